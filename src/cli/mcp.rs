@@ -8,7 +8,7 @@ use super::args::OfProject;
 use super::outcome::Outcome;
 use super::serve::{Following, Offered};
 use crate::engine::Engine;
-use crate::serve::{self, Calls};
+use crate::serve::{self, Calls, Changes};
 
 /// Serve one agent over standard input and output (Model Context Protocol).
 #[derive(clap::Args)]
@@ -30,8 +30,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let follow = args.following.wanted(&project);
     let tools = args.offered.tools(&project)?;
-    let engine = Arc::new(Engine::for_server(project, follow, Arc::new(|| ()))?);
-    let result = serve::run(serve::stdio(Calls::new(engine.clone(), tools)));
+    let changes = Changes::default();
+    let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
+    let result = serve::run(serve::stdio(Calls::new(engine.clone(), tools), changes));
     serve::let_go(engine);
     result?;
     Ok(Outcome::Done)

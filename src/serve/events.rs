@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse};
 use serde::Serialize;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::store::Activity;
 
 /// Least time between two events, since indexing reports every file.
-const PACE: Duration = Duration::from_millis(100);
+pub(super) const PACE: Duration = Duration::from_millis(100);
 /// How often the state is polled, since an indexing process cannot wake this one.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -52,9 +52,39 @@ impl Changes {
     }
 }
 
+/// What all streams of notifications share: those of `/events` and those of the protocol.
+#[derive(Clone)]
+pub(super) struct Streams {
+    changes: Changes,
+    closing: CancellationToken,
+    places: Arc<Semaphore>,
+}
+
+impl Streams {
+    /// `closing` ends streams that would otherwise never end.
+    pub(super) fn new(changes: Changes, closing: CancellationToken) -> Self {
+        Self { changes, closing, places: Arc::new(Semaphore::new(MAX_LISTENERS)) }
+    }
+
+    /// Returns a place for one more listener, until it is dropped; `None` if all are taken.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        self.places.clone().try_acquire_owned().ok()
+    }
+
+    /// Returns a receiver of all changes from now on.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.0.subscribe()
+    }
+
+    /// Waits until all streams must end.
+    pub(super) async fn closed(&self) {
+        self.closing.cancelled().await;
+    }
+}
+
 /// The event about the served corpora.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Reload {
+pub(super) struct Reload {
     generation: u64,
     chunks: usize,
     corpora: Vec<Corpus>,
@@ -75,7 +105,7 @@ struct Indexing {
 }
 
 impl Reload {
-    fn now(engine: &Engine) -> Self {
+    pub(super) fn now(engine: &Engine) -> Self {
         let snapshot = engine.manager.current();
         let corpora: Vec<Corpus> = snapshot
             .corpora
@@ -97,15 +127,10 @@ impl Indexing {
     }
 }
 
-/// Returns the stream for one listener: the current state, then each change, until `closing` is
-/// cancelled or [`MAX_AGE`] is over. Comments between the events detect a closed connection.
-pub(super) fn stream(
-    engine: Arc<Engine>,
-    changes: &Changes,
-    closing: CancellationToken,
-    places: &Arc<Semaphore>,
-) -> Response {
-    let Ok(place) = places.clone().try_acquire_owned() else {
+/// Returns the stream for one listener: the current state, then each change, until the server
+/// closes all streams or [`MAX_AGE`] is over. Comments between the events detect a closed connection.
+pub(super) fn stream(engine: Arc<Engine>, streams: &Streams) -> Response {
+    let Some(place) = streams.place() else {
         let message = format!(
             "{MAX_LISTENERS} clients are listening, which is the limit: close one of them, or poll /api/status"
         );
@@ -114,7 +139,7 @@ pub(super) fn stream(
         return response;
     };
     let (events, receiver) = mpsc::channel(16);
-    let changed = changes.0.subscribe();
+    let (changed, closing) = (streams.changes(), streams.closing.clone());
     tokio::spawn(async move {
         tokio::select! {
             () = tell(&engine, changed, &events) => {}

@@ -14,13 +14,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, guard};
 use super::calls::{CallError, Calls};
-use super::events::{self, Changes, MAX_LISTENERS};
+use super::events::{self, Changes, Streams};
 use super::mcp::{Mcp, McpOverHttp, typed};
 use super::metrics;
 use super::openapi::{self, PREFIX};
@@ -60,8 +59,8 @@ pub fn router(app: App, access: Access) -> Router {
     let App { calls, changes, closing } = app;
     let calls = Arc::new(calls);
     let (engine, on_page) = (calls.engine.clone(), calls.clone());
-    let mcp = Mcp::new(calls.clone()).over_http(MAX_BODY_BYTES);
-    let places = Arc::new(Semaphore::new(MAX_LISTENERS));
+    let streams = Streams::new(changes, closing);
+    let mcp = Mcp::new(calls.clone(), streams.clone()).over_http(MAX_BODY_BYTES);
     Router::new()
         .route("/", get(async || index()))
         .route("/healthz", get(async || "ok\n"))
@@ -72,7 +71,7 @@ pub fn router(app: App, access: Access) -> Router {
                 ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))
             }),
         )
-        .route("/events", get(async move || events::stream(engine, &changes, closing, &places)))
+        .route("/events", get(async move || events::stream(engine, &streams)))
         .route(
             "/api/openapi.json",
             get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))),
@@ -128,13 +127,13 @@ async fn protocol(service: McpOverHttp, request: Request) -> Response {
     match rpc::read(&body, version.is_none_or(|v| v == BATCHING)) {
         Ok(Incoming::One(message)) => one(&service, parts, message).await,
         Ok(Incoming::Batch(messages)) => batch(service, parts, messages).await,
-        Err(failure) => refused(StatusCode::BAD_REQUEST, &failure),
+        Err(failure) => refused(failure.status(), &failure),
     }
 }
 
 async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Response {
     if let Err(failure) = typed(message.clone()) {
-        return refused(StatusCode::BAD_REQUEST, &failure);
+        return refused(failure.status(), &failure);
     }
     parts.headers.remove(CONTENT_LENGTH);
     service.handle(Request::from_parts(parts, Body::from(message.to_string()))).await.map(Body::new)

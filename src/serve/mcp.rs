@@ -4,10 +4,11 @@
 //! revisions of the protocol that the SDK supports, with or without `initialize` or
 //! `server/discover` before it.
 //!
-//! The list of tools grows when the first memory is stored. Over standard input and output,
-//! the client is notified. Over HTTP no connection is open for a notification, so the
-//! capability is not declared: each `tools/list` returns the current list, and tools that are
-//! not listed yet can be called, too.
+//! The list of tools grows when the first memory is stored, and the status of the index changes
+//! with each reload. In revision 2026-07-28, clients hear of both through `subscriptions/listen`.
+//! In earlier revisions, only the client at standard input and output hears of new tools: over
+//! HTTP it has no connection for a notification, so the capability is not declared there. Each
+//! `tools/list` returns the current list, and tools that are not listed yet can be called, too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,21 +16,25 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest,
-    ContentBlock, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, ServerJsonRpcMessage,
-    SubscriptionFilter, Tool as Listed, ToolAnnotations,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, ContentBlock, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities,
+    ServerConfig, ServerJsonRpcMessage, SubscriptionFilter, Tool as Listed, ToolAnnotations,
 };
-use rmcp::service::{Peer, RequestContext, ServerInitializeError, SubscriptionContext};
+use rmcp::service::{
+    Peer, RequestContext, ServerInitializeError, SubscriptionContext, SubscriptionSink,
+};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, Transport};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
 use super::calls::Calls;
+use super::events::{MAX_LISTENERS, PACE, Reload, Streams};
 use super::lines::LineTransport;
 use super::rpc::{self, Failure};
 use crate::engine::{AskError, Call, Engine};
@@ -65,8 +70,9 @@ const PROGRESS: Duration = Duration::from_millis(500);
 pub(super) struct Mcp {
     calls: Arc<Calls>,
     listed: Arc<[Listed]>,
-    /// Whether there is exactly one client, which can be notified that the list of tools changed.
+    /// Whether there is exactly one client, which can be notified without a request for it.
     announces: bool,
+    streams: Streams,
 }
 
 /// Converts a message to the type of the SDK.
@@ -161,9 +167,9 @@ impl Transport<RoleServer> for LineTransport {
 pub(super) type McpOverHttp = StreamableHttpService<Mcp, NeverSessionManager>;
 
 impl Mcp {
-    pub(super) fn new(calls: Arc<Calls>) -> Self {
+    pub(super) fn new(calls: Arc<Calls>, streams: Streams) -> Self {
         let listed = calls.tools.iter().map(|t| listed(t)).collect();
-        Self { calls, listed, announces: false }
+        Self { calls, listed, announces: false, streams }
     }
 
     /// Returns the tools that are listed now.
@@ -194,6 +200,46 @@ impl Mcp {
             // A client without `initialize` must subscribe by `subscriptions/listen`.
             if peer.peer_info().is_some() {
                 let _ = peer.notify_tool_list_changed().await;
+            }
+        }
+    }
+
+    /// Sends the notifications that a subscription accepted, until its client is gone.
+    async fn notify(&self, sink: &SubscriptionSink) {
+        let accepted = sink.accepted();
+        tokio::select! {
+            () = self.notify_of_tools(sink), if accepted.tools_list_changed == Some(true) => {}
+            () = self.notify_of_reloads(sink), if accepted.resource_subscriptions.is_some() => {}
+            else => std::future::pending().await,
+        }
+    }
+
+    async fn notify_of_tools(&self, sink: &SubscriptionSink) {
+        let mut listed = self.offered().count();
+        loop {
+            listed = self.list_changed(listed).await;
+            if sink.notify_tool_list_changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Notifies a client of each reload. The first notification comes at once, since a reload
+    /// between the acknowledgement and this call would otherwise be missed.
+    async fn notify_of_reloads(&self, sink: &SubscriptionSink) {
+        let mut changed = self.streams.changes();
+        let mut told = None;
+        loop {
+            let now = Some(Reload::now(&self.calls.engine));
+            if now != told {
+                if sink.notify_resource_updated(STATUS).await.is_err() {
+                    return;
+                }
+                told = now;
+            }
+            sleep(PACE).await;
+            if changed.changed().await.is_err() {
+                return;
             }
         }
     }
@@ -294,16 +340,14 @@ impl Mcp {
     }
 
     async fn status(&self) -> Result<String, ErrorData> {
-        let tool =
-            self.calls.tool(STATUS_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
+        let tool = self.calls.tool(STATUS_TOOL).map_err(|e| no_resource(STATUS, e))?;
         let answer = self.calls.run(tool, Value::Null, Format::Json).await;
         Ok(answer.map_err(|e| internal(&e))?.to_string())
     }
 
     /// Returns the briefing of a session, the same as hooks give.
     async fn briefing(&self) -> Result<String, ErrorData> {
-        let tool =
-            self.calls.tool(BRIEFING_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
+        let tool = self.calls.tool(BRIEFING_TOOL).map_err(|e| no_resource(BRIEFING, e))?;
         let answer = self.calls.run(tool, json!({ "briefing": true }), Format::Json).await;
         Ok(match answer.map_err(|e| internal(&e))? {
             Answer::Json(answer) => answer["briefing"].as_str().unwrap_or_default().to_string(),
@@ -316,7 +360,9 @@ impl Mcp {
         let take = move |engine: &Engine, call: &Call| engine.chunk_text(&id, call);
         match self.calls.blocking(take).await {
             Ok(Ok(text)) => Ok(text),
-            Ok(Err(AskError::NotFound(advice))) => Err(ErrorData::resource_not_found(advice, None)),
+            Ok(Err(AskError::NotFound(advice))) => {
+                Err(no_resource(&format!("{CHUNK}{encoded}"), advice))
+            }
             Ok(Err(e)) => Err(internal(&e)),
             Err(e) => Err(internal(&e)),
         }
@@ -325,6 +371,11 @@ impl Mcp {
 
 const STATUS_TOOL: &str = "cortex_status";
 const BRIEFING_TOOL: &str = "search_memory_nodes";
+
+/// Returns the error for a resource that does not exist, with its address for programs.
+fn no_resource(uri: &str, why: String) -> ErrorData {
+    ErrorData::resource_not_found(why, Some(json!({ "uri": uri })))
+}
 
 fn internal(e: &dyn std::fmt::Display) -> ErrorData {
     ErrorData::internal_error(e.to_string(), None)
@@ -356,13 +407,48 @@ impl ServerHandler for Mcp {
         let tools = self.calls.tools.iter().map(|t| format!("- {}: {}", t.name, t.when));
         let instructions = [ABOUT.to_string()].into_iter().chain(tools);
         let instructions = instructions.collect::<Vec<_>>().join("\n") + "\n\n" + ABOUT_CALLS;
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources();
-        let capabilities = if self.announces {
-            capabilities.enable_tool_list_changed().build()
-        } else {
-            capabilities.build()
-        };
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
         ServerConfig::new(capabilities).with_server_info(about).with_instructions(instructions)
+    }
+
+    /// Answers clients of the revisions that have no `subscriptions/listen`.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut result = self.negotiate_initialize(&request)?;
+        context.peer.set_peer_info(request);
+        if let Some(resources) = &mut result.capabilities.resources {
+            resources.subscribe = None;
+        }
+        if let Some(tools) = result.capabilities.tools.as_mut().filter(|_| !self.announces) {
+            tools.list_changed = None;
+        }
+        Ok(result)
+    }
+
+    /// Refuses the request: the SDK would answer with an empty list, as if there could be prompts.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    /// Refuses the request, for the same reason.
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn list_tools(
@@ -374,22 +460,26 @@ impl ServerHandler for Mcp {
     }
 
     fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let mut accepted = SubscriptionFilter::default();
-        accepted.tools_list_changed = Some(true);
-        self.announces.then_some(accepted)
+        Some(
+            SubscriptionFilter::builder()
+                .tools_list_changed()
+                .resource_subscription(STATUS)
+                .build(),
+        )
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut listed = self.offered().count();
-        loop {
-            tokio::select! {
-                now = self.list_changed(listed) => listed = now,
-                () = context.cancelled() => return Ok(()),
-            }
-            if context.sink().notify_tool_list_changed().await.is_err() {
-                return Ok(());
-            }
+        let Some(_place) = self.streams.place() else {
+            return Err(internal(&format!(
+                "{MAX_LISTENERS} clients are listening, which is the limit: end one of their subscriptions"
+            )));
+        };
+        tokio::select! {
+            () = self.notify(context.sink()) => {}
+            () = context.cancelled() => {}
+            () = self.streams.closed() => {}
         }
+        Ok(())
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
@@ -453,12 +543,10 @@ impl ServerHandler for Mcp {
         } else if let Some(id) = uri.strip_prefix(CHUNK) {
             (self.chunk(id).await?, "text/plain")
         } else {
-            return Err(ErrorData::resource_not_found(
-                format!(
-                    "there is no resource `{uri}`; the resources are {STATUS}, {BRIEFING} and {CHUNK}{{id}}"
-                ),
-                None,
-            ));
+            let why = format!(
+                "there is no resource `{uri}`; the resources are {STATUS}, {BRIEFING} and {CHUNK}{{id}}"
+            );
+            return Err(no_resource(&uri, why));
         };
         Ok(ReadResourceResult::new(vec![
             ResourceContents::text(text, uri).with_mime_type(mime_type),

@@ -6,15 +6,19 @@
 
 use std::ops::Range;
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
+const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
 /// Most messages in a batch.
 const MAX_BATCH: usize = 64;
 /// The only revision of the protocol that has batches.
 pub(super) const BATCHING: &str = "2025-03-26";
+/// The first revision without `initialize`. Revisions are dates, so they compare as strings.
+const WITHOUT_INITIALIZE: &str = "2026-07-28";
 
 /// A message or a batch from a client.
 #[derive(Debug, PartialEq)]
@@ -50,6 +54,11 @@ impl Failure {
             "the message is longer than {limit} bytes and was skipped: send less in one message"
         );
         Self::request(id_in(head), message)
+    }
+
+    /// Returns the status that the protocol requires for this error over HTTP.
+    pub(super) fn status(&self) -> StatusCode {
+        if self.code == METHOD_NOT_FOUND { StatusCode::NOT_FOUND } else { StatusCode::BAD_REQUEST }
     }
 
     /// Returns the answer to the client; `None` for a notification.
@@ -145,6 +154,16 @@ fn check(mut message: Value) -> Result<Value, Failure> {
     if fields.get("params").is_some_and(|p| !p.is_object()) {
         return Err(Failure::params(&message, format!("`params` of {method} must be an object")));
     }
+    let revision = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+    if method == "initialize" && revision.as_str().is_some_and(|r| r >= WITHOUT_INITIALIZE) {
+        return Err(Failure {
+            id,
+            code: METHOD_NOT_FOUND,
+            message: format!(
+                "revision {WITHOUT_INITIALIZE} has no initialize: send server/discover"
+            ),
+        });
+    }
     for (_, field, kind, is_required) in FIELDS.iter().filter(|(of, ..)| *of == method) {
         let value = &message["params"][field];
         let fits = match value {
@@ -227,6 +246,11 @@ mod tests {
         for (message, id, code) in [
             (r#"{"id":7,"method":5}"#, json!(7), INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, json!(7), INVALID_REQUEST),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+                json!(7),
+                METHOD_NOT_FOUND,
+            ),
             (r#"{"jsonrpc":"2.0","id":"seven"}"#, json!("seven"), INVALID_REQUEST),
             (r#"{"id":7,"method":"ping"}"#, json!(7), INVALID_REQUEST),
             (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, json!(7), INVALID_REQUEST),

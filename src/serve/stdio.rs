@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, ReadBuf, Stdin, stdin, stdout};
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Calls;
+use super::events::{Changes, Streams};
 use super::life::{Signals, orphaned};
 use super::mcp::Mcp;
 
@@ -22,11 +23,12 @@ const BREATH: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the connection to the client fails, or signals cannot be caught.
-pub async fn stdio(calls: Calls) -> io::Result<()> {
+pub async fn stdio(calls: Calls, changes: Changes) -> io::Result<()> {
     let mut signals = Signals::catch()?;
     let ended = CancellationToken::new();
     let input = Input { stdin: stdin(), ended: ended.clone() };
     let calls = Arc::new(calls);
+    let streams = Streams::new(changes, CancellationToken::new());
     let client_left = async {
         ended.cancelled().await;
         // By then its last requests have begun, and their answers are awaited.
@@ -35,7 +37,7 @@ pub async fn stdio(calls: Calls) -> io::Result<()> {
         tokio::time::sleep(BREATH).await;
     };
     tokio::select! {
-        result = Mcp::new(calls.clone()).talk(input, stdout()) => result,
+        result = Mcp::new(calls.clone(), streams).talk(input, stdout()) => result,
         () = client_left => Ok(()),
         () = signals.wait() => Ok(()),
         () = orphaned() => Ok(()),

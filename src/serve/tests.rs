@@ -16,6 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 
+use super::events::Streams;
 use super::*;
 use crate::chunk::ChunkType;
 use crate::config::Config;
@@ -431,7 +432,8 @@ impl Talk {
         let calls = Arc::new(Calls::new(server.engine.clone(), TOOLS.iter().collect()));
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (input, output) = tokio::io::split(theirs);
-        tokio::spawn(mcp::Mcp::new(calls).talk(input, output));
+        let streams = Streams::new(server.changes.clone(), server.closing.clone());
+        tokio::spawn(mcp::Mcp::new(calls, streams).talk(input, output));
         let (output, input) = tokio::io::split(ours);
         Self { input, output: BufReader::new(output).lines(), _server: server }
     }
@@ -692,6 +694,72 @@ async fn listeners_hold_every_place() {
     tokio::time::timeout(Duration::from_secs(30), free)
         .await
         .expect("a listener that left makes room");
+}
+
+/// Returns the next message of a stream; comments in between are skipped.
+async fn message_in(body: &mut axum::body::BodyDataStream) -> Value {
+    let message = async {
+        loop {
+            let event = body.next().await.expect("the stream ended").unwrap();
+            let event = std::str::from_utf8(&event).unwrap();
+            if let Some(message) = event.lines().find_map(|line| line.strip_prefix("data: ")) {
+                return json_of(message);
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), message).await.expect("a message")
+}
+
+#[tokio::test]
+async fn subscriptions_of_clients_that_left_hold_every_place() {
+    let s = Server::new();
+    let params = json!({
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {}
+        },
+        "notifications": { "resourceSubscriptions": ["cortex://status"] }
+    });
+    // Returns the stream, and its message after the acknowledgement.
+    let listen = async || {
+        let message = request(1, "subscriptions/listen", &params).to_string();
+        let post = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", "subscriptions/listen");
+        let response = s.ask(post.body(message.into()).unwrap()).await;
+        let mut body = response.into_body().into_data_stream();
+        let first = message_in(&mut body).await;
+        assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
+        let second = message_in(&mut body).await;
+        (body, second)
+    };
+    let mut listeners = Vec::new();
+    for _ in 0..64 {
+        let (body, message) = listen().await;
+        assert_eq!(message["method"], "notifications/resources/updated");
+        listeners.push(body);
+    }
+    assert_eq!(s.get("/events").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    let (_, refused) = listen().await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("64 clients"), "{refused}");
+
+    listeners.pop();
+    let free = async {
+        while listen().await.1["method"] != "notifications/resources/updated" {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), free)
+        .await
+        .expect("a listener that left makes room");
+
+    s.closing.cancel();
+    let last = message_in(&mut listeners[0]).await;
+    assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!(1), &json!("complete")));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The servers as real clients see them: the official Python SDK and the inspector.
-//! `tests/it/clients/install.sh` installs both. Without them the tests are skipped, except on
-//! machines that set `CI`.
+//! `tests/it/clients/install.sh` installs both, and the suite of `conformance.rs`. Without them the
+//! tests are skipped, except on machines that set `CI`.
 
 use std::env;
 use std::io::{Write, stderr};
@@ -14,15 +14,16 @@ use crate::server::Server;
 
 const PYTHON: &str = "venv/bin/python";
 const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
+pub const CONFORMANCE: &str = "node_modules/.bin/conformance";
 const PYTHON_CLIENT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/python_client.py");
 
 /// Returns where the clients are. `None`, with a message, if they are not installed.
-fn clients() -> Option<PathBuf> {
+pub fn clients() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let clients = env::var_os("CORTEX_TEST_CLIENTS")
         .map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
-    if [PYTHON, INSPECTOR].iter().all(|program| clients.join(program).exists()) {
+    if [PYTHON, INSPECTOR, CONFORMANCE].iter().all(|program| clients.join(program).exists()) {
         return Some(clients);
     }
     let how = format!(
@@ -36,7 +37,7 @@ fn clients() -> Option<PathBuf> {
 }
 
 /// A git repository without an index, with something for every tool to find.
-fn project() -> Project {
+pub fn project() -> Project {
     let p = Project::with(&[
         (
             "src/retry.rs",
@@ -58,7 +59,7 @@ fn project() -> Project {
 }
 
 /// Starts a server over HTTP, and returns its MCP address.
-fn serve(p: &Project) -> (Server, String) {
+pub fn serve(p: &Project) -> (Server, String) {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let url = format!("{}/mcp", server.line());
     (server, url)
@@ -90,6 +91,15 @@ fn the_python_sdk_gets_its_answers_over_http() {
     }
 }
 
+/// Returns a command that runs a program of Node.js in the project.
+pub fn node_program(clients: &Path, p: &Project, program: &str) -> Command {
+    let mut c = p.command(clients.join(program).to_str().unwrap());
+    let node = clients.join("venv/bin");
+    let path = env::var_os("PATH").unwrap_or_default();
+    c.env("PATH", env::join_paths([node].into_iter().chain(env::split_paths(&path))).unwrap());
+    c
+}
+
 /// The inspector, in one of the two eras of the protocol. `target` is a program with its arguments,
 /// or an address.
 struct Inspector<'a> {
@@ -100,10 +110,7 @@ struct Inspector<'a> {
 
 impl Inspector<'_> {
     fn command(&self, era: &str, args: &[&str]) -> Command {
-        let mut c = self.project.command(self.clients.join(INSPECTOR).to_str().unwrap());
-        let node = self.clients.join("venv/bin");
-        let path = env::var_os("PATH").unwrap_or_default();
-        c.env("PATH", env::join_paths([node].into_iter().chain(env::split_paths(&path))).unwrap());
+        let mut c = node_program(self.clients, self.project, INSPECTOR);
         c.args(["--cli", "--quiet", "--format", "json", "--protocol-era", era])
             .args(self.target)
             .args(args);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::following::wait_until;
 use crate::project::{Output, Project, Random, run};
-use crate::server::{Client, Server, agent, get, initialize};
+use crate::server::{Client, Server, agent, get, initialize, listen, meta, stream};
 
 /// Calls a hook as an agent does.
 pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
@@ -645,24 +645,18 @@ fn memory_tools_are_not_offered_until_a_restart() {
     );
 }
 
-/// Clients of the newest revision subscribe to the notification. Over HTTP there is none, and each
-/// list is up to date.
+/// Clients of the newest revision subscribe to the notification. Without a subscription, each list
+/// is up to date.
 #[test]
 fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     let p = Project::sample();
-    let meta = json!({ "_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {}
-    } });
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
     assert_eq!(
-        server.ask("server/discover", &meta)["result"]["capabilities"]["tools"]["listChanged"],
+        server.ask("server/discover", &meta())["result"]["capabilities"]["tools"]["listChanged"],
         true
     );
-    let mut listen = meta.clone();
-    listen["notifications"] = json!({ "toolsListChanged": true });
-    server.send(&json!({ "jsonrpc": "2.0", "id": "listening", "method": "subscriptions/listen", "params": listen }));
+    let listen = listen("listening", &json!({ "toolsListChanged": true }));
+    server.send(&listen);
     heard(&server, |m| m["method"] == "notifications/subscriptions/acknowledged");
     let http = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let url = http.line();
@@ -681,9 +675,15 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
         over_http().contains(&json!("add_memory"))
             && !over_http().contains(&json!("delete_memory"))
     );
+    let mut subscribed = stream(&url, &listen);
+    assert_eq!(
+        subscribed.next().unwrap()["params"]["notifications"],
+        json!({ "toolsListChanged": true })
+    );
     p.run(&["memory", "add", "Something."]).expect(0);
     heard(&server, |m| m["method"] == "notifications/tools/list_changed");
-    assert!(listed(&mut server, &meta).contains(&"delete_memory".to_string()));
+    assert_eq!(subscribed.next().unwrap()["method"], "notifications/tools/list_changed");
+    assert!(listed(&mut server, &meta()).contains(&"delete_memory".to_string()));
     assert!(over_http().contains(&json!("delete_memory")));
 }
 

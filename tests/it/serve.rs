@@ -8,16 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::project::{Project, run};
-use crate::server::{Client, LONG, Server, agent, get, initialize, warnings};
-
-/// The metadata of every request in the revision without sessions.
-fn meta() -> Value {
-    json!({ "_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {}
-    } })
-}
+use crate::server::{Client, LONG, Server, agent, get, initialize, listen, meta, stream, warnings};
 
 fn mcp(url: &str, headers: &[(&str, &str)], method: &str, params: &Value) -> Value {
     let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
@@ -64,6 +55,131 @@ fn an_agent_is_told_how_to_ask_over_stdio() {
     let mut unknown = meta();
     unknown["name"] = "cortex_nothing".into();
     assert_eq!(server.ask("tools/call", &unknown)["error"]["code"], -32602);
+}
+
+/// Returns the parameters that read the status of the index.
+fn read_status() -> Value {
+    let mut params = meta();
+    params["uri"] = "cortex://status".into();
+    params
+}
+
+/// Returns the generation that a reply to [`read_status`] states.
+#[track_caller]
+fn generation(reply: &Value) -> u64 {
+    let status =
+        reply["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply}"));
+    let status: Value = serde_json::from_str(status).unwrap();
+    status["index"]["generation"].as_u64().unwrap()
+}
+
+/// Asserts that a message accepts the subscription to the status, and nothing else.
+#[track_caller]
+fn assert_acknowledged(message: &Value) {
+    assert_eq!(message["method"], "notifications/subscriptions/acknowledged", "{message}");
+    assert_eq!(
+        message["params"]["notifications"],
+        json!({ "resourceSubscriptions": ["cortex://status"] })
+    );
+}
+
+/// Asserts that a message says that the status of the index changed.
+#[track_caller]
+fn assert_updated(message: &Value, subscription: &str) {
+    assert_eq!(message["method"], "notifications/resources/updated", "{message}");
+    assert_eq!(message["params"]["uri"], "cortex://status");
+    assert_eq!(
+        message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], subscription,
+        "{message}"
+    );
+}
+
+#[test]
+fn a_reload_is_announced_over_stdio() {
+    let p = Project::sample();
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let discovered = server.ask("server/discover", &meta());
+    assert_eq!(discovered["result"]["capabilities"]["resources"]["subscribe"], true);
+    assert_eq!(generation(&server.ask("resources/read", &read_status())), 1);
+
+    let message = |server: &Server| serde_json::from_str::<Value>(&server.line()).unwrap();
+    // A listener to something else is not told.
+    let uris = ["cortex://briefing"];
+    server.send(&listen("deaf", &json!({ "resourceSubscriptions": uris })));
+    assert_eq!(message(&server)["params"]["notifications"], json!({}));
+    let uris = ["cortex://status", "cortex://nothing"];
+    server.send(&listen("all", &json!({ "resourceSubscriptions": uris })));
+    assert_acknowledged(&message(&server));
+    // The first notification comes at once.
+    assert_updated(&message(&server), "all");
+    p.write("src/more.rs", "fn more() {}\n");
+    p.index();
+    loop {
+        let message = message(&server);
+        if message["id"] != "read" {
+            assert_updated(&message, "all");
+            server.send(&json!({ "jsonrpc": "2.0", "id": "read", "method": "resources/read", "params": read_status() }));
+        } else if generation(&message) == 2 {
+            break;
+        }
+    }
+
+    // Earlier revisions have no such subscriptions.
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let capabilities = server.ask("initialize", &initialize("2025-11-25"))["result"].clone();
+    assert_eq!(
+        capabilities["capabilities"],
+        json!({ "tools": { "listChanged": true }, "resources": {} })
+    );
+}
+
+#[test]
+fn a_reload_is_announced_over_http() {
+    let p = Project::sample();
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    let modern =
+        |method: &'static str| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+    let discovered = mcp(&url, &modern("server/discover"), "server/discover", &meta());
+    assert_eq!(
+        discovered["result"]["capabilities"],
+        json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true } })
+    );
+    let read = || {
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "resources/read"),
+            ("mcp-name", "cortex://status"),
+        ];
+        generation(&mcp(&url, &headers, "resources/read", &read_status()))
+    };
+    assert_eq!(read(), 1);
+
+    let uris = ["cortex://status"];
+    let mut messages = stream(&url, &listen("all", &json!({ "resourceSubscriptions": uris })));
+    assert_acknowledged(&messages.next().unwrap());
+    // The first notification comes at once.
+    assert_updated(&messages.next().unwrap(), "all");
+    p.write("src/more.rs", "fn more() {}\n");
+    p.index();
+    loop {
+        assert_updated(&messages.next().unwrap(), "all");
+        if read() == 2 {
+            break;
+        }
+    }
+
+    // A listener does not delay the end, and is told of it.
+    server.signal("TERM");
+    let last = messages.find(|message| message["method"].is_null()).unwrap();
+    assert_eq!((&last["id"], &last["result"]["resultType"]), (&"all".into(), &"complete".into()));
+    assert_eq!(server.ended().0, Some(0));
+
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let earlier = mcp(&server.line(), &[], "initialize", &initialize("2025-11-25"));
+    assert_eq!(earlier["result"]["capabilities"], json!({ "tools": {}, "resources": {} }));
 }
 
 #[test]

@@ -88,6 +88,38 @@ pub fn initialize(version: &str) -> Value {
     json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
 }
 
+/// The metadata of every request in the revision without sessions.
+pub fn meta() -> Value {
+    json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    } })
+}
+
+/// Returns a request for notifications, in the revision without sessions.
+pub fn listen(id: &str, notifications: &Value) -> Value {
+    let mut params = meta();
+    params["notifications"] = notifications.clone();
+    json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params })
+}
+
+/// Sends the request of [`listen`] over HTTP, and returns the messages of its stream.
+pub fn stream(url: &str, listen: &Value) -> impl Iterator<Item = Value> + use<> {
+    let response = agent()
+        .post(format!("{url}/mcp"))
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "subscriptions/listen")
+        .send(listen.to_string())
+        .unwrap();
+    BufReader::new(response.into_body().into_reader()).lines().filter_map(|line| {
+        let line = line.unwrap();
+        Some(serde_json::from_str(line.strip_prefix("data: ")?).unwrap())
+    })
+}
+
 pub fn agent() -> Agent {
     Agent::config_builder().http_status_as_error(false).timeout_global(Some(LONG)).build().into()
 }
