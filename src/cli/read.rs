@@ -17,7 +17,7 @@ pub(super) struct Args {
     /// A file, relative to the working directory or the project root
     #[arg(required_unless_present = "chunk_id")]
     path: Option<String>,
-    /// Print these lines: 10-40, 10- or 10 [default: all]
+    /// Print these lines: 10-40, 10-, 10, or several: 10-40,80-90 [default: all]
     #[arg(long, value_name = "LINES")]
     lines: Option<String>,
     /// Print the chunk with this id instead (search --json shows the ids)
@@ -43,13 +43,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.state);
-        let lines = if answer.total_lines > 0 { &*answer.content } else { "" };
-        for (number, text) in (answer.start_line..).zip(lines.lines()) {
-            line(&format!(
-                "{} {}",
-                style(format!("{number:>6}")).dim(),
-                code(text, width().saturating_sub(8))
-            ))?;
+        let first = (answer.start_line, &*answer.content);
+        let others = answer.more.iter().map(|range| (range.start_line, &*range.content));
+        for (start_line, lines) in std::iter::once(first).chain(others) {
+            if start_line != answer.start_line {
+                line(&style("     …").dim().to_string())?;
+            }
+            for (number, text) in (start_line..).zip(lines.lines()) {
+                line(&format!(
+                    "{} {}",
+                    style(format!("{number:>6}")).dim(),
+                    code(text, width().saturating_sub(8))
+                ))?;
+            }
         }
     }
     Ok(args::end(engine, Outcome::Done))

@@ -69,12 +69,11 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub candidates: Vec<GraphRow>,
-    /// Uses of the target's name that may mean it or anything else, because the type of the
-    /// receiver is unknown; only if the request asks for them.
+    /// Uses of the target's name whose receiver has an unknown type, on request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub unresolved: Vec<GraphRow>,
-    /// Number of places of such uses.
+    /// Number of places of such uses, listed or not.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub total_unresolved: usize,
@@ -200,7 +199,7 @@ impl Engine {
     /// Returns a target as the graph knows it: an address with a line becomes `file:line`.
     fn graph_target(&self, written: &str, call: &Call) -> String {
         let Some((line, _)) = Address::parse(written).lines else { return written.to_string() };
-        let place = |view: View| paths::place(&self.project, view.code.corpus.chunks(), written);
+        let place = |view: View| paths::place(&self.project, &view.code.corpus, written);
         // What is no file may still be a symbol.
         self.with_code(call, place)
             .map_or_else(|_| written.to_string(), |place| format!("{}:{line}", place.path))

@@ -34,7 +34,7 @@ pub use memory::{
 };
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
-pub use read::{ReadAnswer, ReadRequest};
+pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rows::{Block, ChunkRow, PassageRow, ResultRow, ScorePart};
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};

@@ -89,7 +89,7 @@ impl Engine {
             let path = if is_directory {
                 path
             } else {
-                paths::place(&self.project, chunks, &request.path)?.path
+                paths::place(&self.project, &code.corpus, &request.path)?.path
             };
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
             let is_deleted = |f: &str| {

@@ -8,11 +8,16 @@ use super::project::Project;
 use crate::address::{self, Address};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::excerpt::symbols_named;
+use crate::search::Corpus;
 use crate::text::count;
 
 /// Number of similar paths that an error proposes for an unknown one.
 const MAX_PROPOSALS: usize = 3;
 const MIN_SIMILARITY: f64 = 0.4;
+/// Number of files in which the definitions of a name are looked up.
+const MAX_DEFINING: usize = 20;
+/// Number of definitions that an error names.
+const MAX_SHOWN: usize = 8;
 /// Longest accepted path; `PATH_MAX` on Linux.
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -26,22 +31,54 @@ pub(super) struct Place {
 }
 
 /// Finds the place in an indexed file that somebody means: a path, also one that is absolute,
-/// relative to the working directory, or the end of one; with lines or the name of a symbol.
-pub(super) fn place(
-    project: &Project,
-    chunks: &ChunkSet,
-    written: &str,
-) -> Result<Place, AskError> {
+/// relative to the working directory, or the end of one; with lines or the name of a symbol; or the
+/// name of a symbol alone.
+pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result<Place, AskError> {
+    let chunks = corpus.chunks();
     if chunks.by_file(written).next().is_some() {
         return Ok(Place { path: normal(project.layout.root(), written)?, lines: None });
     }
     let address = Address::parse(written);
-    let path = file(project, chunks, &address.path)?;
+    let path = match file(project, chunks, &address.path) {
+        Err(AskError::NotFound(why)) => {
+            return symbol(corpus, written).unwrap_or(Err(AskError::NotFound(why)));
+        }
+        found => found?,
+    };
     let lines = match &address.symbol {
         Some(symbol) => Some(lines_of(chunks, &path, symbol)?),
         None => address.lines,
     };
     Ok(Place { path, lines })
+}
+
+/// Finds the definition of a symbol, if a text is the name of one: `retry`, `Backoff::wait`.
+fn symbol(corpus: &Corpus, written: &str) -> Option<Result<Place, AskError>> {
+    let name = written.rsplit([':', '.', '#']).next()?.trim_end_matches("()");
+    if written.contains(['/', ' ']) || name.is_empty() {
+        return None;
+    }
+    let mut found: Vec<Place> = Vec::new();
+    for path in corpus.files_defining(name).into_iter().take(MAX_DEFINING) {
+        let lines = symbols_named(&corpus.chunks().read_file(path), written);
+        found.extend(lines.into_iter().map(|l| Place { path: path.into(), lines: Some(l) }));
+    }
+    match found.len() {
+        0 => None,
+        1 => found.pop().map(Ok),
+        n => {
+            let at = |place: &Place| {
+                format!("{}:{}", place.path, place.lines.map_or(1, |(first, _)| first))
+            };
+            let shown: Vec<String> = found.iter().take(MAX_SHOWN).map(at).collect();
+            let more = if n > shown.len() { " …" } else { "" };
+            Some(Err(AskError::NotFound(format!(
+                "`{written}` may be any of {}: {}{more}",
+                count(n, "symbol"),
+                shown.join(", ")
+            ))))
+        }
+    }
 }
 
 /// Finds the indexed file that a path means.

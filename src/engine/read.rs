@@ -23,9 +23,9 @@ const ALL: (usize, usize) = (1, usize::MAX);
 pub struct ReadRequest {
     /// A chunk, by the `chunk_id` of a result.
     pub chunk_id: Option<String>,
-    /// A file, with lines or a symbol if you like: `src/a.rs:10-40`, `src/a.rs#Type::method`.
+    /// A file, lines of it or a symbol: `src/a.rs:10-40`, `src/a.rs#Type::method`, `Type::method`.
     pub path: Option<String>,
-    /// Which lines: 10-40, 10- or 10; all by default.
+    /// Which lines: 10-40, 10-, 10, or several: 10-40,80-90. All by default.
     pub lines: Option<String>,
     /// Or the first line.
     pub offset: Option<usize>,
@@ -50,6 +50,10 @@ pub struct ReadAnswer {
     pub total_lines: usize,
     /// The lines, without numbers.
     pub content: String,
+    /// The other ranges of lines, if several were requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub more: Vec<ReadRange>,
     /// Line to continue at, if not all requested lines fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_start_line: Option<usize>,
@@ -59,15 +63,33 @@ pub struct ReadAnswer {
     pub state: AnswerState,
 }
 
+/// A range of lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReadRange {
+    /// First line of `content`.
+    pub start_line: usize,
+    /// Last line of `content`, inclusive.
+    pub end_line: usize,
+    /// The lines, without numbers.
+    pub content: String,
+}
+
 impl Engine {
     /// Reads lines of a file, or a chunk.
     ///
     /// # Errors
     /// When the file, chunk or line does not exist, or must not be read.
     pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
+        let mut others = Vec::new();
         let range = match (&request.lines, request.offset, request.limit) {
             (None, None, None) => None,
-            (Some(lines), ..) => Some(line_range(Some(lines))?),
+            (Some(lines), ..) => {
+                let (first, rest) = lines.split_once(',').unwrap_or((lines, ""));
+                for lines in rest.split(',').filter(|lines| !lines.trim().is_empty()) {
+                    others.push(line_range(Some(lines))?);
+                }
+                Some(line_range(Some(first))?)
+            }
             (None, offset, limit) => {
                 let first = offset.unwrap_or(1).max(1);
                 Some((first, limit.map_or(usize::MAX, |n| first.saturating_add(n.max(1) - 1))))
@@ -79,7 +101,7 @@ impl Engine {
             let (answer, text, range) = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => of_chunk(&self.project, &paths::chunk(chunks, id)?, range, &mut warnings),
                 (None, Some(path)) => {
-                    let paths::Place { path, lines } = paths::place(&self.project, chunks, path)?;
+                    let paths::Place { path, lines } = paths::place(&self.project, &code.corpus, path)?;
                     let lines = lines.map(|(first, last)| (first as usize, last as usize));
                     let range = range.or(lines).unwrap_or(ALL);
                     let text = current(&self.project, chunks, &path, &mut warnings)?;
@@ -93,7 +115,8 @@ impl Engine {
                 warnings.push("the file changed since it was indexed: line numbers of earlier results may be off".into());
             }
             let state = AnswerState { warnings: state.warnings.into_iter().chain(warnings).collect(), ..state }.in_brief(call);
-            answer.with_lines(&text, range, state)
+            let more: Result<_, AskError> = others.iter().map(|other| range_of(&text, *other)).collect();
+            ReadAnswer { more: more?, ..answer }.with_lines(&text, range, state)
         })
     }
 
@@ -114,54 +137,75 @@ impl ReadAnswer {
         (first, last): (usize, usize),
         state: AnswerState,
     ) -> Result<Self, AskError> {
-        let all: Vec<&str> = text.lines().collect();
-        if first > all.len().max(1) {
-            return Err(AskError::Arguments(format!(
-                "there is no line {first}: the last one is {}",
-                all.len()
-            )));
-        }
-        let wanted = &all[first.min(all.len() + 1) - 1..last.min(all.len())];
-        let end_line = (first + wanted.len()).saturating_sub(1);
-        Ok(Self {
-            start_line: first,
-            end_line,
-            total_lines: all.len(),
-            content: wanted.join("\n"),
-            state,
-            ..self
-        })
+        let ReadRange { start_line, end_line, content } = range_of(text, (first, last))?;
+        let total_lines = text.lines().count();
+        Ok(Self { start_line, end_line, total_lines, content, state, ..self })
+    }
+
+    /// Returns the number of lines of all ranges.
+    #[must_use]
+    pub fn n_lines(&self) -> usize {
+        let others = self.more.iter().map(|range| range.content.split('\n').count());
+        self.content.split('\n').count() + others.sum::<usize>()
     }
 
     /// Returns a copy with the first `n_lines` lines (at least one), each cut to `n_chars`
-    /// characters.
+    /// characters. Ranges of which no line is left are dropped.
     #[must_use]
     pub fn first(&self, n_lines: usize, n_chars: usize) -> Self {
-        let all: Vec<&str> = self.content.split('\n').collect();
-        let shown: Vec<String> =
-            all.iter().take(n_lines.max(1)).map(|line| cut(line, n_chars)).collect();
-        let is_cut = shown.iter().zip(&all).any(|(shown, line)| shown != line);
+        let own = ReadRange {
+            start_line: self.start_line,
+            end_line: self.end_line,
+            content: self.content.clone(),
+        };
+        let (mut left, mut next, mut is_cut) = (n_lines.max(1), None, false);
+        let mut ranges: Vec<ReadRange> = Vec::new();
+        for range in std::iter::once(&own).chain(&self.more) {
+            if left == 0 {
+                next = next.or(Some(range.start_line));
+                continue;
+            }
+            let all: Vec<&str> = range.content.split('\n').collect();
+            let shown: Vec<String> = all.iter().take(left).map(|line| cut(line, n_chars)).collect();
+            is_cut |= shown.iter().zip(&all).any(|(shown, line)| shown != line);
+            let n_left = all.len() - shown.len();
+            left -= shown.len();
+            if n_left > 0 {
+                next = next.or(Some(range.end_line - n_left + 1));
+            }
+            let end_line = range.end_line - n_left;
+            ranges.push(ReadRange { end_line, content: shown.join("\n"), ..range.clone() });
+        }
         let warning = format!(
             "a line of more than {n_chars} characters is cut: raise max_tokens to see more of it"
         );
-        let left = all.len() - shown.len();
+        let mut state = self.state.clone();
+        state.warnings.extend(is_cut.then_some(warning));
+        let more = ranges.split_off(1);
+        let own = ranges.remove(0);
         Self {
-            end_line: self.end_line - left,
-            next_start_line: (left > 0).then(|| self.end_line - left + 1),
-            content: shown.join("\n"),
-            state: AnswerState {
-                warnings: self
-                    .state
-                    .warnings
-                    .iter()
-                    .cloned()
-                    .chain(is_cut.then_some(warning))
-                    .collect(),
-                ..self.state.clone()
-            },
+            end_line: own.end_line,
+            content: own.content,
+            more,
+            next_start_line: next,
+            state,
             ..self.clone()
         }
     }
+}
+
+/// Returns the lines `first..=last` of a text.
+fn range_of(text: &str, (first, last): (usize, usize)) -> Result<ReadRange, AskError> {
+    let all: Vec<&str> = text.lines().collect();
+    if first > all.len().max(1) {
+        return Err(AskError::Arguments(format!(
+            "there is no line {first}: the last one is {}",
+            all.len()
+        )));
+    }
+    let wanted = &all[first.min(all.len() + 1) - 1..last.min(all.len())];
+    let end_line = (first + wanted.len()).saturating_sub(1);
+    Ok(ReadRange { start_line: first, end_line, content: wanted.join("\n") })
 }
 
 /// Parses `10-40`, `10-`, `-40` or `10` into the first and the last line.

@@ -81,8 +81,7 @@ impl Engine {
             let of = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => paths::chunk(corpus.chunks(), id)?,
                 (None, Some(path)) => {
-                    let paths::Place { path, lines } =
-                        paths::place(&self.project, corpus.chunks(), path)?;
+                    let paths::Place { path, lines } = paths::place(&self.project, corpus, path)?;
                     let line = request.line.or(lines.map(|l| l.0));
                     paths::chunk_at(corpus.chunks(), &path, line)?
                 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::files::{FileContribution, FileGroup, IndexedFile};
+use super::files::{FileContribution, FileGroup, IndexedFile, key};
 use super::names::Name;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
@@ -93,6 +93,18 @@ impl Corpus {
     /// any more.
     pub fn file_groups(&self) -> impl Iterator<Item = (&str, FileGroup)> {
         self.files.iter().map(|file| (&*file.path, file.group()))
+    }
+
+    /// Returns the paths of the files that define a symbol of this name, without the names around
+    /// it, in the order of their groups and paths.
+    #[must_use]
+    pub fn files_defining(&self, name: &str) -> Vec<&str> {
+        let name = key(name);
+        let defining = self.files.iter().filter(|f| f.definitions.iter().any(|d| d.name == name));
+        let mut found: Vec<(FileGroup, &str)> =
+            defining.map(|file| (file.group(), &*file.path)).collect();
+        found.sort_unstable();
+        found.into_iter().map(|(_, path)| path).collect()
     }
 
     /// The chunks of this corpus.

@@ -22,7 +22,7 @@ impl Question for ReadRequest {
         let answer = engine.read(&self, call)?;
         // A single line must not exceed the budget, so each line is cut to this many characters.
         let room = budget.limit();
-        let n_lines = answer.content.split('\n').count();
+        let n_lines = answer.n_lines();
         Ok(fit(budget, n_lines.saturating_sub(1), |level| answer.first(level + 1, room)))
     }
 }
@@ -41,12 +41,16 @@ impl Reply for ReadAnswer {
             self.end_line,
             self.total_lines
         )];
+        let numbered = |first: usize, content: &str| -> Vec<String> {
+            let rows = (first..).zip(content.split('\n'));
+            rows.map(|(number, line)| format!("{number:>5} {line}")).collect()
+        };
         if self.total_lines > 0 {
-            lines.extend(
-                (self.start_line..)
-                    .zip(self.content.split('\n'))
-                    .map(|(number, line)| format!("{number:>5} {line}")),
-            );
+            lines.extend(numbered(self.start_line, &self.content));
+            for range in &self.more {
+                lines.push("    …".into());
+                lines.extend(numbered(range.start_line, &range.content));
+            }
         }
         lines.extend(self.next_start_line.map(|next| format!("more: lines {next}-")));
         lines

@@ -632,6 +632,8 @@ fn places_are_named_as_people_name_them() {
         ("src/lock.rs#Lock::release", 14, 17),
         ("src/lock.rs#release", 14, 17),
         ("docs/guide.md#Locks", 5, 7),
+        ("Lock::release", 14, 17),
+        ("release()", 14, 17),
         (absolute.to_str().unwrap(), 9, 11),
     ] {
         let a = p.get("cortex_read", json!({"path": path}));
@@ -648,6 +650,18 @@ fn places_are_named_as_people_name_them() {
     assert!(a.text.contains("related to src/lock.rs:"), "{}", a.text);
     let a = p.get("cortex_outline", json!({"path": "lock.rs"}));
     assert!(a.text.contains("acquire_lock"), "{}", a.text);
+    let a = p.get("cortex_read", json!({"path": "src/lock.rs", "lines": "2-3, 9,14-"}));
+    let more = a.structured["more"].as_array().unwrap();
+    let ranges: Vec<_> = more
+        .iter()
+        .map(|r| (r["start_line"].as_u64().unwrap(), r["end_line"].as_u64().unwrap()))
+        .collect();
+    assert_eq!((&a.structured["start_line"], &a.structured["end_line"]), (&json!(2), &json!(3)));
+    assert_eq!(ranges[0], (9, 9), "{}", a.text);
+    assert_eq!(ranges[1].0, 14, "{}", a.text);
+    assert_eq!(a.text.matches("    …").count(), 2, "{}", a.text);
+    let e = p.error("cortex_read", json!({"path": "NoSuchThing"}));
+    assert!(e.contains("`NoSuchThing` is not in the index"), "{e}");
     let e = p.error("cortex_read", json!({"path": "src/lock.rs#aquire_lock"}));
     assert!(e.contains("has no symbol") && e.contains("similar: acquire_lock"), "{e}");
 }

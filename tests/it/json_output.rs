@@ -187,7 +187,7 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
             ],
         ),
         ("outline --json", &[&["outline"], &["outline", "src/twice.rs"]]),
-        ("read --json", &[&["read", "src/twice.rs"]]),
+        ("read --json", &[&["read", "src/twice.rs", "--lines", "1-2,4"]]),
         ("related --json", &[&["related", "src/twice.rs", "--line", "2"]]),
         ("status --json", &[&["status"]]),
         ("graph --json", &[&["graph", "callers", "pour", "-C", "1"]]),
