@@ -118,12 +118,14 @@ impl Languages {
 /// Returns an engine that shows the progress of indexing on stderr.
 pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
     let bar = Bar::indexing(false);
+    let graph = Bar::graph(false);
     let tell = move |step: Step| match step {
         Step::Indexing(progress) => bar.show(progress),
         Step::Indexed(summary) => {
             bar.end();
             tell!("{}", super::index::one_line(summary));
         }
+        Step::Graph(progress) => graph.show(progress),
     };
     Ok(Engine::for_command(project, look, Box::new(tell))?)
 }

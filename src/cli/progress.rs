@@ -16,6 +16,10 @@ impl Bar {
         Self::new("vectors {wide_bar} {pos}/{len} chunks {elapsed}", quiet)
     }
 
+    pub(super) fn graph(quiet: bool) -> Self {
+        Self::new("code graph {wide_bar} {pos}/{len} files {elapsed}", quiet)
+    }
+
     fn new(template: &str, quiet: bool) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
         let style = ProgressStyle::with_template(template);

@@ -1,5 +1,7 @@
 //! The index state that an answer was computed from, and how fresh a call requires it to be.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,20 @@ pub struct Wait {
     /// After editing files: index the changes first, and wait at most this many milliseconds.
     #[schemars(range(min = 0, max = 60000))]
     pub wait_ms: Option<u64>,
+}
+
+/// How long a call waits for a generation that it names, or for the code graph, if it gives no
+/// time.
+const DEFAULT_WAIT: Duration = Duration::from_secs(5);
+/// The longest wait that a call can request.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+
+impl Wait {
+    /// How long the call waits.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.wait_ms.map_or(DEFAULT_WAIT, Duration::from_millis).min(MAX_WAIT)
+    }
 }
 
 /// The index state that an answer was computed from.

@@ -7,13 +7,13 @@ use super::freshness::AnswerState;
 use super::grep::GrepRequest;
 use super::paths;
 use super::project::Project;
-use super::serving::{Engine, Upkeep, View};
+use super::serving::{Engine, Step, Upkeep, View};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
-use crate::index::IndexingService;
+use crate::index::{IndexingService, Progress};
 use crate::search::Searcher;
-use crate::store::SourceTable;
+use crate::store::{SourceEntry, SourceTable};
 use crate::text::{count, cut};
 
 /// The arguments of a query of the code graph.
@@ -247,12 +247,12 @@ impl Engine {
         call: &Call,
         ask: impl Fn(&CodeGraph) -> Result<T, GraphError>,
     ) -> Result<(T, bool), AskError> {
-        let (graph, has_sources) = self.code_graph()?;
+        let (graph, has_sources) = self.code_graph(call)?;
         call.check()?;
         match ask(&graph) {
             Err(GraphError::Damaged { .. }) => {
                 graph.renew()?;
-                let (graph, has_sources) = self.code_graph()?;
+                let (graph, has_sources) = self.code_graph(call)?;
                 Ok((ask(&graph)?, has_sources))
             }
             answer => Ok((answer?, has_sources)),
@@ -261,7 +261,7 @@ impl Engine {
 
     /// Updates the code graph and returns it, and whether there are source files. The source files
     /// are those of the index or, if another program writes the chunk files, those of the tree.
-    fn code_graph(&self) -> Result<(CodeGraph, bool), AskError> {
+    fn code_graph(&self, call: &Call) -> Result<(CodeGraph, bool), AskError> {
         let layout = &self.project.layout;
         let sources = match &self.upkeep {
             _ if !layout.is_foreign() => SourceTable::read(layout),
@@ -274,19 +274,44 @@ impl Engine {
                 .or_else(|| SourceTable::read(layout)),
         };
         let has_sources = sources.as_ref().is_some_and(|table| !table.files.is_empty());
-        let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
-        let graph = CodeGraph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
-        if let Some(table) = sources {
-            let is_there =
-                |entry: &crate::store::SourceEntry| entry.skipped.is_none() && !entry.deleted;
-            let files = table
-                .files
-                .into_iter()
-                .filter(|(_, entry)| is_there(entry))
-                .map(|(path, entry)| (path, entry.sha256));
-            graph.update(files, |path| self.project.read_text(path).ok())?;
+        match (sources, &self.upkeep) {
+            (Some(sources), Upkeep::Server(server)) => server.graph.update(sources, call)?,
+            (Some(sources), Upkeep::Command(command)) => {
+                self.project.update_code_graph(sources, &|p| (command.tell)(Step::Graph(p)))?;
+            }
+            (None, _) => {}
         }
-        Ok((graph, has_sources))
+        Ok((self.project.code_graph()?, has_sources))
+    }
+}
+
+impl Project {
+    fn code_graph(&self) -> Result<CodeGraph, GraphError> {
+        let path = self
+            .layout
+            .prepare_code_graph()
+            .map_err(|source| GraphError::Unwritable { path: self.layout.code_graph(), source })?;
+        CodeGraph::open(&path)
+    }
+
+    /// Updates the code graph for these source files.
+    ///
+    /// # Errors
+    /// When the graph cannot be read or written.
+    pub(super) fn update_code_graph(
+        &self,
+        sources: SourceTable,
+        tell: &dyn Fn(Progress),
+    ) -> Result<(), GraphError> {
+        let is_there = |entry: &SourceEntry| entry.skipped.is_none() && !entry.deleted;
+        let files = sources
+            .files
+            .into_iter()
+            .filter(|(_, entry)| is_there(entry))
+            .map(|(path, entry)| (path, entry.sha256));
+        let read = |path: &str| self.read_text(path).ok();
+        self.code_graph()?.update(files, read, |done, total| tell(Progress { done, total }))?;
+        Ok(())
     }
 }
 

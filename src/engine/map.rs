@@ -11,7 +11,7 @@ use super::graph::NO_SOURCES;
 use super::search::SearchRequest;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::graph::{MapFile, MapQuery};
+use crate::graph::{Map, MapFile, MapQuery};
 use crate::languages::{self, LanguageKind};
 use crate::overview::{self, About, Commands, Entry, Module, Tree};
 use crate::search::FileGroup;
@@ -100,7 +100,14 @@ impl Engine {
             is_source.is_empty() || is_source.contains(path) || !groups.contains_key(path)
         };
         let query = MapQuery { focus: &focus, counts: &counts };
-        let (ranked, has_sources) = self.ask_graph(call, |graph| graph.map(query))?;
+        let (ranked, has_sources, not_yet) = match self.ask_graph(call, |graph| graph.map(query)) {
+            Ok((ranked, has_sources)) => (ranked, has_sources, None),
+            // The rest of the overview does not need the graph.
+            Err(AskError::NotYet(why)) if request.focus.is_none() => {
+                (Map::default(), true, Some(format!("the main files are missing: {why}")))
+            }
+            Err(e) => return Err(e),
+        };
         if ranked.files.is_empty() && !has_sources && !groups.is_empty() {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
@@ -144,7 +151,7 @@ impl Engine {
             modules: if is_overview { overview::modules(&tree, &weight) } else { Vec::new() },
             files: with_symbols.take(MAX_FILES).cloned().collect(),
             total_ranked,
-            state: state.in_brief(call),
+            state: state.warning_first(not_yet).in_brief(call),
         })
     }
 

@@ -9,6 +9,7 @@ mod edit;
 mod filters;
 mod freshness;
 mod graph;
+mod graph_upkeep;
 mod grep;
 mod map;
 mod memory;
@@ -88,6 +89,9 @@ pub enum AskError {
     NotFound(String),
     #[error("{0}")]
     Failed(String),
+    /// What the answer needs is still being made.
+    #[error("{0}")]
+    NotYet(String),
     #[error("the call was cancelled")]
     Cancelled,
 }

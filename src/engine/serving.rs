@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::freshness::{AnswerState, Freshness, Wait};
+use super::graph_upkeep::GraphUpkeep;
 use super::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use super::{AskError, Call, chain};
 use crate::chunk::{Cancel, Feed};
@@ -13,19 +14,15 @@ use crate::index::{IndexError, IndexEvent, Indexer, IndexingService, Mode, Progr
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
 use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange};
-use crate::store::{Activity, ChunkFiles, Manifest, SourceTable};
+use crate::store::{Activity, ChunkFiles, Manifest};
 use crate::worker::WorkerHandle;
 
 /// How long an answer waits for the first load of the index, or for a damaged one to be replaced.
 const FIRST_LOAD: Duration = Duration::from_secs(5);
 /// How long an answer waits until the files are compared with the index for the first time.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
-/// How long a call waits if it names a generation but no time.
-const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// How long the reply to an edit waits until the edit is indexed.
 const AFTER_EDIT: Duration = Duration::from_secs(3);
-/// The longest wait that a call can request.
-const MAX_WAIT: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(20);
 /// How often a call that waits for a generation requests a reload.
 const LOOK: Duration = Duration::from_millis(200);
@@ -38,7 +35,7 @@ const POLL_CHUNKS: Duration = Duration::from_secs(2);
 
 /// A project that can be queried.
 pub struct Engine {
-    pub project: Project,
+    pub project: Arc<Project>,
     /// Serves the corpora of code and memories.
     pub manager: Arc<ChunkManager>,
     pub(super) upkeep: Upkeep,
@@ -58,7 +55,7 @@ pub(super) enum Upkeep {
 /// what the question needs.
 pub(super) struct Command {
     look: Look,
-    tell: Box<Tell>,
+    pub(super) tell: Box<Tell>,
     done: Mutex<Done>,
 }
 
@@ -71,6 +68,8 @@ pub enum Step<'a> {
     Indexing(Progress),
     /// The first index of the project was built.
     Indexed(&'a Summary),
+    /// Files are read into the code graph.
+    Graph(Progress),
 }
 
 /// The state that a command answers from.
@@ -96,6 +95,7 @@ pub(super) struct ServingState {
     /// `None` if this process serves the index on disk but does not index.
     pub(super) indexing: Option<IndexingService>,
     /// Watches notes until it is dropped.
+    pub(super) graph: GraphUpkeep,
     notes: Option<MDFileWatcher>,
     /// Records changes of files as memories until it is dropped.
     _recording: Option<Recording>,
@@ -121,6 +121,7 @@ impl Engine {
         let facts = memory.facts();
         let feeds: Vec<Box<dyn Feed>> = vec![Box::new(project.chunk_files()), Box::new(memory)];
         let manager = Arc::new(ChunkManager::new(feeds, project.embedder.clone())?);
+        let project = Arc::new(project);
         let upkeep = Upkeep::Command(Command { look, tell, done: Mutex::default() });
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
     }
@@ -163,7 +164,9 @@ impl Engine {
         } else {
             (None, None)
         };
+        let project = Arc::new(project);
         let upkeep = Upkeep::Server(Box::new(ServingState {
+            graph: GraphUpkeep::spawn(project.clone())?,
             reloader,
             indexing,
             notes,
@@ -374,7 +377,7 @@ impl Engine {
         if min_generation.is_none() && wait_ms.is_none() {
             return None;
         }
-        let time = wait_ms.map_or(DEFAULT_WAIT, Duration::from_millis).min(MAX_WAIT);
+        let time = call.wait.time();
         let deadline = Instant::now() + time;
         let mut in_time = true;
         let mut in_vain = None;
@@ -559,12 +562,9 @@ impl Engine {
             }
             _ => {
                 let manifest = Manifest::read(layout).ok().flatten();
-                let indexed_at = SourceTable::read(layout)
-                    .map(|table| table.indexed_at)
-                    .filter(|at| !at.is_empty());
                 Freshness {
-                    generation: manifest.map_or(0, |m| m.generation),
-                    indexed_at,
+                    generation: manifest.as_ref().map_or(0, |m| m.generation),
+                    indexed_at: manifest.and_then(|m| m.indexed_at),
                     head: self.head(),
                     ..Freshness::default()
                 }

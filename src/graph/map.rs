@@ -38,7 +38,7 @@ pub struct MapQuery<'a> {
 }
 
 /// The files of a project by their importance.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Map {
     /// The most important first.
     pub files: Vec<MapFile>,

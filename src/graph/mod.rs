@@ -77,12 +77,13 @@ impl CodeGraph {
         &self,
         files: impl IntoIterator<Item = (String, String)>,
         read: impl Fn(&str) -> Option<String> + Sync,
+        tell: impl Fn(usize, usize),
     ) -> Result<Updated, GraphError> {
         let files: HashMap<String, String> = files.into_iter().collect();
-        match self.bring_up_to_date(&files, &read) {
+        match self.bring_up_to_date(&files, &read, &tell) {
             Err(GraphError::Damaged { .. }) => {
                 self.tables.renew()?;
-                self.bring_up_to_date(&files, &read)
+                self.bring_up_to_date(&files, &read, &tell)
             }
             done => done,
         }
@@ -116,6 +117,7 @@ impl CodeGraph {
         &self,
         files: &HashMap<String, String>,
         read: &(impl Fn(&str) -> Option<String> + Sync),
+        tell: &impl Fn(usize, usize),
     ) -> Result<Updated, GraphError> {
         let start = Instant::now();
         let known = self.tables.hashes()?;
@@ -129,7 +131,11 @@ impl CodeGraph {
         }
         let mut parsed: Vec<Result<Parsed, String>> = Vec::new();
         let mut batches = changed.chunks(BATCH_FILES);
+        let mut n_done = 0;
         loop {
+            if !changed.is_empty() {
+                tell(n_done, changed.len());
+            }
             let batch = batches.next();
             // One batch is written while the next is parsed.
             let parse = || {
@@ -140,6 +146,7 @@ impl CodeGraph {
             let (written, next) = rayon::join(|| self.write(std::mem::take(&mut parsed)), parse);
             written?;
             let Some(next) = next else { break };
+            n_done += next.len();
             parsed = next;
         }
         if !changed.is_empty() {

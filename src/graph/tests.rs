@@ -67,7 +67,7 @@ fn update(graph: &CodeGraph, files: &BTreeMap<String, String>) -> Updated {
     let hashes = files.iter().map(|(path, text)| {
         (path.clone(), format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes())))
     });
-    graph.update(hashes, |path| files.get(path).cloned()).unwrap()
+    graph.update(hashes, |path| files.get(path).cloned(), |_, _| ()).unwrap()
 }
 
 const STORE: &str = "pub struct Store { pool: Pool }\nimpl Store {\n    pub fn new() -> Self { Self { pool: Pool::new() } }\n    pub fn get(&self) -> u8 { self.pool.take() }\n}\n";
@@ -401,9 +401,13 @@ fn what_is_no_program_has_no_rows_and_is_not_read_again() {
     let hashes: Vec<(String, String)> =
         p.files.keys().map(|k| (k.clone(), "other".into())).collect();
     p.graph
-        .update(hashes.clone(), |path| p.files.get(path).filter(|_| path != "gone.rs").cloned())
+        .update(
+            hashes.clone(),
+            |path| p.files.get(path).filter(|_| path != "gone.rs").cloned(),
+            |_, _| (),
+        )
         .unwrap();
-    assert_eq!(p.graph.update(hashes, |_| None).unwrap().n_parsed, 1);
+    assert_eq!(p.graph.update(hashes, |_| None, |_, _| ()).unwrap().n_parsed, 1);
 }
 
 #[test]

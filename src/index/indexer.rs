@@ -280,7 +280,6 @@ impl Indexer {
             } else {
                 previous.table.walked_at_ns
             },
-            indexed_at: Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             skipped,
             files: BTreeMap::new(),
         };

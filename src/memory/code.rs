@@ -199,7 +199,7 @@ mod tests {
         let files = ["retry.rs", "other.rs"].map(|path| (path.to_string(), "1".to_string()));
         crate::graph::CodeGraph::open(&database)
             .unwrap()
-            .update(files, |path| fs::read_to_string(dir.path().join(path)).ok())
+            .update(files, |path| fs::read_to_string(dir.path().join(path)).ok(), |_, _| ())
             .unwrap();
         assert_eq!(
             tied(&of("We found that retry_later doubles.")),

@@ -44,6 +44,7 @@ impl CallError {
             Self::Tool(AskError::Arguments(_)) => "arguments",
             Self::Tool(AskError::NotFound(_)) => "not_found",
             Self::Tool(AskError::Failed(_)) => "failed",
+            Self::Tool(AskError::NotYet(_)) => "not_yet",
             Self::Tool(AskError::Cancelled) => "cancelled",
         }
     }

@@ -28,8 +28,6 @@ pub struct SourceTable {
     pub rules: String,
     /// Start of the walk that this table describes, in nanoseconds since 1970.
     pub walked_at_ns: u64,
-    /// When the index was last brought up to date, RFC 3339.
-    pub indexed_at: String,
     /// Files that were skipped without being read: path and reason.
     #[serde(default)]
     pub skipped: BTreeMap<String, String>,

@@ -136,6 +136,7 @@ fn printable_error(e: AskError) -> AskError {
         AskError::Arguments(message) => AskError::Arguments(shown(message)),
         AskError::NotFound(message) => AskError::NotFound(shown(message)),
         AskError::Failed(message) => AskError::Failed(shown(message)),
+        AskError::NotYet(message) => AskError::NotYet(shown(message)),
         AskError::Cancelled => AskError::Cancelled,
     }
 }

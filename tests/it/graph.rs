@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::project::Project;
-use crate::server::{Client, Server};
+use crate::server::{Client, Server, warnings};
 
 fn project() -> Project {
     Project::with(&[
@@ -182,4 +182,27 @@ fn a_damaged_graph_is_built_again_by_the_query_that_meets_the_damage() {
     bytes[from..].fill(0x5a);
     fs::write(&path, bytes).unwrap();
     assert_eq!(ask(), before);
+}
+
+#[test]
+fn a_call_does_not_wait_for_a_large_graph_without_end() {
+    let p = project();
+    for i in 0..600 {
+        let functions =
+            (0..30).map(|k| format!("pub fn f{i}_{k}(x: u8) -> u8 {{\n    x + {k}\n}}\n"));
+        p.write(format!("src/many/m{i}.rs"), functions.collect::<String>());
+    }
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    let mut callers = json!({ "operation": "callers", "target": "Store::get", "wait_ms": 0 });
+    let (status, body) = client.try_call("cortex_graph", &callers).unwrap();
+    assert!(status == 503 && body.contains("the code graph is being built"), "{status} {body}");
+    let map = client.call("cortex_map", &json!({ "wait_ms": 0 }));
+    assert!(warnings(&map).contains("the main files are missing"), "{map}");
+    assert_eq!(map["languages"][0]["name"], "rust", "the rest of the map is there: {map}");
+    callers["wait_ms"] = json!(60_000);
+    assert_eq!(client.call("cortex_graph", &callers)["total"], 1);
+    let map = client.call("cortex_map", &json!({}));
+    assert!(map["files"].as_array().is_some_and(|files| !files.is_empty()), "{map}");
 }

@@ -1,0 +1,77 @@
+//! The thread that updates the code graph of a server.
+//!
+//! The graph of a large project takes longer to build than a client waits. So a question waits for
+//! the thread a while, and then says how far it is.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::{AskError, Call, Project};
+use crate::index::Progress;
+use crate::store::SourceTable;
+use crate::text::count;
+use crate::worker::Worker;
+
+/// The pause of a thread that runs on request only.
+const NO_PAUSE: Duration = Duration::from_hours(24);
+
+/// Updates the code graph on a thread of its own.
+pub(super) struct GraphUpkeep {
+    worker: Worker,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The files of the next update.
+    sources: Mutex<Option<SourceTable>>,
+    progress: Mutex<Option<Progress>>,
+    /// The error of the last update.
+    error: Mutex<Option<AskError>>,
+}
+
+impl GraphUpkeep {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn spawn(project: Arc<Project>) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let own = shared.clone();
+        let worker = Worker::spawn("code graph", move |_| {
+            let sources = own.sources.lock().take();
+            if let Some(sources) = sources {
+                let tell = |progress| *own.progress.lock() = Some(progress);
+                let updated = project.update_code_graph(sources, &tell);
+                *own.progress.lock() = None;
+                *own.error.lock() = updated.err().map(AskError::from);
+            }
+            NO_PAUSE
+        })?;
+        Ok(Self { worker, shared })
+    }
+
+    /// Updates the graph for these files, and waits for the end of that.
+    ///
+    /// # Errors
+    /// When the update takes longer than the call waits, fails, or the call is cancelled.
+    pub(super) fn update(&self, sources: SourceTable, call: &Call) -> Result<(), AskError> {
+        *self.shared.sources.lock() = Some(sources);
+        let ticket = self.worker.handle().request();
+        if self.worker.handle().wait(ticket, Instant::now() + call.wait.time(), &call.cancel) {
+            return self.shared.error.lock().clone().map_or(Ok(()), Err);
+        }
+        call.check()?;
+        let far = match *self.shared.progress.lock() {
+            Some(Progress { done, total }) => {
+                format!(": {done} of {} are read", count(total, "file"))
+            }
+            None => String::new(),
+        };
+        Err(AskError::NotYet(format!(
+            "the code graph is being built{far}. Call again, or pass wait_ms; cortex_grep and cortex_search answer meanwhile"
+        )))
+    }
+}
