@@ -2,6 +2,8 @@
 //! specs/ranking.md has the formulas. Each sum runs over the query's terms in their order, so equal
 //! sets of chunks get equal scores with any segment layout.
 
+use std::collections::BTreeSet;
+
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
 use super::query::{Query, QueryTerm};
@@ -68,6 +70,9 @@ const BM25_K1: f32 = 1.2;
 const BM25_B: f32 = 0.75;
 /// Weight of each field's frequency, in the order of [`Field::ALL`]; the path counts once.
 const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
+
+/// An identifier that occurs in at most this many files says which file is meant.
+const FEW: usize = 2;
 
 /// Returns the idf after Robertson, never negative.
 fn idf(n: u64, df: usize) -> f32 {
@@ -251,6 +256,22 @@ impl Lexical {
             }
         }
         shares
+    }
+
+    /// Returns the files that hold a compound identifier of the query which occurs in at most
+    /// [`FEW`] files.
+    pub(super) fn rare_identifiers(&self, file_of: &[u32]) -> BTreeSet<u32> {
+        let holding = |term: &TermWeight| {
+            let mut files = BTreeSet::new();
+            for hit in &term.hits {
+                files.insert(file_of[hit.slot as usize]);
+                if files.len() > FEW {
+                    return None;
+                }
+            }
+            Some(files)
+        };
+        self.terms.iter().filter(|term| term.is_whole).filter_map(holding).flatten().collect()
     }
 
     /// Returns the share (by idf) of a set of name parts that the query contains, 0–1.

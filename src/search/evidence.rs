@@ -62,6 +62,10 @@ pub(super) struct Evidence<'a> {
     in_files: BTreeMap<u32, f64>,
     /// By file: the weight of references from the best files.
     hubs: Vec<f64>,
+    /// Files that hold an identifier of the query which few others hold.
+    with_rare_identifier: BTreeSet<u32>,
+    /// By file: the number of quoted phrases that it holds.
+    phrases: BTreeMap<u32, usize>,
 }
 
 /// The features of one file. Shares are 0–1, flags 0 or 1. specs/ranking.md defines them.
@@ -84,6 +88,8 @@ pub(super) struct Facts {
     pub(super) path: f64,
     pub(super) definition: f64,
     pub(super) type_name: f64,
+    pub(super) rare_identifier: f64,
+    pub(super) phrase: f64,
     pub(super) test: f64,
     pub(super) config: f64,
     pub(super) aside: f64,
@@ -126,6 +132,8 @@ impl<'a> Evidence<'a> {
             unknown_idf: (1.0 + n / (0.01 * n + 1.0)).ln(),
             in_files: BTreeMap::new(),
             hubs: Vec::new(),
+            with_rare_identifier: BTreeSet::new(),
+            phrases: BTreeMap::new(),
             allowed,
             corpus,
             query,
@@ -191,35 +199,51 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the files to score, and notes about their selection.
-    pub(super) fn pool(&self) -> Result<(BTreeSet<u32>, Vec<String>), TextError> {
+    pub(super) fn pool(&mut self) -> Result<(BTreeSet<u32>, Vec<String>), TextError> {
         let mut notes = self.query.notes.clone();
         let mut files = self.proposed()?;
+        let may_be_found = |at: &u32| {
+            self.corpus.files[*at as usize].parts.iter().any(|part| self.allowed(part.slot))
+        };
+        self.with_rare_identifier = self
+            .lexical
+            .rare_identifiers(&self.corpus.file_of)
+            .into_iter()
+            .filter(may_be_found)
+            .collect();
+        files.extend(&self.with_rare_identifier);
         if !self.query.phrases.is_empty() {
-            let holding = self.holding_phrases();
-            if holding.is_empty() {
+            self.phrases = self.holding_phrases();
+            let n = self.query.phrases.len();
+            let holding = |at: &u32| self.phrases.get(at) == Some(&n);
+            let all: BTreeSet<u32> = self.phrases.keys().copied().filter(holding).collect();
+            if all.is_empty() {
                 notes.push(format!(
                     "no file holds “{}”: searched for its words",
                     self.query.phrases.join("” and “")
                 ));
+            } else if self.query.is_quoted {
+                files = all;
             } else {
-                files = holding;
+                files.extend(all);
             }
         }
         Ok((files, notes))
     }
 
-    /// Returns the files that hold every quoted phrase.
-    fn holding_phrases(&self) -> BTreeSet<u32> {
-        let files_with = |phrase: &String| {
+    /// Returns the files that hold quoted phrases, with the number of those.
+    fn holding_phrases(&self) -> BTreeMap<u32, usize> {
+        let mut held = BTreeMap::new();
+        for phrase in &self.query.phrases {
             // A phrase that is not a valid query matches nothing.
             let slots = self.corpus.text.phrase(phrase).unwrap_or_default();
-            slots
-                .into_iter()
-                .filter(|s| self.allowed(*s))
-                .map(|s| self.corpus.file_of[s as usize])
-                .collect::<BTreeSet<u32>>()
-        };
-        self.query.phrases.iter().map(files_with).reduce(|a, b| &a & &b).unwrap_or_default()
+            let allowed = slots.into_iter().filter(|s| self.allowed(*s));
+            let files: BTreeSet<u32> = allowed.map(|s| self.corpus.file_of[s as usize]).collect();
+            for file in files {
+                *held.entry(file).or_default() += 1;
+            }
+        }
+        held
     }
 
     /// Returns the files that the searchers propose.
@@ -406,6 +430,7 @@ impl<'a> Evidence<'a> {
 
     pub(super) fn facts(&self, at: u32) -> Facts {
         let file = &*self.corpus.files[at as usize];
+        let has_rare_identifier = self.with_rare_identifier.contains(&at);
         Facts {
             file_words: self.in_files.get(&at).copied().unwrap_or_default(),
             plain_words: self.best(file, |s| self.lexical.plain(s)),
@@ -426,7 +451,15 @@ impl<'a> Evidence<'a> {
                     .iter()
                     .any(|d| d.is_top_type && self.capitalised.contains(&d.name)),
             ),
-            test: flag(file.is_test && !file.is_document && !self.query.about_tests),
+            rare_identifier: flag(has_rare_identifier),
+            phrase: self.phrases.get(&at).map_or(0.0, |n| *n as f64)
+                / self.query.phrases.len().max(1) as f64,
+            test: flag(
+                file.is_test
+                    && !file.is_document
+                    && !self.query.about_tests
+                    && !has_rare_identifier,
+            ),
             config: flag(file.is_config),
             aside: flag(file.is_aside),
             topic: flag(self.query.form == Form::Topic),

@@ -10,8 +10,10 @@ use super::words::is_one_of;
 const SENTENCE_WORDS: &str = " a an the is are was were be been being will would can cannot could should may might must has have had does did doesn't \
 don't isn't aren't won't you your we our us they it its it's this that's these those if when whether not no instead after before because so than but which ";
 
-/// First words of a question. A question asks for a topic, however long it is.
-const QUESTION_WORDS: &str = " how what where why which who whose when does is are can should ";
+/// First words of a question. A question asks for a topic, however long it is. A text that begins
+/// with `when`, `does` or `is` is one only if it ends with a question mark: most such texts are
+/// sentences of documents.
+const QUESTION_WORDS: &str = " how what where why which who whose ";
 
 /// First words of commit messages and comments.
 const VERBS: &str = " add adds fix fixes use uses remove removes make makes allow allows support supports move moves improve improves avoid avoids \
@@ -86,6 +88,7 @@ mod tests {
             "returns the number of bytes that were written",
             "fix crash on empty list",
             "The cache is cleared when the limit is reached",
+            "When the limit is reached the cache is cleared",
         ] {
             assert_eq!(Form::of(q), Form::Statement, "{q}");
         }

@@ -14,6 +14,8 @@ pub(super) struct Operators {
     pub(super) only: Filter,
     /// The text in quotes.
     pub(super) phrases: Vec<String>,
+    /// Whether all words are in quotes.
+    pub(super) is_quoted: bool,
 }
 
 /// Parses a query. A prefix with an unknown value (`type:u32`) is an ordinary word.
@@ -21,6 +23,7 @@ pub(super) fn operators(query: &str) -> Operators {
     let mut out = Operators::default();
     let mut paths = GlobSetBuilder::new();
     let mut words: Vec<&str> = Vec::new();
+    let mut has_others = false;
     for (i, part) in query.split('"').enumerate() {
         let is_last = query.matches('"').count() == i;
         // Parts with odd numbers are inside quotes, except the last one: its quote is not closed.
@@ -32,10 +35,13 @@ pub(super) fn operators(query: &str) -> Operators {
             words.push(part);
             continue;
         }
+        let n = words.len();
         words.extend(part.split_whitespace().filter(|word| !out.only.take(word, &mut paths)));
+        has_others |= words.len() > n;
     }
     // This cannot fail: each glob was compiled before.
     out.only.paths.wanted = paths.build().unwrap_or_default();
+    out.is_quoted = !out.phrases.is_empty() && !has_others;
     out.text = words.join(" ").trim().to_string();
     out
 }
@@ -132,6 +138,7 @@ mod tests {
     fn quotes_ask_for_phrases() {
         let o = operators("where is \"lost connection\" told \"again\"");
         assert_eq!(o.phrases, ["lost connection", "again"]);
+        assert!(!o.is_quoted && operators("lang:go \"lost\" \"again\"").is_quoted);
         assert_eq!(o.text, "where is lost connection told again");
         assert!(operators("a 5\" screen").phrases.is_empty(), "one quote is no pair");
     }

@@ -18,8 +18,10 @@ pub struct Query {
     pub text: String,
     /// The restriction by prefixes.
     pub(super) only: Filter,
-    /// Phrases in quotes, which must occur.
+    /// Phrases in quotes.
     pub(super) phrases: Vec<String>,
+    /// Whether there are no other words: then the phrases must occur.
+    pub(super) is_quoted: bool,
     /// Paths that the query names.
     pub(super) paths: Vec<String>,
     /// Corrections that the caller should show.
@@ -57,13 +59,19 @@ impl Query {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
-        let Operators { text, only, phrases } = operators(&text);
-        Self { only, phrases, ..Self::words(&text) }
+        let Operators { text, only, phrases, is_quoted } = operators(&text);
+        Self { only, phrases, is_quoted, ..Self::words(&text) }
     }
 
     /// Returns the same query with other words.
     pub(super) fn with_words(self, text: &str, notes: Vec<String>) -> Self {
-        Self { only: self.only, phrases: self.phrases, notes, ..Self::words(text) }
+        Self {
+            only: self.only,
+            phrases: self.phrases,
+            is_quoted: self.is_quoted,
+            notes,
+            ..Self::words(text)
+        }
     }
 
     /// Parses a text as words only, without operators.

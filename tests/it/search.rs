@@ -475,6 +475,12 @@ fn queries_are_read_as_people_type_them() {
     assert_eq!(first("type:docs lock"), ["docs/lock.md"]);
     let phrase = first("\"write lock\"");
     assert!(phrase.len() == 3 && !phrase.contains(&"src/serve/lock.rs".to_string()), "{phrase:?}");
+    let boosted = first("who waits for the \"write lock\" of the door");
+    let at = |path: &str| boosted.iter().position(|p| p == path).unwrap();
+    assert!(
+        at("src/store/lock.rs") < at("src/serve/lock.rs"),
+        "other words beside a phrase find files without it, further down: {boosted:?}"
+    );
     assert_eq!(first("serve/lock.rs")[0], "src/serve/lock.rs", "a path is a name");
     let reply = p.json(&["search", "aquire_lock"]);
     assert_eq!(results(&reply)[0]["path"], "src/store/lock.rs");
@@ -485,6 +491,26 @@ fn queries_are_read_as_people_type_them() {
         p.run(&["search", "lang:rust"]).expect(2).stderr.contains("no words"),
         "a restriction alone asks for nothing"
     );
+}
+
+/// A question of an agent names something that one test alone holds. Its other words were worth
+/// more than that name.
+#[test]
+fn an_identifier_of_one_file_lost_against_the_words_around_it() {
+    let mut files = vec![(
+        "tests/door_test.rs".to_string(),
+        "#[test]\nfn opens() {\n    let stuck_hinge_count = 2;\n    assert_eq!(stuck_hinge_count, 2);\n}\n".to_string(),
+    )];
+    for i in 0..12 {
+        let text = format!(
+            "/// Explains how the request is handled and which role the system plays in part {i}.\npub fn handle_request_{i}(system: u8) -> u8 {{\n    system + {i}\n}}\n"
+        );
+        files.push((format!("src/system/request{i}.rs"), text));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (&**p, &**t)).collect();
+    let p = Project::with(&files);
+    let question = "What role does stuck_hinge_count play in the system when a request is handled?";
+    assert_eq!(p.found(&[question])[0], "tests/door_test.rs");
 }
 
 /// In a directory below the root, paths and globs are those of this directory first.
