@@ -41,7 +41,7 @@ pub const FEATURES: &[Feature] = &[
     feature("definition", 1.0, |f| f.definition),
     feature("symbol_definition", 2.7, |f| f.definition * f.symbol),
     feature("type_name", 0.9, |f| f.type_name),
-    feature("rare_identifier", 2.0, |f| f.rare_identifier),
+    feature("rare_identifier", 4.0, |f| f.rare_identifier),
     feature("phrase", 4.0, |f| f.phrase),
     feature("test", -2.5, |f| f.test),
     feature("config", -0.5, |f| f.config),

@@ -503,7 +503,7 @@ fn an_identifier_of_one_file_lost_against_the_words_around_it() {
     )];
     for i in 0..12 {
         let text = format!(
-            "/// Explains how the request is handled and which role the system plays in part {i}.\npub fn handle_request_{i}(system: u8) -> u8 {{\n    system + {i}\n}}\n"
+            "/// Explains how the request is handled, which role the system plays, and the count of each stuck hinge.\npub fn handle_request_{i}(system: u8) -> u8 {{\n    system + {i}\n}}\n"
         );
         files.push((format!("src/system/request{i}.rs"), text));
     }
