@@ -17,6 +17,7 @@ const KEPT: [(&str, &[&str]); 3] = [
             LANGUAGES,
             "src/syntax",
             "src/index/chunker",
+            "src/index/history.rs",
             "src/chunk",
             "src/secrets.rs",
             "src/secrets",

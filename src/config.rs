@@ -64,6 +64,12 @@ pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
         "Whether chunks of deleted files stay in the index, marked as deleted, until it is rebuilt. Chunks of files that are ignored, excluded or too large never stay.",
     ),
     (
+        "index.history",
+        Project,
+        "true",
+        "Whether messages of commits help to rank the files that the commits changed.",
+    ),
+    (
         "index.location",
         User,
         "project",
@@ -197,6 +203,8 @@ pub struct Config {
     pub compress: bool,
     /// Whether chunks of deleted files stay in the index.
     pub keep_deleted: bool,
+    /// Whether messages of commits are indexed.
+    pub history: bool,
     /// The place of the index.
     pub location: Location,
     /// Number of results that a search prints.
@@ -290,6 +298,7 @@ struct RawIndex {
     include: Option<Vec<String>>,
     compress: Option<bool>,
     keep_deleted: Option<bool>,
+    history: Option<bool>,
     location: Option<Location>,
 }
 
@@ -516,6 +525,7 @@ impl Said {
             include_patterns,
             compress: raw.index.compress.unwrap_or(false),
             keep_deleted: raw.index.keep_deleted.unwrap_or(false),
+            history: raw.index.history.unwrap_or(true),
             location: raw.index.location.unwrap_or_default(),
             limit,
             context: raw.search.context.unwrap_or(6),
@@ -876,6 +886,7 @@ mod tests {
             (_, "[]") => "['x']".into(),
             (_, "") => "'x'".into(),
             (_, "false") => "true".into(),
+            (_, "true") => "false".into(),
             (_, number) => (number.parse::<u64>().unwrap() + 1).to_string(),
         };
         format!("[{section}]\n{name} = {value}\n")

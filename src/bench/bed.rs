@@ -150,6 +150,7 @@ impl Bed {
                 embedder,
                 packing: Packing::Plain,
                 keep_deleted: false,
+                history: false,
                 lock_wait: Duration::ZERO,
                 cancel: Arc::default(),
                 journal: None,
@@ -240,7 +241,7 @@ impl Bed {
         let manifest = Manifest::read(self.layout())?.context("there is no index")?;
         let count =
             |t| Ok(ChunkLines::open(self.layout(), &manifest, t)?.next_lines(usize::MAX)?.1);
-        ChunkType::ALL.into_iter().map(count).sum()
+        ChunkType::SEARCHED.into_iter().map(count).sum()
     }
 
     fn write_chunks(&self, given: &Given) -> Result<()> {
@@ -290,7 +291,7 @@ pub fn change(bed: &Bed, n: usize) -> Result<()> {
         ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
     let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
     let mut i = 0;
-    for t in ChunkType::ALL {
+    for t in ChunkType::SEARCHED {
         let mut lines = ChunkLines::open(layout, &manifest, t)?;
         while let Some(line) = lines.next_line()? {
             let is_changed = i * n / total != (i + 1) * n / total;

@@ -377,7 +377,7 @@ mod tests {
         for chunk in &chunks {
             *by_file.entry(chunk.metadata.file_path.as_deref().unwrap()).or_default() += 1;
         }
-        for t in ChunkType::ALL {
+        for t in ChunkType::SEARCHED {
             let n = chunks.iter().filter(|c| c.chunk_type == t).count();
             assert!(n > 40, "{n} chunks of {}", t.as_str());
         }

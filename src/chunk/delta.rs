@@ -17,6 +17,8 @@ pub struct ChunkDelta {
     /// Unchanged chunks with new entries. They replace the old entries, which have the same
     /// content.
     pub found_anew: Vec<Arc<Entry>>,
+    /// Whether the commits differ.
+    pub commits: bool,
 }
 
 /// A chunk that is in both sets but not the same.
@@ -56,7 +58,7 @@ impl ChunkDelta {
                 Difference::Updated(Change { new: entry.clone(), metadata_only })
             }
         };
-        let mut delta = Self::default();
+        let mut delta = Self { commits: !is_same(old.commits(), new.commits()), ..Self::default() };
         let different: Vec<&Arc<Entry>> =
             new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
         for found in different.into_par_iter().with_min_len(256).map(compare).collect::<Vec<_>>() {
@@ -78,18 +80,25 @@ impl ChunkDelta {
     /// Returns a delta in which all chunks of `set` are added.
     #[must_use]
     pub fn everything(set: &ChunkSet) -> Self {
-        Self { added: set.all().to_vec(), ..Self::default() }
+        let commits = !set.commits().is_empty();
+        Self { added: set.all().to_vec(), commits, ..Self::default() }
     }
 
     /// Whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.updated.is_empty() && self.deleted.is_empty()
+        self.added.is_empty() && self.updated.is_empty() && self.deleted.is_empty() && !self.commits
     }
 
-    /// Number of added, updated and deleted chunks together.
+    /// Number of added, updated and deleted chunks together. Commits are not counted.
     #[must_use]
     pub fn len(&self) -> usize {
         self.added.len() + self.updated.len() + self.deleted.len()
     }
+}
+
+/// Whether these are the same chunks in the same order.
+fn is_same(old: &[Arc<Entry>], new: &[Arc<Entry>]) -> bool {
+    old.len() == new.len()
+        && old.iter().zip(new).all(|(a, b)| Arc::ptr_eq(a, b) || (a.id == b.id && a.is_same(b)))
 }

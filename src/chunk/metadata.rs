@@ -34,6 +34,8 @@ pub struct Metadata {
     pub comment_lines: Vec<(u32, u32)>,
     /// Imports of the file (in chunks of type symbols).
     pub imports: Vec<String>,
+    /// The files that a commit changed (in chunks of type history).
+    pub files: Vec<String>,
     /// Keys not listed above.
     pub extra: Map<String, Value>,
 }
@@ -118,8 +120,8 @@ impl Metadata {
             h.update(&a.wrapping_sub(first).to_le_bytes());
             h.update(&b.wrapping_sub(first).to_le_bytes());
         }
-        for import in &self.imports {
-            hash_str(h, import);
+        for text in self.imports.iter().chain(&self.files) {
+            hash_str(h, text);
         }
         if !self.extra.is_empty() {
             // The map of serde_json is sorted, so equal content prints the same text.
@@ -137,7 +139,7 @@ impl Serialize for Metadata {
             };
         }
         entries!(file_path: Option::is_some, language: Option::is_some, start_line: Option::is_some, end_line: Option::is_some, symbol: Option::is_some, parent: Option::is_some);
-        entries!(names: |v: &Vec<Name>| !v.is_empty(), signature: Option::is_some, comment_lines: |v: &Vec<(u32, u32)>| !v.is_empty(), imports: |v: &Vec<String>| !v.is_empty());
+        entries!(names: |v: &Vec<Name>| !v.is_empty(), signature: Option::is_some, comment_lines: |v: &Vec<(u32, u32)>| !v.is_empty(), imports: |v: &Vec<String>| !v.is_empty(), files: |v: &Vec<String>| !v.is_empty());
         for (key, value) in &self.extra {
             map.serialize_entry(key, value)?;
         }
@@ -176,6 +178,7 @@ impl<'de> Visitor<'de> for MetadataVisitor {
                 "signature" => read(json, &mut m.signature),
                 "comment_lines" => read(json, &mut m.comment_lines),
                 "imports" => read(json, &mut m.imports),
+                "files" => read(json, &mut m.files),
                 _ => false,
             };
             if !fits {

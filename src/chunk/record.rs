@@ -31,11 +31,18 @@ pub enum ChunkType {
     Data,
     /// Sections of documents.
     Documentation,
+    /// Messages of commits. They are no results; they tell what the files are about that they
+    /// changed.
+    History,
 }
 
 impl ChunkType {
     /// All types, in the order of their files.
-    pub const ALL: [Self; 4] = [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation];
+    pub const ALL: [Self; 5] =
+        [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation, Self::History];
+    /// The types whose chunks are parts of files and can be found.
+    pub const SEARCHED: [Self; 4] =
+        [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation];
 
     /// Returns the name of the type in the JSON.
     #[must_use]
@@ -45,6 +52,7 @@ impl ChunkType {
             Self::Definitions => "definitions",
             Self::Data => "data",
             Self::Documentation => "documentation",
+            Self::History => "history",
         }
     }
 

@@ -17,6 +17,8 @@ use super::{Chunk, ChunkId, ChunkType, Entry, Fingerprint};
 #[derive(Debug, Default)]
 pub struct ChunkSet {
     entries: Vec<Arc<Entry>>,
+    /// The chunks of type history.
+    commits: Vec<Arc<Entry>>,
     tables: OnceLock<Tables>,
 }
 
@@ -110,25 +112,36 @@ impl ChunkSet {
     /// Collects entries in order. If several entries have the same id, only the last one is kept,
     /// at the position of the first.
     #[must_use]
-    pub fn new(mut all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
-        let (tables, duplicates) = Tables::new(&mut all);
-        (Self { entries: all, tables: OnceLock::from(tables) }, duplicates)
+    pub fn new(all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
+        let mut set = Self::of_unique(all);
+        let (tables, duplicates) = Tables::new(&mut set.entries);
+        set.tables = OnceLock::from(tables);
+        (set, duplicates)
     }
 
     /// Collects entries whose ids are known to be distinct.
     #[must_use]
-    pub fn of_unique(entries: Vec<Arc<Entry>>) -> Self {
-        Self { entries, tables: OnceLock::new() }
+    pub fn of_unique(all: Vec<Arc<Entry>>) -> Self {
+        let (commits, entries) =
+            all.into_iter().partition(|entry| entry.chunk_type == ChunkType::History);
+        Self { entries, commits, tables: OnceLock::new() }
     }
 
     fn tables(&self) -> &Tables {
         self.tables.get_or_init(|| Tables::new(&mut self.entries.clone()).0)
     }
 
-    /// Returns all entries: by type, then in the order of the files.
+    /// Returns all entries that can be found: by type, then in the order of the files.
     #[must_use]
     pub fn all(&self) -> &[Arc<Entry>] {
         &self.entries
+    }
+
+    /// Returns the chunks of type history, in the order of their files: messages of commits. They
+    /// are not among [`ChunkSet::all`] and not counted.
+    #[must_use]
+    pub fn commits(&self) -> &[Arc<Entry>] {
+        &self.commits
     }
 
     /// Finds the entry with this id, in O(1).

@@ -169,7 +169,7 @@ fn ask_all(
         for question in questions {
             let wants_all = features.is_some() || !args.without.is_empty();
             let (mut hits, ms) =
-                project.ask(&question.query, if wants_all { usize::MAX } else { FILES })?;
+                project.ask(question, if wants_all { usize::MAX } else { FILES })?;
             if let Some(features) = &mut features {
                 features.put(&Candidates::new(question, &hits))?;
             }

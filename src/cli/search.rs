@@ -266,6 +266,10 @@ fn print_row(
     }
     if explain {
         line(&format!("   score {:.3}", row.score))?;
+        if let Some(commit) = &row.changed_by {
+            let text = format!("   changed by {}", render::printable(commit));
+            line(&console::truncate_str(&text, render::width(), "…"))?;
+        }
         for part in &row.explain {
             line(&format!(
                 "   {:>8.3} = {:.3} × {:+.2} {}",

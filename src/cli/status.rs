@@ -87,6 +87,9 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
         s.chunks,
         list(&mut s.chunk_types.iter().map(|(k, n)| (*k, *n)))
     ))?;
+    if s.commits > 0 {
+        line(&format!("commits     {}, whose messages help to rank", s.commits))?;
+    }
     let pending = if index.vectors_pending > 0 {
         format!(", {} to be made", index.vectors_pending)
     } else {

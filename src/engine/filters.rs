@@ -38,7 +38,7 @@ pub struct Filters {
 }
 
 fn types(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": {"type": "string", "enum": ChunkType::ALL.map(ChunkType::as_str)}})
+    json_schema!({"type": "array", "items": {"type": "string", "enum": ChunkType::SEARCHED.map(ChunkType::as_str)}})
 }
 
 impl Kinds {

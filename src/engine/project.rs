@@ -162,6 +162,7 @@ impl Project {
             embedder: self.embedder.clone(),
             packing: if self.config.compress { Packing::Zstd } else { Packing::Plain },
             keep_deleted: self.config.keep_deleted,
+            history: self.config.history,
             cancel: Arc::default(),
             journal: Some(Arc::new(self.memory_home().journal())),
         }

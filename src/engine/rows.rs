@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chunk::{Chunk, ChunkSet};
+use crate::chunk::{Chunk, ChunkSet, Entry};
 use crate::excerpt::{Excerpts, Label, Passage};
 use crate::search::{Hit, Term};
 
@@ -39,6 +39,10 @@ pub struct ResultRow {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub explain: Vec<ScorePart>,
+    /// With `explain`: the commit whose message speaks most for the file, for example `4f2a1c3: do
+    /// not hold the lock while writing`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_by: Option<String>,
     /// The hit that the row describes.
     #[serde(skip)]
     pub hit: Arc<Hit>,
@@ -143,6 +147,7 @@ impl ResultRow {
                 .filter_map(|entry| entry.chunk())
                 .map(|chunk| ChunkRow::new(&chunk, set))
                 .collect(),
+            changed_by: hit.changed_by.as_ref().filter(|_| explain).and_then(|e| changed_by(e)),
             explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
             hit,
         }
@@ -176,6 +181,16 @@ impl ResultRow {
         let chunk = &self.hit.chunk;
         Self { text: Some(chunk.text.clone()), text_start_line: chunk.metadata.start_line, ..self }
     }
+}
+
+/// Number of digits of a commit that are shown.
+const COMMIT_DIGITS: usize = 7;
+
+/// Returns the commit and the first line of its message.
+fn changed_by(commit: &Entry) -> Option<String> {
+    let chunk = commit.chunk()?;
+    let id = chunk.id.strip_prefix("commit:").unwrap_or(&chunk.id);
+    Some(format!("{}: {}", id.get(..COMMIT_DIGITS).unwrap_or(id), chunk.title))
 }
 
 impl From<Passage> for PassageRow {

@@ -17,7 +17,9 @@ use crate::embed::{StaticModel, vector_of_question};
 use crate::excerpt::Excerpts;
 use crate::live::Served;
 use crate::memory::{EpisodeSource, RecalledMemory};
-use crate::search::{Corpus, Filter, Form, Hit, Query, Results, SearchError, Searcher, Term};
+use crate::search::{
+    Corpus, Filter, Form, HiddenCommits, Hit, Query, Results, SearchError, Searcher, Term,
+};
 use crate::text::{count, cut};
 
 /// Number of places of a stack trace that come before other results.
@@ -55,6 +57,9 @@ pub struct SearchRequest {
     /// The form to rank the query as; `None` detects it from the query.
     #[serde(skip)]
     pub form: Option<Form>,
+    /// Commits that do not count, for measurements.
+    #[serde(skip)]
+    pub hidden_commits: Option<HiddenCommits>,
 }
 
 /// The kind of search.
@@ -261,6 +266,9 @@ impl Engine {
         if let Some(form) = request.form {
             query = query.with_form(form);
         }
+        if let Some(hidden) = &request.hidden_commits {
+            query = query.without_commits(hidden.clone());
+        }
         let (vector, warning) = vector_of_question(self.manager.embedder(), &query.text);
         let results = match request.mode {
             SearchMode::Semantic if warning.is_none() => searcher.by_meaning(&vector, filter, n)?,
@@ -321,6 +329,7 @@ fn with_named_places(corpus: &Corpus, question: &str, hits: Vec<Hit>) -> Vec<Hit
             others: Vec::new(),
             score: 0.0,
             terms: Vec::new(),
+            changed_by: None,
             coverage: 1.0,
         });
         if named.len() == MAX_NAMED {

@@ -41,6 +41,8 @@ pub struct StatusAnswer {
     pub chunks: usize,
     /// Number of chunks by type.
     pub chunk_types: BTreeMap<&'static str, usize>,
+    /// Number of commits whose messages help to rank.
+    pub commits: usize,
     /// Number of files by language.
     pub languages: BTreeMap<String, usize>,
     /// Another program wrote the index.
@@ -320,7 +322,11 @@ impl Engine {
             version: env!("CARGO_PKG_VERSION"),
             files: chunks.files().count(),
             chunks: chunks.len(),
-            chunk_types: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
+            chunk_types: ChunkType::SEARCHED
+                .iter()
+                .map(|t| (t.as_str(), chunks.count(*t)))
+                .collect(),
+            commits: chunks.commits().len(),
             languages,
             foreign: layout.is_foreign(),
             other_files: layout.other_chunk_files(),

@@ -157,6 +157,7 @@ mod tests {
             category: empty(),
             query: query.to_string(),
             targets: vec![target],
+            commit: None,
         };
         let rows: Vec<FoundFile> =
             found.iter().map(|p| FoundFile { path: (*p).to_string(), lines: None }).collect();

@@ -79,6 +79,7 @@ pub fn make(
                 category: c.kind.to_string(),
                 query: c.query,
                 targets: c.targets,
+                commit: c.commit,
             }
         })
         .collect()
@@ -94,6 +95,8 @@ struct Candidate {
     position: usize,
     /// File and byte range that are blanked.
     hidden: Option<(usize, Range<usize>)>,
+    /// The commit whose subject it is.
+    commit: Option<String>,
 }
 
 fn target(path: &str, lines: Option<(u32, u32)>) -> Target {
@@ -178,6 +181,7 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
                 targets: vec![target(&file.path, lines)],
                 position: hidden.start,
                 hidden: Some((at, hidden)),
+                commit: None,
             });
         }
     }
@@ -229,6 +233,7 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
                         )],
                         position: start,
                         hidden: Some((at, start..start + range.len())),
+                        commit: None,
                     });
                 }
             }
@@ -294,6 +299,7 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
                 targets: changed.iter().map(|f| target(f, None)).collect(),
                 position: 0,
                 hidden: None,
+                commit: Some(commit.id.clone()),
             });
         }
     }
@@ -484,7 +490,9 @@ mod tests {
     fn commit(subject: &str, files: &[&str]) -> Commit {
         Commit {
             id: String::new(),
+            at: 0,
             subject: subject.to_string(),
+            body: String::new(),
             files: files.iter().map(ToString::to_string).collect(),
         }
     }

@@ -136,6 +136,7 @@ mod tests {
             category: empty(),
             query: empty(),
             targets,
+            commit: None,
         }
     }
 

@@ -14,6 +14,10 @@ pub struct EvalQuestion {
     pub query: String,
     /// The places that answer the question, at least one.
     pub targets: Vec<Target>,
+    /// The commit that the question was made from. It and all later ones are hidden from the
+    /// search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// A place that answers a question.
@@ -77,6 +81,8 @@ struct Line {
     targets: Vec<Target>,
     #[serde(default)]
     files: Vec<String>,
+    #[serde(default)]
+    commit: Option<String>,
 }
 
 /// Reads a set of questions, one a line. `file` is the name of the file in errors.
@@ -113,6 +119,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<EvalQuestion>, LineError> {
             category: line.category,
             query: line.query,
             targets,
+            commit: line.commit,
         })
     };
     read_lines(file, text, REMEDY).map(question).collect()

@@ -177,6 +177,7 @@ mod tests {
             category: String::new(),
             query: String::new(),
             targets: vec![target],
+            commit: None,
         };
         let text = "import os\ndef walk(root):\n    for name in root:\n        yield name\n    }\n";
         Wanted::new(&question, |_| Some(text.to_string()))

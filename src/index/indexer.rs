@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::chunker::{chunk_file, chunk_lines};
+use super::history::{self, HistoryUpdate};
 use super::plan::{Action, IndexPlan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
@@ -78,6 +79,8 @@ pub struct Indexer {
     pub packing: Packing,
     /// Whether the chunks of deleted files stay, with a mark.
     pub keep_deleted: bool,
+    /// Whether messages of commits are indexed.
+    pub history: bool,
     /// How long a run waits for the write lock.
     pub lock_wait: Duration,
     /// Cancels a run when it is set.
@@ -128,6 +131,9 @@ impl Indexer {
             return true;
         }
         let Some(mut table) = table else { return true };
+        if history::is_stale(self.head().as_deref(), table.history.as_ref()) {
+            return true;
+        }
         let plan = IndexPlan::new(self.layout.root(), &table, files, scope, false, self.keeping());
         if !plan.is_empty() {
             return true;
@@ -149,6 +155,11 @@ impl Indexer {
             let _ = table.write(&self.layout);
         }
         false
+    }
+
+    /// Returns the commit whose history is to be in the index.
+    fn head(&self) -> Option<String> {
+        source::head(self.layout.root()).filter(|_| self.history)
     }
 
     fn keeping(&self) -> Option<&WalkOptions> {
@@ -282,13 +293,24 @@ impl Indexer {
             },
             skipped,
             files: BTreeMap::new(),
+            history: None,
         };
+        let head = self.head();
+        let known = previous.table.history.as_ref().filter(|_| mode != Mode::Full);
+        let is_current =
+            plan.is_empty() && !previous.reparse && !history::is_stale(head.as_deref(), known);
         let manifest = match &previous.manifest {
-            Some(manifest) if plan.is_empty() && !previous.reparse => {
+            Some(manifest) if is_current => {
                 table.files = plan.into_kept();
+                table.history = known.cloned();
                 manifest.clone()
             }
-            _ => self.write(&lock, &previous, plan, &mut table, &mut summary, progress)?,
+            _ => {
+                let root = self.layout.root().to_path_buf();
+                let history = HistoryUpdate::begin(root, head, known)?;
+                let parts = (plan, history);
+                self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?
+            }
         };
         summary.generation = manifest.generation;
         summary.skipped = table.n_skipped();
@@ -298,7 +320,7 @@ impl Indexer {
             .collect();
         for entry in table.files.values() {
             summary.n_files += usize::from(!entry.deleted && entry.n_chunks.iter().any(|n| *n > 0));
-            for (t, n) in ChunkType::ALL.iter().zip(entry.n_chunks) {
+            for (t, n) in ChunkType::SEARCHED.iter().zip(entry.n_chunks) {
                 *summary.chunks.entry(t.as_str()).or_default() += n as usize;
             }
         }
@@ -357,7 +379,7 @@ impl Indexer {
     /// Counts the lines of each source file in each chunk file.
     fn table_from_chunks(&self, manifest: &Manifest) -> SourceTable {
         let mut table = SourceTable::default();
-        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+        for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
             let Ok(mut lines) = ChunkLines::open(&self.layout, manifest, t) else { continue };
             while let Ok(Some(line)) = lines.next_line() {
                 let path = Chunk::from_json(line, t).ok().and_then(|c| c.metadata.file_path);
@@ -371,7 +393,7 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        plan: IndexPlan,
+        (plan, history): (IndexPlan, HistoryUpdate),
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
@@ -383,7 +405,7 @@ impl Indexer {
                 .map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&self.layout, m, t))
         };
         let mut merge = Merge {
-            old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
+            old: ChunkType::SEARCHED.into_iter().map(open).collect::<io::Result<_>>()?,
             copying: [0; 4],
             new: ChunkWriter::create(&self.layout, lock, &header, self.packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
@@ -440,6 +462,8 @@ impl Indexer {
         }
         summary.n_embedded = embed.writer.finish()?;
         merge.finish()?;
+        let mut old_history = open(ChunkType::History)?;
+        table.history = history.write(&mut old_history, &mut merge.new)?;
         if let Some(journal) = self.journal.as_ref().filter(|_| !changes.is_empty()) {
             journal(&changes);
         }
@@ -599,7 +623,7 @@ impl Indexer {
             let vector = cache.get(key).filter(|_| done.insert(key));
             vector.map_or(Ok(()), |vector| writer.put(key, &vector))
         };
-        for t in ChunkType::ALL {
+        for t in ChunkType::SEARCHED {
             let mut lines = ChunkLines::open(&self.layout, manifest, t)?;
             while let Some(line) = lines.next_line()? {
                 Chunk::from_json(line, t).map_or(Ok(()), |chunk| keep(&chunk))?;
@@ -730,7 +754,7 @@ impl Merge<'_> {
 
     fn copy_now(&mut self, i: usize) -> io::Result<()> {
         let (lines, _) = self.old[i].next_lines(std::mem::take(&mut self.copying[i]))?;
-        self.new.put_lines(ChunkType::ALL[i], lines)
+        self.new.put_lines(ChunkType::SEARCHED[i], lines)
     }
 
     /// Copies the remaining lines.
@@ -741,7 +765,7 @@ impl Merge<'_> {
     /// Writes the chunks of a deleted file with a mark. Returns their symbols.
     fn retire(&mut self, old_n: [u32; 4]) -> io::Result<Vec<String>> {
         let mut symbols = BTreeSet::new();
-        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+        for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
             self.copy_now(i)?;
             for _ in 0..old_n[i] {
                 if let Some(line) = self.old[i].next_line()?
@@ -761,7 +785,7 @@ impl Merge<'_> {
     /// of chunks that are new or gone, or whose text changed.
     fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<Vec<String>> {
         let mut old: HashMap<String, Chunk> = HashMap::new();
-        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+        for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
             self.copy_now(i)?;
             for _ in 0..old_n[i] {
                 if let Some(line) = self.old[i].next_line()?

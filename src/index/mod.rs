@@ -6,12 +6,14 @@
 //! exactly what a full run would leave.
 
 mod chunker;
+mod history;
 mod indexer;
 mod plan;
 mod report;
 mod service;
 
 pub use chunker::chunk_file;
+pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
 pub use report::{Progress, Summary};
 pub use service::{IndexEvent, IndexingService, ServiceStatus, Watching};

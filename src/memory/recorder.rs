@@ -326,7 +326,9 @@ impl Recorder {
             let found = known.iter().find(|k| k.id == c.id).cloned();
             let found = found.unwrap_or_else(|| Commit {
                 id: c.id.clone(),
+                at: c.at,
                 subject: c.subject.clone(),
+                body: String::new(),
                 files: Vec::new(),
             });
             (found, c.at)

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
 use super::files::{FileContribution, FileGroup, IndexedFile, key};
+use super::history::History;
 use super::names::Name;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
@@ -61,6 +62,7 @@ pub struct Corpus {
     /// By file. Empty in a corpus that was restored with all of its references.
     mentions: Vec<Mentions>,
     names: Arc<OnceLock<Vec<Name>>>,
+    pub(super) history: Arc<History>,
 }
 
 impl Corpus {
@@ -150,6 +152,7 @@ pub struct CorpusBuilder {
     files: Vec<Arc<IndexedFile>>,
     pub(super) mentions: AllMentions,
     file_of: Vec<u32>,
+    pub(super) history: Arc<History>,
     analyzer: Analyzer,
 }
 
@@ -172,6 +175,7 @@ impl CorpusBuilder {
             Vec::new(),
             AllMentions::Here(Vec::new()),
             Vec::new(),
+            Arc::default(),
         ))
     }
 
@@ -182,6 +186,7 @@ impl CorpusBuilder {
         files: Vec<Arc<IndexedFile>>,
         mentions: AllMentions,
         file_of: Vec<u32>,
+        history: Arc<History>,
     ) -> Self {
         Self {
             text,
@@ -191,6 +196,7 @@ impl CorpusBuilder {
             files,
             mentions,
             file_of,
+            history,
             analyzer: Analyzer::default(),
         }
     }
@@ -216,6 +222,7 @@ impl CorpusBuilder {
             vectors: self.vectors.clone(),
             references: Arc::new(references),
             names: Arc::default(),
+            history: self.history.clone(),
         }
     }
 
@@ -242,6 +249,9 @@ impl CorpusBuilder {
         let text = self.text.commit()?;
         self.refresh_files(&mut places, &set, homes, pieces)?;
         self.places = Some(places);
+        if delta.commits {
+            self.history = Arc::new(History::new(set.commits()));
+        }
         Ok(self.corpus(set, text, OnceLock::new()))
     }
 

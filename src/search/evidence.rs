@@ -8,6 +8,7 @@ use super::corpus::Corpus;
 use super::files::{FileChunk, IndexedFile, Key, key};
 use super::filter::Filter;
 use super::form::Form;
+use super::history::Said;
 use super::hit::Wanted;
 use super::proximity::closeness;
 use super::query::Query;
@@ -29,6 +30,8 @@ const MISSING: f64 = 0.9;
 pub(super) const MIN_COSINE: f32 = 0.3;
 /// Value of `path` for a file below a folder that the query names.
 const FOLDER: f64 = 0.4;
+/// Weight of what commits say about a document: documents change less often than code.
+const DOCUMENT_HISTORY: f64 = 1.5;
 /// Number of best files whose references are followed.
 const HUBS_FROM: usize = 10;
 /// Weights of words, nearness and meaning when chunks are compared with each other.
@@ -66,6 +69,8 @@ pub(super) struct Evidence<'a> {
     with_rare_identifier: BTreeSet<u32>,
     /// By file: the number of quoted phrases that it holds.
     phrases: BTreeMap<u32, usize>,
+    /// By file of the pool: what commits say.
+    said: BTreeMap<u32, Said>,
 }
 
 /// The features of one file. Shares are 0–1, flags 0 or 1. specs/ranking.md defines them.
@@ -90,6 +95,7 @@ pub(super) struct Facts {
     pub(super) type_name: f64,
     pub(super) rare_identifier: f64,
     pub(super) phrase: f64,
+    pub(super) history: f64,
     pub(super) test: f64,
     pub(super) config: f64,
     pub(super) aside: f64,
@@ -134,6 +140,7 @@ impl<'a> Evidence<'a> {
             hubs: Vec::new(),
             with_rare_identifier: BTreeSet::new(),
             phrases: BTreeMap::new(),
+            said: BTreeMap::new(),
             allowed,
             corpus,
             query,
@@ -400,6 +407,20 @@ impl<'a> Evidence<'a> {
             self.lexical.files(&files, self.corpus.average_file_bytes, |slot| self.allowed(slot));
         self.in_files = pool.iter().copied().zip(shares).collect();
         self.follow_references(pool);
+        self.read_history(pool);
+    }
+
+    /// Looks up what commits say about the files.
+    fn read_history(&mut self, pool: &BTreeSet<u32>) {
+        let Corpus { history, set, files, .. } = self.corpus;
+        let scores = history.scores(self.query, set.commits());
+        let said = |at: &u32| (*at, history.best(&files[*at as usize].path, &scores));
+        self.said = pool.iter().map(said).filter(|(_, said)| said.score > 0.0).collect();
+    }
+
+    /// Returns the commit that speaks most for a file, if its message holds a word of the query.
+    pub(super) fn changed_by(&self, at: u32) -> Option<&Arc<Entry>> {
+        self.corpus.set.commits().get(self.said.get(&at)?.commit as usize)
     }
 
     /// Follows the references of the best files to other files.
@@ -454,6 +475,8 @@ impl<'a> Evidence<'a> {
             rare_identifier: flag(has_rare_identifier),
             phrase: self.phrases.get(&at).map_or(0.0, |n| *n as f64)
                 / self.query.phrases.len().max(1) as f64,
+            history: self.said.get(&at).map_or(0.0, |said| said.score)
+                * if file.is_document { DOCUMENT_HISTORY } else { 1.0 },
             test: flag(
                 file.is_test
                     && !file.is_document

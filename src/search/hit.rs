@@ -43,6 +43,8 @@ pub struct Hit {
     pub score: f64,
     /// In the order of [`FEATURES`](super::FEATURES); features of value 0 are left out.
     pub terms: Vec<Term>,
+    /// The commit whose message speaks most for the file.
+    pub changed_by: Option<Arc<Entry>>,
     /// Share of the query's words that the chunk holds in any field, weighted by how rare each is,
     /// 0–1. It takes no part in ranking.
     pub coverage: f64,

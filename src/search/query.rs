@@ -41,6 +41,17 @@ pub struct Query {
     pub(super) form: Form,
     /// Whether the query starts with a verb.
     pub(super) is_imperative: bool,
+    /// Commits that do not count.
+    pub(super) hidden_commits: Option<HiddenCommits>,
+}
+
+/// The commits that a measurement hides from a query because they give the answer away.
+#[derive(Debug, Clone, Default)]
+pub struct HiddenCommits {
+    /// This commit and those that came later.
+    pub since: Option<String>,
+    /// Commits with five successive words of the query.
+    pub quotes: bool,
 }
 
 /// One term of a query.
@@ -132,6 +143,12 @@ impl Query {
     #[must_use]
     pub fn with_form(self, form: Form) -> Self {
         Self { form, ..self }
+    }
+
+    /// Returns the same query, for which these commits do not count.
+    #[must_use]
+    pub fn without_commits(self, hidden: HiddenCommits) -> Self {
+        Self { hidden_commits: Some(hidden), ..self }
     }
 
     /// Returns whether there is nothing to look for.

@@ -43,6 +43,7 @@ pub const FEATURES: &[Feature] = &[
     feature("type_name", 0.9, |f| f.type_name),
     feature("rare_identifier", 4.0, |f| f.rare_identifier),
     feature("phrase", 4.0, |f| f.phrase),
+    feature("history", 5.0, |f| f.history),
     feature("test", -2.5, |f| f.test),
     feature("config", -0.5, |f| f.config),
     feature("aside", -0.5, |f| f.aside),
@@ -130,6 +131,7 @@ pub(super) fn exact(
                 others: entries.take(MAX_OTHERS).cloned().collect(),
                 score: value,
                 terms: vec![Term { feature: "chunk_words", value, weight: 1.0 }],
+                changed_by: None,
                 coverage: ranking.lexical.coverage(slots[0]),
             })
         })

@@ -108,6 +108,7 @@ impl Evidence<'_> {
             others,
             score,
             terms,
+            changed_by: self.changed_by(self.corpus.file_of[place.best as usize]).cloned(),
             coverage,
         })
     }

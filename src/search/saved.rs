@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::corpus::{Corpus, CorpusBuilder};
 use super::files::IndexedFile;
+use super::history::History;
 use super::references::{AllMentions, AllReferences, References};
 use super::text::TextIndex;
 use super::vector::VectorTable;
@@ -15,6 +16,7 @@ use crate::chunk::{ChunkSet, Entry, SaveWriter, SavedFiles};
 
 const TABLE: &str = "corpus.bin";
 const VECTORS: &str = "vectors.bin";
+const HISTORY: &str = "history.bin";
 
 /// The data of a corpus apart from its text index, vectors and entries.
 #[derive(Encode, Decode)]
@@ -52,6 +54,7 @@ impl CorpusBuilder {
         saving.put(TABLE, &bitcode::encode(&table))?;
         self.mentions.save(saving)?;
         saving.put(VECTORS, &corpus.vectors.to_bytes())?;
+        saving.put(HISTORY, &bitcode::encode(&*corpus.history))?;
         self.text.save(saving)
     }
 
@@ -64,18 +67,20 @@ impl CorpusBuilder {
         dimensions: usize,
         keep: bool,
     ) -> Option<(Self, Corpus)> {
-        let (table, (vectors, text)) = rayon::join(
+        let (table, (vectors, text, history)) = rayon::join(
             || bitcode::decode::<Table>(&saved.read(TABLE).ok()?).ok(),
             || {
                 (
                     saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)),
                     TextIndex::open(saved.clone(), keep),
+                    saved.read(HISTORY).ok().and_then(|b| bitcode::decode::<History>(&b).ok()),
                 )
             },
         );
         let (Table { dimensions: saved_dimensions, rows, file_of, files, references }, vectors) =
             table.zip(vectors)?;
         let (text, reader) = text.ok()?;
+        let history = history.filter(|h| h.fits(set.commits().len()))?;
         let n_live = rows.iter().flatten().count();
         let fits = saved_dimensions == dimensions
             && n_live == set.len()
@@ -92,8 +97,15 @@ impl CorpusBuilder {
             .into_iter()
             .map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
         let rows: Vec<Option<Arc<Entry>>> = rows.collect::<Result<_, _>>().ok()?;
-        let builder =
-            Self::of_parts(text, rows, vectors, files, AllMentions::Saved(saved.clone()), file_of);
+        let builder = Self::of_parts(
+            text,
+            rows,
+            vectors,
+            files,
+            AllMentions::Saved(saved.clone()),
+            file_of,
+            Arc::new(history),
+        );
         let corpus =
             builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
         Some((builder, corpus))

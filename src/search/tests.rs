@@ -37,16 +37,22 @@ impl VectorSource for ByHash {
 }
 
 fn chunk(n: usize, text: &str, version: i64) -> Chunk {
-    let types = ChunkType::ALL;
+    let types = ChunkType::SEARCHED;
+    let is_commit = (20..24).contains(&n);
     Chunk {
         id: format!("c{n}").into(),
         title: format!("title {n}"),
         text: text.to_string(),
-        chunk_type: types[n % 4],
+        chunk_type: if is_commit { ChunkType::History } else { types[n % 4] },
         embedding: None,
         tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
         metadata: Metadata {
-            file_path: (n % 7 != 6).then(|| format!("dir{}/file{}.rs", n % 3, n / 3)),
+            files: if is_commit {
+                vec!["dir0/file0.rs".into(), "dir1/file1.rs".into()]
+            } else {
+                Vec::new()
+            },
+            file_path: (n % 7 != 6 && !is_commit).then(|| format!("dir{}/file{}.rs", n % 3, n / 3)),
             language: Some(if n.is_multiple_of(2) { "rust" } else { "python" }.into()),
             start_line: Some(1),
             end_line: Some(9),
@@ -340,4 +346,43 @@ fn fewer_results_are_the_first_of_more() {
             );
         }
     }
+}
+
+/// A file and a commit that changed it.
+fn file_and_commit(n: usize, message: &str) -> [Chunk; 2] {
+    let path = format!("src/f{n}.rs");
+    let file = Chunk {
+        metadata: Metadata { file_path: Some(path.clone()), ..Metadata::default() },
+        ..chunk(2 * n + 1, "lock the cache", 0)
+    };
+    let commit = Chunk {
+        id: format!("commit:{n}").into(),
+        title: message.into(),
+        chunk_type: ChunkType::History,
+        metadata: Metadata { files: vec![path], ..Metadata::default() },
+        ..chunk(0, message, 0)
+    };
+    [file, commit]
+}
+
+#[test]
+fn hidden_commits_do_not_count() {
+    let messages = ["wait a little", "drain the water tank slowly at night", "water tank"];
+    let chunks: Vec<Chunk> =
+        messages.iter().enumerate().flat_map(|(n, m)| file_and_commit(n, m)).collect();
+    let corpus = fresh(&chunks);
+    assert_eq!(corpus.chunks().len(), 3, "commits are not found");
+    let ask = |query: &str, hidden: HiddenCommits| {
+        let query = Query::new(&format!("{query} lock")).without_commits(hidden);
+        let found = Searcher::new(&corpus).search(&query, &[], &Filter::default(), 9).unwrap();
+        let by = |hit: &Hit| Some(hit.changed_by.as_ref()?.id.to_string());
+        found.hits.iter().filter_map(by).collect::<Vec<_>>()
+    };
+    let hidden =
+        |since: Option<&str>, quotes| HiddenCommits { since: since.map(Into::into), quotes };
+    let words = "drain the water tank slowly at noon";
+    assert_eq!(ask(words, hidden(None, false)), ["commit:1", "commit:2"]);
+    assert_eq!(ask(words, hidden(None, true)), ["commit:2"], "five words of it");
+    assert_eq!(ask(words, hidden(Some("1"), false)), ["commit:2"], "older ones only");
+    assert_eq!(ask(words, hidden(Some("unknown"), false)), Vec::<String>::new());
 }

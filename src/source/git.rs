@@ -35,8 +35,12 @@ const SILENCE: Duration = Duration::from_secs(3);
 pub struct Commit {
     /// The hash, 40 (or 64) hexadecimal digits.
     pub id: String,
+    /// Unix seconds.
+    pub at: i64,
     /// The first line of the message.
     pub subject: String,
+    /// The rest of the message.
+    pub body: String,
     /// The changed files, relative to the tree.
     pub files: Vec<String>,
 }
@@ -50,6 +54,30 @@ pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
     // Git itself would follow links among the files that name the checked-out commit.
     let head = head(root).ok_or_else(|| io::Error::other("no commit is checked out"))?;
     log(root, &["--no-merges".into(), format!("--max-count={max}"), head])
+}
+
+/// Returns the newest `max` commits up to `head` that changed something below `root` and are not part
+/// of the history of `after`. Newest first, without merges.
+///
+/// # Errors
+/// When there is no git or no repository, or one of the commits does not exist.
+pub fn commits_between(
+    root: &Path,
+    after: Option<&str>,
+    head: &str,
+    max: usize,
+) -> io::Result<Vec<Commit>> {
+    let which = ["--no-merges".into(), format!("--max-count={max}"), head.into()];
+    let without = after.map(|after| format!("^{after}"));
+    log(root, &which.into_iter().chain(without).collect::<Vec<_>>())
+}
+
+/// Whether the commit `old` is part of the history of `new`.
+#[must_use]
+pub fn is_ancestor(root: &Path, old: &str, new: &str) -> bool {
+    let mut command = command(root);
+    command.args(["merge-base", "--is-ancestor", old, new]);
+    GitDir::of(root).is_some() && output(&mut command, Vec::new()).is_ok_and(|o| o.code == Some(0))
 }
 
 /// Returns those of the commits that changed something below `root`, in the same order.
@@ -209,7 +237,7 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
             "--name-only",
             "-z",
         ])
-        .arg("--format=%x01%H %s")
+        .arg("--format=%x01%H %ct %s%x02%b")
         .args(which)
         .args(["--", "."]);
     let out = output(&mut command, Vec::new())?;
@@ -219,15 +247,20 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
             said.lines().next().unwrap_or("git did not answer").to_string(),
         ));
     }
-    // The format of a commit: 0x01, id and subject, NUL, line feed, then each file with a NUL.
+    // The format of a commit: 0x01, id, time and subject, 0x02, body, NUL, line feed, then each file
+    // with a NUL.
     let text = String::from_utf8_lossy(&out.stdout);
     let commit = |part: &str| {
         let (head, files) = part.split_once('\0')?;
-        let (id, subject) = head.split_once(' ')?;
+        let (head, body) = head.split_once('\x02')?;
+        let (id, rest) = head.split_once(' ')?;
+        let (at, subject) = rest.split_once(' ')?;
         let files = files.trim_start_matches('\n').split('\0').filter(|f| !f.is_empty());
         Some(Commit {
-            id: id.to_string(),
+            id: object_id(id)?,
+            at: at.parse().ok()?,
             subject: subject.to_string(),
+            body: body.to_string(),
             files: files.map(String::from).collect(),
         })
     };

@@ -325,6 +325,7 @@ impl Layout {
             ChunkType::Definitions => "code-definitions.json",
             ChunkType::Data => "code-data.json",
             ChunkType::Documentation => "doc-chunks.json",
+            ChunkType::History => "code-history.json",
         }
     }
 

@@ -31,6 +31,6 @@ pub use others::set_others_aside;
 pub use packing::Packing;
 pub use reader::{ChunkFiles, LoadError};
 pub use server::ServerFile;
-pub use sources::{SourceEntry, SourceTable, TIMESTAMP_TICK};
+pub use sources::{HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK};
 pub use vectors::{VectorCache, VectorKey, VectorWriter, remove_unused_vectors};
 pub use writer::{ChunkLines, ChunkWriter, recover};

@@ -28,11 +28,23 @@ pub struct SourceTable {
     pub rules: String,
     /// Start of the walk that this table describes, in nanoseconds since 1970.
     pub walked_at_ns: u64,
+    /// The commits that the chunks of type history are about; `None` if there are none.
+    #[serde(default)]
+    pub history: Option<HistoryStamp>,
     /// Files that were skipped without being read: path and reason.
     #[serde(default)]
     pub skipped: BTreeMap<String, String>,
     /// The files of the tree by path relative to the root.
     pub files: BTreeMap<String, SourceEntry>,
+}
+
+/// The state of the history in the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryStamp {
+    /// The newest commit, 40 (or 64) hexadecimal digits.
+    pub head: String,
+    /// Whether the commits could be read.
+    pub is_complete: bool,
 }
 
 /// One file of the tree.
@@ -48,7 +60,7 @@ pub struct SourceEntry {
     /// SHA-256 of the content, hexadecimal; empty when it was not read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sha256: String,
-    /// Number of its chunks of each type, in the order of `ChunkType::ALL`.
+    /// Number of its chunks of each type, in the order of `ChunkType::SEARCHED`.
     #[serde(default)]
     pub n_chunks: [u32; 4],
     /// The secrets that were redacted from its text: line and rule, in order of the lines. The

@@ -858,6 +858,7 @@ proptest! {
             others: Vec::new(),
             score: 1.0 - i as f64 / 10.0,
             terms: vec![Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
+            changed_by: None,
             coverage: 1.0,
         }).collect();
         let excerpts = Excerpts::new(hits.iter(), "a lock", &mut Wanted::default());

@@ -42,6 +42,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         embedder,
         packing: Packing::Plain,
         keep_deleted: false,
+        history: true,
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
         journal: None,

@@ -12,6 +12,7 @@ mod architecture;
 mod bad_input;
 mod bench;
 mod clients;
+mod commits;
 mod conformance;
 mod crash;
 mod damage;

@@ -10,8 +10,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The chunk files, in the order of their types.
-pub const CHUNK_FILES: [&str; 4] =
-    ["code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json"];
+pub const CHUNK_FILES: [&str; 5] = [
+    "code-symbols.json",
+    "code-definitions.json",
+    "code-data.json",
+    "doc-chunks.json",
+    "code-history.json",
+];
 
 /// A directory of files beside an empty home directory; both are removed when this is dropped.
 pub struct Project {

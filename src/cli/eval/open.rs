@@ -8,9 +8,9 @@ use anyhow::Result;
 use super::set;
 use crate::cli::progress::Bar;
 use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
-use crate::eval::Baseline;
+use crate::eval::{Baseline, EvalQuestion};
 use crate::index::Mode;
-use crate::search::{Form, Hit};
+use crate::search::{Form, HiddenCommits, Hit};
 
 /// An open project.
 pub(super) struct EvaluatedProject {
@@ -37,9 +37,14 @@ impl EvaluatedProject {
     }
 
     /// Returns the files that answer, and the time in milliseconds.
-    pub(super) fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
-        let request =
-            SearchRequest { query: query.into(), form: self.form, ..SearchRequest::default() };
+    pub(super) fn ask(&self, question: &EvalQuestion, limit: usize) -> Result<(Vec<Hit>, f64)> {
+        let hidden = HiddenCommits { since: question.commit.clone(), quotes: true };
+        let request = SearchRequest {
+            query: question.query.clone(),
+            form: self.form,
+            hidden_commits: Some(hidden),
+            ..SearchRequest::default()
+        };
         let (hits, time) = self.engine.hits(
             &request,
             limit.saturating_add(self.left_out.len()),

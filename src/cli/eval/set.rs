@@ -10,13 +10,17 @@ use rayon::prelude::*;
 use super::files::{JsonLinesWriter, read_file};
 use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, EvalQuestion, SourceText};
+use crate::index::{MAX_COMMITS, commit_chunk};
 use crate::languages::{LanguageKind, detect};
 use crate::platform::make_private_dir;
-use crate::source::{self, LineLimit, Scope};
+use crate::source::{self, Commit, LineLimit, Scope};
 use crate::store::Layout;
 
 /// Number of newest commits that questions are made from.
 const COMMITS: usize = 3000;
+/// The chunk file with the history of the project, relative to the copy: that of another program,
+/// since the copy has no commits.
+const HISTORY: &str = ".cortex/chunks/code-history.git.json";
 /// The settings of a project, relative to its root.
 const CONFIG: &str = ".cortex/config.toml";
 /// Larger settings are not read, as in any other command.
@@ -40,11 +44,12 @@ impl Set {
         let root = project.layout.root();
         let repo = root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let mut files = read_tree(&project);
-        let commits = source::commits(root, COMMITS).unwrap_or_else(|e| {
+        let commits = source::commits(root, MAX_COMMITS).unwrap_or_else(|e| {
             tell!("no questions from commits: {e}");
             Vec::new()
         });
-        let questions = eval::make(&repo, &mut files, &commits, count);
+        let newest = &commits[..commits.len().min(COMMITS)];
+        let questions = eval::make(&repo, &mut files, newest, count);
         let (directory, copy) = match keep {
             Some(directory) => (directory.to_path_buf(), None),
             None => {
@@ -59,7 +64,7 @@ impl Set {
                 tree.display()
             );
         }
-        write_tree(&tree, &files, &project)
+        write_tree(&tree, &files, &commits, &project)
             .with_context(|| format!("{} cannot be written", tree.display()))?;
         if keep.is_some() {
             let mut lines = JsonLinesWriter::create(&directory.join("queries.jsonl"))?;
@@ -155,7 +160,12 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
 }
 
 /// Writes a tree that is a project of its own, with the settings of another one.
-fn write_tree(tree: &Path, files: &[SourceText], of: &Project) -> std::io::Result<()> {
+fn write_tree(
+    tree: &Path,
+    files: &[SourceText],
+    commits: &[Commit],
+    of: &Project,
+) -> std::io::Result<()> {
     // With `.git`, ignore files and settings above it do not apply.
     fs::create_dir_all(tree.join(".git"))?;
     let layout = Layout::at(tree)?;
@@ -164,6 +174,13 @@ fn write_tree(tree: &Path, files: &[SourceText], of: &Project) -> std::io::Resul
     // A link would not be followed: the repository may have put it there.
     if let Ok(settings) = of.layout.tree().read(CONFIG, MAX_CONFIG) {
         copy.replace(CONFIG, &settings, FILE_MODE, false)?;
+    }
+    if of.config.history {
+        let lines: Vec<String> =
+            commits.iter().filter_map(commit_chunk).map(|chunk| chunk.to_json()).collect();
+        let text = format!("{{\"chunks\":[\n{}\n]}}\n", lines.join(",\n"));
+        copy.make_dir(Path::new(".cortex/chunks"), DIRECTORY_MODE)?;
+        copy.replace(HISTORY, text.as_bytes(), FILE_MODE, false)?;
     }
     for file in files {
         if let Some(folder) =

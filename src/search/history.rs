@@ -1,0 +1,161 @@
+//! What people said when they changed a file: the messages of commits as evidence for the files
+//! that the commits changed. `specs/ranking.md` has the formula and the measurements.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bitcode::{Decode, Encode};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::query::{HiddenCommits, Query};
+use super::tokens::{Analyzer, lower, lower_parts, runs};
+use super::words::is_stop_word;
+use crate::chunk::Entry;
+
+/// Saturation constant and length normalisation of BM25.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// Weight of a word in a message; the title repeats the first line of the message, so a word of
+/// the subject counts twice as much as one of the rest.
+const WEIGHT: f32 = 0.5;
+/// How much less a commit says about each of its files for every doubling of their number.
+const SHARED: f64 = 0.2;
+/// A commit quotes a query that has this many successive words in common with it.
+const QUOTE: usize = 5;
+
+/// The words of all commits, and the commits of each file. Commits are numbered in the order of the
+/// set.
+#[derive(Debug, Default, Encode, Decode)]
+pub(super) struct History {
+    /// By stem: the commits with their weighted frequencies.
+    postings: BTreeMap<Box<str>, Vec<(u32, f32)>>,
+    /// Weighted number of words, by commit.
+    lengths: Vec<f32>,
+    /// Number of changed files, by commit.
+    n_files: Vec<u32>,
+    /// By path.
+    commits: BTreeMap<Arc<str>, Vec<u32>>,
+}
+
+/// The commit that speaks most for a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Said {
+    /// The share of the query that it holds, 0–1.
+    pub(super) score: f64,
+    /// Its number.
+    pub(super) commit: u32,
+}
+
+/// One commit as it enters the index.
+#[derive(Default)]
+struct Message {
+    words: BTreeMap<String, f32>,
+    files: Vec<String>,
+}
+
+impl History {
+    /// Indexes the commits of a set. One that cannot be read counts as empty.
+    pub(super) fn new(commits: &[Arc<Entry>]) -> Self {
+        let read = |analyzer: &mut Analyzer, entry: &Arc<Entry>| {
+            let Some(chunk) = entry.chunk() else { return Message::default() };
+            let mut words = BTreeMap::new();
+            for text in [&chunk.title, &chunk.text] {
+                for run in runs(text).filter(|r| !is_stop_word(&lower(&text[r.range.clone()]))) {
+                    for part in run.parts {
+                        let stem = analyzer.canonical(&lower(&text[part]));
+                        *words.entry(stem).or_default() += WEIGHT;
+                    }
+                }
+            }
+            Message { words, files: chunk.metadata.files.clone() }
+        };
+        let messages: Vec<Message> =
+            commits.par_iter().with_min_len(64).map_init(Analyzer::default, read).collect();
+        let mut out = Self::default();
+        for (commit, message) in (0..).zip(messages) {
+            out.lengths.push(message.words.values().sum());
+            out.n_files.push(u32::try_from(message.files.len()).unwrap_or(u32::MAX));
+            for (word, n) in message.words {
+                out.postings.entry(word.into()).or_default().push((commit, n));
+            }
+            for file in message.files {
+                out.commits.entry(file.into()).or_default().push(commit);
+            }
+        }
+        out
+    }
+
+    /// Whether it could be the history of this many commits.
+    pub(super) fn fits(&self, n_commits: usize) -> bool {
+        let numbers = self.postings.values().flatten().map(|p| p.0);
+        let numbers = numbers.chain(self.commits.values().flatten().copied());
+        self.lengths.len() == n_commits
+            && self.n_files.len() == n_commits
+            && numbers.max().is_none_or(|most| (most as usize) < n_commits)
+    }
+
+    /// Scores every commit: its share of the largest possible BM25 score, 0–1, less if it changed
+    /// many files.
+    pub(super) fn scores(&self, query: &Query, commits: &[Arc<Entry>]) -> Vec<f64> {
+        let n = self.lengths.len() as f64;
+        let mut scores = vec![0.0; self.lengths.len()];
+        let average = f64::from(self.lengths.iter().sum::<f32>()).max(1.0) / n.max(1.0);
+        let mut total = 0.0;
+        for term in query.terms.iter().filter(|term| !term.is_whole) {
+            let found = self.postings.get(&*term.canonical).map_or(&[][..], Vec::as_slice);
+            let df = found.len() as f64;
+            let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+            total += idf;
+            for (commit, frequency) in found {
+                let length = f64::from(self.lengths[*commit as usize]) / average;
+                let frequency = f64::from(*frequency);
+                let much = K1 * (1.0 - B + B * length);
+                scores[*commit as usize] += idf * frequency / (frequency + much);
+            }
+        }
+        for (score, n_files) in scores.iter_mut().zip(&self.n_files) {
+            *score /= total.max(1e-9) * (1.0 + SHARED * f64::from((*n_files).max(1)).ln());
+        }
+        if let Some(hidden) = &query.hidden_commits {
+            hide(hidden, query, commits, &mut scores);
+        }
+        scores
+    }
+
+    /// Returns the commit of a file with the best of these scores, the newest of equals.
+    pub(super) fn best(&self, path: &str, scores: &[f64]) -> Said {
+        let mut best = Said::default();
+        for commit in self.commits.get(path).into_iter().flatten() {
+            if scores[*commit as usize] > best.score {
+                best = Said { score: scores[*commit as usize], commit: *commit };
+            }
+        }
+        best
+    }
+}
+
+/// Sets the scores of hidden commits to 0.
+fn hide(hidden: &HiddenCommits, query: &Query, commits: &[Arc<Entry>], scores: &mut [f64]) {
+    // Newest first. If the commit itself is not in the index, all may be newer.
+    if let Some(since) = &hidden.since {
+        let own = commits.iter().position(|c| c.id.strip_prefix("commit:") == Some(since));
+        scores[..own.map_or(commits.len(), |own| own + 1)].fill(0.0);
+    }
+    if !hidden.quotes {
+        return;
+    }
+    let phrases = |text: &str| -> FxHashSet<Vec<String>> {
+        let words: Vec<String> = lower_parts(text).collect();
+        words.windows(QUOTE).map(<[String]>::to_vec).collect()
+    };
+    let asked = phrases(&query.text);
+    let quotes = |entry: &Arc<Entry>| {
+        entry.chunk().is_some_and(|chunk| !asked.is_disjoint(&phrases(&chunk.text)))
+    };
+    for (score, entry) in scores.iter_mut().zip(commits).filter(|(s, _)| **s > 0.0) {
+        if !asked.is_empty() && quotes(entry) {
+            *score = 0.0;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Messages of commits help to rank the files that the commits changed.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::project::Project;
+
+fn git(p: &Project, args: &[&str]) {
+    let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
+    let out = Command::new("git").current_dir(p.root()).args(base).args(args).output().unwrap();
+    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
+}
+
+fn commit(p: &Project, message: &str) {
+    git(p, &["add", "-A"]);
+    git(p, &["commit", "-q", "-m", message]);
+}
+
+/// A repository with two files whose texts say the same.
+fn two_pumps() -> Project {
+    let pump = |name: &str| format!("pub fn {name}(level: u32) -> u32 {{\n    level * 2 + 1\n}}\n");
+    let p = Project::with(&[("src/alpha.rs", &pump("alpha")), ("src/beta.rs", &pump("beta"))]);
+    git(&p, &["init", "-q", "-b", "main"]);
+    commit(&p, "initial import");
+    p
+}
+
+const QUESTION: &str = "overflow of the tank while the level rises";
+
+/// Returns the files that answer, each with the commit that its row names.
+fn asked(p: &Project) -> Vec<(String, Option<String>)> {
+    let reply = p.json(&["search", QUESTION, "--explain"]);
+    let row = |r: &Value| {
+        let commit = r["changed_by"].as_str().map(|c| c.split_once(": ").unwrap().1.to_string());
+        (r["path"].as_str().unwrap().to_string(), commit)
+    };
+    reply["results"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn a_commit_that_says_what_a_file_is_about_puts_it_first() {
+    let p = two_pumps();
+    assert_eq!(asked(&p)[0].0, "src/alpha.rs", "nothing tells the files apart but their paths");
+    p.write("src/beta.rs", p.read("src/beta.rs").replace("+ 1", "+ 2"));
+    commit(&p, "No overflow of the tank\n\nThe valve closes early.");
+    let says = Some("No overflow of the tank".to_string());
+    assert_eq!(asked(&p)[0], ("src/beta.rs".into(), says), "without an index run in between");
+    let file = p.chunk_file("code-history.json");
+    assert!(
+        file.contains("The valve closes early.") && file.contains("\"files\":[\"src/beta.rs\"]")
+    );
+    assert_eq!(p.chunks().iter().filter(|c| c["chunk_type"] == "history").count(), 2);
+    let n_chunks = p.json(&["status"])["chunks"].as_u64().unwrap();
+    let n_rows = p.chunks().iter().filter(|c| c["chunk_type"] != "history").count();
+    assert_eq!(n_chunks, n_rows as u64, "commits are not counted as chunks");
+}
+
+#[test]
+fn an_amended_commit_replaces_the_former_one() {
+    let p = two_pumps();
+    p.write("src/beta.rs", p.read("src/beta.rs").replace("+ 1", "+ 2"));
+    commit(&p, "No overflow of the tank");
+    assert_eq!(asked(&p)[0].0, "src/beta.rs");
+    git(&p, &["commit", "-q", "--amend", "-m", "Add two"]);
+    let answer = asked(&p);
+    assert_eq!(answer[0].0, "src/alpha.rs");
+    assert!(!p.chunk_file("code-history.json").contains("overflow"));
+}
+
+#[test]
+fn commits_that_follow_are_added_and_equal_a_fresh_read() {
+    let p = two_pumps();
+    p.index();
+    for i in 0..5 {
+        p.write(format!("src/{i}.rs"), format!("pub fn number_{i}() {{}}\n"));
+        commit(&p, &format!("Add number {i}"));
+        if i % 2 == 0 {
+            p.index();
+        }
+    }
+    p.index();
+    let added = p.chunk_file("code-history.json");
+    p.run(&["index", "--full"]).expect(0);
+    assert_eq!(added, p.chunk_file("code-history.json"));
+    assert_eq!(added.matches("\"id\":\"commit:").count(), 6);
+}
+
+#[test]
+fn the_setting_and_a_missing_repository_leave_history_out() {
+    let p = two_pumps();
+    p.index();
+    assert!(p.chunk_file("code-history.json").contains("initial import"));
+    p.configure("[index]\nhistory = false\n");
+    p.index();
+    assert!(!p.chunk_file("code-history.json").contains("initial import"));
+    assert!(asked(&p).iter().all(|(_, commit)| commit.is_none()));
+
+    let plain = Project::sample();
+    plain.index();
+    assert!(!plain.chunk_file("code-history.json").contains("commit:"));
+}
+
+#[test]
+fn a_secret_in_a_message_is_hidden() {
+    let p = two_pumps();
+    p.write("src/beta.rs", "pub fn beta() {}\n");
+    let key = ["AKIA", "Q3EGRZKJ5H7WMN2X"].concat();
+    commit(&p, &format!("Use the key {key} for the tank"));
+    p.index();
+    let file = p.chunk_file("code-history.json");
+    assert!(file.contains("[REDACTED:") && !file.contains(&key), "{file}");
+}
