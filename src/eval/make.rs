@@ -1,8 +1,9 @@
 //! Makes questions from a repository, and removes the texts that would give their answers away.
 //!
-//! There are three kinds: a sentence of a comment asks for its function, the subject of a commit
-//! for the files that it changed, and a sentence of a document for its section. A question is
-//! dropped if it is too easy (it contains the name of the file, or its text occurs elsewhere, too)
+//! There are five kinds: a sentence of a comment asks for its function, the subject of a commit
+//! for the files that it changed, a sentence of a document for its section, the description of a
+//! test for the file that is tested, and an entry of a changelog for the files of its change. A
+//! question is dropped if it is too easy (it contains the name of the file, or its text occurs elsewhere, too)
 //! or cannot be answered (it is not a statement on its own).
 
 use std::collections::{HashMap, HashSet};
@@ -10,26 +11,18 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::candidate::{Candidate, SourceText, is_about_project, is_aside, stem_parts, target};
+use super::commits::{Changed, from_commits};
+use super::descriptions::from_tests;
 use super::prose;
-use super::question::{EvalQuestion, Target};
+use super::question::EvalQuestion;
+use super::releases::from_releases;
 use crate::languages::{Grammar, LanguageKind, Markup, detect};
 use crate::source::Commit;
 use crate::syntax;
 
-/// The text of an indexed file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceText {
-    pub path: String,
-    pub text: String,
-}
-
 /// Most questions of one kind that ask for the same file.
 const PER_FILE: usize = 2;
-/// Most files that are an answer to a commit.
-const COMMIT_FILES: usize = 3;
-/// Most files of any sort that a commit may have changed. Commits with more are
-/// about something larger.
-const COMMIT_FILES_OF_ANY_SORT: usize = 6;
 /// Fewest words that a function or section must have without the text of the question.
 const LEFT_WORDS: usize = 12;
 /// Number of words by which texts are compared first.
@@ -58,7 +51,10 @@ pub fn make(
             _ => {}
         }
     }
-    from_commits(files, commits, &mut candidates);
+    let changed = Changed::new(files);
+    from_commits(&changed, commits, &mut candidates);
+    from_releases(files, &changed, commits, &mut candidates);
+    from_tests(files, &mut candidates);
     let mut chosen = choose(unique(candidates, files), count);
     chosen.sort_by(|a, b| {
         (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position))
@@ -83,29 +79,6 @@ pub fn make(
             }
         })
         .collect()
-}
-
-/// A text that may become a question.
-struct Candidate {
-    kind: &'static str,
-    query: String,
-    language: &'static str,
-    targets: Vec<Target>,
-    /// Position of the text in the file, for the order of the questions.
-    position: usize,
-    /// File and byte range that are blanked.
-    hidden: Option<(usize, Range<usize>)>,
-    /// The commit whose subject it is.
-    commit: Option<String>,
-}
-
-fn target(path: &str, lines: Option<(u32, u32)>) -> Target {
-    Target {
-        path: path.to_string(),
-        file: Some(path.to_string()),
-        start_line: lines.map(|l| l.0),
-        end_line: lines.map(|l| l.1),
-    }
 }
 
 /// Words of comments that do not describe what the code does.
@@ -241,147 +214,6 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
     }
 }
 
-/// Kinds of conventional commits that say why rather than what.
-const CHORES: [&str; 7] = ["chore", "style", "release", "ci", "build", "deps", "revert"];
-/// Words of commits whose changes nobody would search for.
-const CHORE_WORDS: &str = " bump bumps bumped release releases released releasing version versions merge merged merges revert reverts reverted typo typos \
-spelling spell misspelling whitespace reformat formatting formatter rustfmt gofmt prettier clippy lint linter lints linting eslint rubocop changelog \
-changelogs copyright licence license licenses fixup cleanup cleanups cosmetic indentation indent nit nits wip dependabot renovate readme grammar \
-typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed rollback ci badge badges \
-sponsor sponsors adopters dependency dependencies tidy link links test tests testing pytest ";
-
-/// Languages of files that only accompany a change.
-const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
-
-const BUILD_FILES: [&str; 9] = [
-    ".gradle.kts",
-    ".gemspec",
-    ".podspec",
-    "Rakefile",
-    "Gemfile",
-    "Podfile",
-    "mix.exs",
-    "setup.py",
-    "build.zig",
-];
-
-/// Collects candidates from the subjects of commits.
-fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
-    let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
-    let is_text = |path: &str| {
-        let language = detect(path, "");
-        let is_text = matches!(
-            language.kind,
-            LanguageKind::Code(_) | LanguageKind::Text | LanguageKind::Document(_)
-        ) && !prose::is_in(NO_TEXT, language.name);
-        is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
-    };
-    for commit in commits.iter().filter(|c| c.files.len() <= COMMIT_FILES_OF_ANY_SORT) {
-        // Tests and changelogs accompany a change; they are not its answer.
-        let changed: Vec<&String> = commit
-            .files
-            .iter()
-            .filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f))
-            .collect();
-        if changed.is_empty()
-            || changed.len() > COMMIT_FILES
-            || !changed.iter().all(|f| at.contains_key(f.as_str()))
-        {
-            continue;
-        }
-        let Some(query) = subject(&commit.subject) else { continue };
-        let echo = changed.iter().any(|f| prose::echoes(&query, &stem_parts(f)));
-        if !echo && prose::is_question(&query, true) {
-            out.push(Candidate {
-                kind: "commit",
-                query,
-                language: detect(changed[0], &at[changed[0].as_str()].text).name,
-                targets: changed.iter().map(|f| target(f, None)).collect(),
-                position: 0,
-                hidden: None,
-                commit: Some(commit.id.clone()),
-            });
-        }
-    }
-}
-
-/// Returns the subject of a commit without its kind and number; `None` for a chore.
-fn subject(subject: &str) -> Option<String> {
-    const KINDS: &str =
-        " fix feat feature docs doc refactor refact test tests perf types improvement ";
-    let mut text = subject.trim();
-    // `[docs] …`, `LANG-123: …`, `fix(parser)!: …`
-    if let Some((tag, rest)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
-        if is_chore(tag) {
-            return None;
-        }
-        text = rest.trim_start_matches([':', ' ']);
-    }
-    if let Some((_, rest)) = text.split_once([' ', ':']).filter(|(number, _)| is_ticket(number)) {
-        text = rest.trim_start_matches([':', '-', ' ']);
-    }
-    if let Some((kind, rest)) = text.split_once(": ") {
-        let kind = kind.split('(').next().unwrap_or(kind).trim_end_matches('!').to_lowercase();
-        if is_chore(&kind) {
-            return None;
-        }
-        if prose::is_in(KINDS, &kind) {
-            text = rest.trim();
-        }
-    }
-    while let Some((head, _)) =
-        text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#'))
-    {
-        text = head.trim_end();
-    }
-    // A subject that refers to another place by a number does not say enough.
-    let has_number = text.contains('#')
-        || text
-            .split(' ')
-            .any(|w| is_ticket(w) || (w.contains('.') && w.contains(|c: char| c.is_ascii_digit())));
-    let text = prose::clean(text).filter(|_| !has_number)?;
-    let is_chore = prose::tokens(&text).any(|w| prose::is_in(CHORE_WORDS, &w.to_lowercase()))
-        || text.to_lowercase().contains("clean up");
-    (!is_chore).then_some(text)
-}
-
-fn is_chore(kind: &str) -> bool {
-    CHORES.contains(&&*kind.to_lowercase())
-}
-
-/// Whether a word is the id of a ticket, such as `LANG-123`.
-fn is_ticket(word: &str) -> bool {
-    let word = word.trim_matches(['[', ']', '(', ')', ':', ',', '.']);
-    word.split_once('-').is_some_and(|(project, n)| {
-        project.len() > 1
-            && project.chars().all(|c| c.is_ascii_uppercase())
-            && !n.is_empty()
-            && n.chars().all(|c| c.is_ascii_digit())
-    })
-}
-
-/// Names of files and folders of tests, examples, benchmarks and vendored code.
-const ASIDE: &str = " test tests testing spec specs fixture fixtures mock mocks bench benches benchmark benchmarks testdata conftest testsuite unittest \
-unittests example examples sample samples demo demos tck vendor vendored ";
-/// Names of documents about the project's history, people or terms, not about what it does.
-const ABOUT_PROJECT: &str = " changelog changes change history news newsfragments release releases license licence copying authors contributors conduct \
-changeset changesets whatsnew contributing security governance maintainers template funding sponsors support adopters bugs ";
-
-fn is_aside(path: &str) -> bool {
-    prose::name_parts(path).iter().any(|part| prose::is_in(ASIDE, part))
-}
-
-fn is_about_project(path: &str) -> bool {
-    matches!(detect(path, "").kind, LanguageKind::Document(_))
-        && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
-}
-
-/// Returns the parts of the file's name, without its folder and extension.
-fn stem_parts(path: &str) -> Vec<String> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    prose::name_parts(name.split_once('.').map_or(name, |(stem, _)| stem))
-}
-
 /// Keeps the candidates whose text occurs only where it was taken from.
 fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
     let hash = |word: &str| xxh3_64(word.to_lowercase().as_bytes());
@@ -481,6 +313,7 @@ impl LineIndex {
 
 #[cfg(test)]
 mod tests {
+    use super::super::question::Target;
     use super::*;
 
     fn file(path: &str, text: &str) -> SourceText {
@@ -627,6 +460,71 @@ mod tests {
         ] {
             assert_eq!(ask(subject, &[changed]), Vec::<String>::new(), "{subject}");
         }
+    }
+
+    #[test]
+    fn an_entry_of_a_changelog_asks_for_what_its_commit_changed() {
+        let log = "# Changes\n\n## 2.0\n\n- [#12](https://x.y/12): Wait longer after each failed\n  attempt. ([@me][])\n- **fixed:** Nothing of #77 is known\n";
+        let mut files = [
+            file("CHANGELOG.md", log),
+            file("src/net.rs", "fn a() {}\n"),
+            file("src/wire.rs", "fn b() {}\n"),
+        ];
+        let commits = [Commit { id: "c".into(), ..commit("pause more (#12)", &["src/net.rs"]) }];
+        let questions = make("r", &mut files, &commits, 40);
+        let [question] = &questions[..] else { panic!("{questions:?}") };
+        assert_eq!(question.query, "Wait longer after each failed attempt");
+        assert_eq!(question.targets[0].path, "src/net.rs");
+        assert_eq!((&*question.category, question.commit.as_deref()), ("release", Some("c")));
+        assert!(!files[0].text.contains("longer") && files[0].text.contains("#77"));
+    }
+
+    #[test]
+    fn a_test_asks_for_the_file_that_it_is_named_after() {
+        let cases = [
+            (
+                "tests/test_net.py",
+                "def test_waits_longer_after_each_failed_attempt(x):\n    pass\n",
+                "src/net.py",
+            ),
+            (
+                "src/net.spec.ts",
+                "it('waits longer after each failed attempt', () => {})\n",
+                "src/net.ts",
+            ),
+            (
+                "tests/net.rs",
+                "#[test]\nfn waits_longer_after_each_failed_attempt() {\n}\n",
+                "src/net.rs",
+            ),
+            (
+                "spec/net_spec.rb",
+                "it \"waits longer after each failed attempt\" do\nend\n",
+                "lib/net.rb",
+            ),
+            (
+                "a/NetTest.kt",
+                "@Test\nfun `waits longer after each failed attempt`() {}\n",
+                "a/Net.kt",
+            ),
+            (
+                "net_test.go",
+                "func TestWaitsLongerAfterEachFailedAttempt(t *testing.T) {\n}\n",
+                "net.go",
+            ),
+        ];
+        for (path, text, tested) in cases {
+            let mut files = [file(path, text), file(tested, "x\n"), file("src/wire.py", "y\n")];
+            assert_eq!(
+                made(&mut files, &[]),
+                [format!("waits longer after each failed attempt => {tested}")],
+                "{path}"
+            );
+            assert!(!files[0].text.to_lowercase().contains("longer"), "{}", files[0].text);
+        }
+        let text = "it('waits longer after each failed attempt', () => {})\n";
+        let twins = [file("net.spec.ts", text), file("a/net.ts", "x\n"), file("b/net.ts", "y\n")];
+        assert_eq!(made(&mut twins.clone(), &[]), Vec::<String>::new(), "two files of one name");
     }
 
     #[test]

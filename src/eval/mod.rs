@@ -5,17 +5,22 @@
 //! about a place, and the search must find the place without that text.
 
 mod baseline;
+mod candidate;
+mod commits;
 mod compare;
+mod descriptions;
 mod make;
 mod measure;
 mod prose;
 mod question;
+mod releases;
 mod report;
 mod tokens;
 
 pub use baseline::{Baseline, FILES};
+pub use candidate::SourceText;
 pub use compare::{Comparison, Move, Other, compare};
-pub use make::{SourceText, make};
+pub use make::make;
 pub use measure::{FoundFile, Scored, matches, score};
 pub use question::{EvalQuestion, LineError, Target, parse};
 pub use report::{Latency, QuestionGroup, Summary};
