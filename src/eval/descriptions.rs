@@ -104,8 +104,8 @@ fn named(line: &str, is_marked: bool) -> Option<Range<usize>> {
         let length = head[start + 1..].find('`')?;
         return (head.contains("fun ")).then_some(start + 1..start + 1 + length);
     }
-    let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
-    let name = &head[start..];
+    let name = head.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    let start = end - name.len();
     let is_definition = ["def ", "fn ", "fun ", "func ", "function ", "void ", "Task "]
         .iter()
         .any(|word| head[..start].contains(word));
@@ -120,4 +120,25 @@ fn as_words(name: &str) -> String {
         parts.remove(0);
     }
     parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_in_any_script_have_names_or_none() {
+        for (line, name) in [
+            ("def ｄｏ＿ｔｈｉｎｇ(", None),
+            ("// outer: 3×(union)", None),
+            ("def test_größe(x):", Some("test_größe")),
+            ("fun `größer als ×`() {", Some("größer als ×")),
+        ] {
+            assert_eq!(named(line, false).map(|range| &line[range]), name, "{line}");
+        }
+        let line = "it(“does”, ";
+        assert_eq!(described(line), None);
+        let line = "it(\"grüßt\", ";
+        assert_eq!(described(line).map(|range| &line[range]), Some("grüßt"));
+    }
 }
