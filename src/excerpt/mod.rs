@@ -11,7 +11,7 @@ pub use self::regions::Label;
 use self::regions::{Region, around, regions};
 pub use self::regions::{name_around, symbols_named};
 use crate::embed::StaticModel;
-use crate::search::{Hit, Wanted};
+use crate::search::{Hit, Wanted, search_words};
 
 /// Number of best files of which code may be shown.
 pub const MAX_FILES: usize = 15;
@@ -22,13 +22,14 @@ const ROW: f64 = 1.0;
 /// Estimated bytes of a row or heading.
 const HEADING: usize = 90;
 
-/// Weights of a region's features: how much more probable it is as the right one of its file.
-const MEANING: f64 = 12.0;
-const WORDS: f64 = 1.5;
-const NAMES: f64 = 6.0;
-const CHUNK: f64 = 0.5;
-const DEFINES: f64 = 6.0;
-const BETWEEN: f64 = -1.0;
+/// Weights of a region's features: the logarithm of how much more probable it is as the right one
+/// of its file (specs/ranking.md).
+const MEANING: f64 = 2.5;
+const NAME_MEANING: f64 = 2.0;
+const WORDS: f64 = 4.5;
+const NAMES: f64 = 2.0;
+const CHUNK: f64 = 0.2;
+const DEFINES: f64 = 2.0;
 const CONSTANT: f64 = -1.0;
 /// Worth of a comment line, compared with a line of code.
 const COMMENT: f64 = 0.3;
@@ -90,33 +91,26 @@ impl Excerpts {
         let mut excerpts = Self::default();
         let mut units: Vec<(f64, Step)> = Vec::new();
         let mut lowest = f64::MAX;
-        for (i, (hit, p)) in hits.iter().zip(probabilities(&hits)).enumerate() {
+        let mut of_rows = by_row(&hits[..hits.len().min(MAX_FILES)], |region| {
+            region_score(region, &model, &of_question, wanted)
+        });
+        of_rows.resize_with(hits.len(), Vec::new);
+        let of_row = probabilities(&hits);
+        let of_file = |path: &str| -> f64 {
+            hits.iter().zip(&of_row).filter(|(hit, _)| *hit.path == *path).map(|(_, p)| p).sum()
+        };
+        for (i, (scored, p)) in of_rows.into_iter().zip(&of_row).enumerate() {
             lowest = lowest.min(ROW * p.max(LEAST_ROW) / HEADING as f64);
             units.push((lowest, Step::Row));
+            excerpts.best.push(scored.first().map(|best| best.region.label.clone()));
             let mut all = Vec::new();
-            if i < MAX_FILES {
-                let parts: Vec<_> = hit
-                    .parts
-                    .iter()
-                    .filter_map(|(entry, score)| Some((entry.chunk()?, *score)))
-                    .collect();
-                let found = match hit.line {
-                    Some(line) => around(&parts, line).into_iter().collect(),
-                    None => regions(&parts),
-                };
-                let scores: Vec<f64> =
-                    found.iter().map(|r| region_score(r, &model, &of_question, wanted)).collect();
-                let best = (0..found.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-                excerpts.best.push(best.map(|n| found[n].label.clone()));
-                for (n, (region, share)) in found.into_iter().zip(softmax(&scores)).enumerate() {
-                    let pieces = region.pieces();
-                    let n_better = scores.iter().filter(|s| **s > scores[n]).count();
-                    let worth = p * share * LATER.powi(i32::try_from(n_better).unwrap_or(i32::MAX));
-                    let ratios = ratios(&region, &pieces, worth, lowest, wanted);
-                    units
-                        .extend(ratios.into_iter().map(|(ratio, k)| (ratio, Step::Piece(i, n, k))));
-                    all.push(Shown { region, pieces });
-                }
+            let p = of_file(&hits[i].path);
+            for (n, Scored { region, share, rank }) in scored.into_iter().enumerate() {
+                let pieces = region.pieces();
+                let worth = p * share * LATER.powi(rank);
+                let ratios = ratios(&region, &pieces, worth, lowest, wanted);
+                units.extend(ratios.into_iter().map(|(ratio, k)| (ratio, Step::Piece(i, n, k))));
+                all.push(Shown { region, pieces });
             }
             excerpts.regions.push(all);
         }
@@ -202,6 +196,50 @@ impl Shown {
     }
 }
 
+/// A region of a row.
+struct Scored {
+    region: Region,
+    /// The probability that it is the right one of its file.
+    share: f64,
+    /// Number of better regions of its file.
+    rank: i32,
+}
+
+/// Returns the regions of each row, best first. A file with several rows shows its best region in
+/// the first of them, the second best in the second, and all that are left in the first.
+fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Scored>> {
+    let mut rows: Vec<Vec<Scored>> = Vec::new();
+    rows.resize_with(hits.len(), Vec::new);
+    let mut of_file: BTreeMap<(&str, Option<u32>), Vec<usize>> = BTreeMap::new();
+    for (i, hit) in hits.iter().enumerate() {
+        of_file.entry((&*hit.path, hit.line)).or_default().push(i);
+    }
+    for ((_, line), of_file) in of_file {
+        let Some(first) = of_file.first() else { continue };
+        let parts: Vec<_> = hits[*first]
+            .parts
+            .iter()
+            .filter_map(|(entry, score)| Some((entry.chunk()?, *score)))
+            .collect();
+        let found = match line {
+            Some(line) => around(&parts, line).into_iter().collect(),
+            None => regions(&parts),
+        };
+        let scores: Vec<f64> = found.iter().map(&mut score).collect();
+        let mut scored: Vec<Scored> = found
+            .into_iter()
+            .zip(softmax(&scores))
+            .map(|(region, share)| Scored { region, share, rank: 0 })
+            .collect();
+        // The sort is stable: of equals the first in the file comes first.
+        scored.sort_by(|a, b| b.share.total_cmp(&a.share));
+        for (rank, (n, scored)) in (0..).zip(scored.into_iter().enumerate()) {
+            rows[*of_file.get(n).unwrap_or(first)].push(Scored { rank, ..scored });
+        }
+    }
+    rows
+}
+
 /// Returns the probability of each file that it is the right one.
 fn probabilities(hits: &[&Hit]) -> Vec<f64> {
     softmax(&hits.iter().map(|hit| hit.score / FILE_TEMPERATURE).collect::<Vec<_>>())
@@ -214,23 +252,26 @@ fn softmax(scores: &[f64]) -> Vec<f64> {
     all.into_iter().map(|x| x / sum).collect()
 }
 
+/// Scores a region by its code. Its comments do not count: a region with many comments holds more
+/// words of any question, and it was chosen in place of the right one more often than not.
 fn region_score(
     region: &Region,
     model: &StaticModel,
     of_question: &[f32],
     wanted: &mut Wanted,
 ) -> f64 {
-    let text: String = region.lines.iter().map(|l| l.1.as_str()).collect::<Vec<_>>().join("\n");
-    let vector = model.encode(&text);
-    let cosine: f32 = vector.iter().zip(of_question).map(|(a, b)| a * b).sum();
-    let of_name = wanted.share_in(&region.label.name);
-    let defines = wanted.names(&region.label.name);
-    MEANING * f64::from(cosine)
-        + WORDS * wanted.share_in(&text)
-        + NAMES * of_name
+    let cosine = |text: &str| -> f64 {
+        let vector = model.encode(text);
+        f64::from(vector.iter().zip(of_question).map(|(a, b)| a * b).sum::<f32>())
+    };
+    let name = &region.label.name;
+    let code = region.code();
+    MEANING * cosine(&code)
+        + NAME_MEANING * cosine(&search_words(name).join(" "))
+        + WORDS * wanted.share_in(&code)
+        + NAMES * wanted.share_in(name)
         + CHUNK * region.score
-        + if defines { DEFINES } else { 0.0 }
-        + if region.is_between { BETWEEN } else { 0.0 }
+        + if wanted.names(name) { DEFINES } else { 0.0 }
         + if region.label.kind == "constant" { CONSTANT } else { 0.0 }
 }
 

@@ -32,7 +32,7 @@ pub(super) enum HistoryUpdate {
     /// Read commits, on a thread of its own.
     Read {
         stamp: HistoryStamp,
-        /// Whether the old lines follow the new ones.
+        /// Whether the old chunks stay.
         adds: bool,
         commits: JoinHandle<io::Result<Vec<Commit>>>,
     },
@@ -76,7 +76,7 @@ impl HistoryUpdate {
         let (stamp, adds, commits) = match self {
             Self::Remove => return Ok(None),
             Self::Keep(stamp) => {
-                copy(old, new, MAX_COMMITS)?;
+                copy(old, new)?;
                 return Ok(stamp);
             }
             Self::Read { stamp, adds, commits } => (stamp, adds, commits),
@@ -90,28 +90,29 @@ impl HistoryUpdate {
                 (Vec::new(), false)
             }
         };
-        let chunks: Vec<Chunk> = commits.iter().filter_map(commit_chunk).collect();
-        for chunk in &chunks {
-            new.put(ChunkType::History, &chunk.to_json())?;
+        let mut chunks: Vec<Chunk> = commits.iter().filter_map(commit_chunk).collect();
+        while let Some(line) = old.next_line()?.filter(|_| adds) {
+            chunks.extend(Chunk::from_json(line, ChunkType::History));
         }
-        if adds {
-            copy(old, new, MAX_COMMITS.saturating_sub(chunks.len()))?;
+        // A merge brings commits that are older than those before it. By time, the order is the
+        // same however often the history was read.
+        chunks.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
+        for chunk in chunks.iter().take(MAX_COMMITS) {
+            new.put(ChunkType::History, &chunk.to_json())?;
         }
         Ok(Some(HistoryStamp { is_complete, ..stamp }))
     }
 }
 
-/// Copies at most `n` lines.
-fn copy(old: &mut ChunkLines, new: &mut ChunkWriter, mut n: usize) -> io::Result<()> {
-    while n > 0 {
-        let (lines, n_read) = old.next_lines(n.min(COPY_LINES))?;
-        new.put_lines(ChunkType::History, lines)?;
+/// Copies all lines.
+fn copy(old: &mut ChunkLines, new: &mut ChunkWriter) -> io::Result<()> {
+    loop {
+        let (lines, n_read) = old.next_lines(COPY_LINES)?;
         if n_read == 0 {
-            break;
+            return Ok(());
         }
-        n -= n_read;
+        new.put_lines(ChunkType::History, lines)?;
     }
-    Ok(())
 }
 
 /// Returns the chunk of a commit; `None` if it says nothing about its files.

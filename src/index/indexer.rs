@@ -158,7 +158,7 @@ impl Indexer {
     }
 
     /// Returns the commit whose history is to be in the index.
-    fn head(&self) -> Option<String> {
+    pub(super) fn head(&self) -> Option<String> {
         source::head(self.layout.root()).filter(|_| self.history)
     }
 

@@ -19,7 +19,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
-use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_ignore_file};
+use crate::source::{
+    self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_ignore_file,
+};
 use crate::store::{Announcement, LeaderLock, SourceTable};
 use crate::worker::{Backoff, Ticket, Worker, WorkerHandle};
 
@@ -98,11 +100,13 @@ struct ServiceState {
 struct Queue {
     all: bool,
     paths: BTreeSet<String>,
+    /// Whether git changed its data, as it does with every commit.
+    git: bool,
 }
 
 impl Queue {
     fn is_empty(&self) -> bool {
-        !self.all && self.paths.is_empty()
+        !self.all && !self.git && self.paths.is_empty()
     }
 
     /// The number of paths that are known to wait.
@@ -112,6 +116,7 @@ impl Queue {
 
     fn add(&mut self, other: Self) {
         self.all |= other.all;
+        self.git |= other.git;
         self.paths.extend(other.paths);
     }
 
@@ -270,6 +275,8 @@ struct Leader {
     next_look: Instant,
     /// When the directories that cannot be watched are next looked at.
     next_poll: Instant,
+    /// The commit that was checked out at the last look.
+    head: Option<String>,
 }
 
 /// The directories of the tree, relative to its root.
@@ -299,6 +306,7 @@ impl Job {
             if leader.next_poll <= Instant::now() {
                 work.paths.extend(leader.directories.polled.iter().cloned());
             }
+            work.git &= self.indexer.head() != leader.head;
         }
         if !work.is_empty() {
             match catch_unwind(AssertUnwindSafe(|| self.update(&work))) {
@@ -352,6 +360,7 @@ impl Job {
             directories,
             next_look: now,
             next_poll: now,
+            head: None,
         });
     }
 
@@ -363,13 +372,17 @@ impl Job {
         let (shared, quiet) = (self.shared.clone(), self.quiet);
         let root = self.indexer.layout.root().to_path_buf();
         let options = self.indexer.walk.clone();
-        ChangeWatcher::new(move |change| {
+        let git = source::git_directory(&root).filter(|_| self.indexer.history);
+        let watched = git.clone();
+        let mut watcher = ChangeWatcher::new(move |change| {
             let mut queue = shared.queue.lock();
             match change {
                 // Treat this as a replaced root: look at everything, and
                 // watch every directory again.
                 TreeChange::Unknown => drop(queue.paths.insert(String::new())),
                 TreeChange::Paths(paths) => {
+                    queue.git |=
+                        git.as_ref().is_some_and(|git| paths.iter().any(|p| p.starts_with(git)));
                     let to_look_at = |path: &PathBuf| to_look_at(&root, &options, path);
                     queue.paths.extend(paths.iter().filter_map(to_look_at));
                 }
@@ -381,7 +394,12 @@ impl Job {
             drop(queue);
             announcement.queued(n);
             handle.when_quiet(quiet);
-        })
+        })?;
+        if let Some(git) = watched {
+            // Without it, commits are noticed with the next look at the tree.
+            let _ = watcher.watch(&git);
+        }
+        Ok(watcher)
     }
 
     /// Indexes what changed. Directories that were not watched yet during the
@@ -394,6 +412,7 @@ impl Job {
         }
         loop {
             let start = Instant::now();
+            let head = self.indexer.head();
             let look = self.pool.install(|| self.indexer.look(&scope));
             let cost = start.elapsed();
             if look.is_stale {
@@ -410,6 +429,7 @@ impl Job {
                 embedding.request();
             }
             let Some(leader) = &mut self.leader else { return Ok(()) };
+            leader.head = head;
             if scope == Scope::All {
                 let at_least = if leader.watcher.is_some() { RESCAN } else { POLL };
                 leader.next_look = Instant::now() + at_least.max(cost * RESCAN_SHARE);

@@ -24,11 +24,11 @@ pub struct Feature {
 
 /// All features with their weights. Nothing else sets the ranking.
 pub const FEATURES: &[Feature] = &[
-    feature("file_words", 6.0, |f| f.file_words),
+    feature("file_words", 4.0, |f| f.file_words),
     feature("plain_words", 4.5, |f| f.plain_words),
     feature("near_words", 2.0, |f| f.near_words),
     feature("meaning", 4.0, |f| f.meaning),
-    feature("best_chunk", 0.45, |f| f.best_chunk * f.statement),
+    feature("best_chunk", 0.2, |f| f.best_chunk * f.statement),
     feature("size", -0.25, |f| f.size * f.statement),
     feature("outline_meaning", 4.0, |f| f.outline_meaning * f.topic),
     feature("name_precision", 2.0, |f| f.name_precision * f.topic),
@@ -43,8 +43,8 @@ pub const FEATURES: &[Feature] = &[
     feature("type_name", 0.9, |f| f.type_name),
     feature("rare_identifier", 4.0, |f| f.rare_identifier),
     feature("phrase", 4.0, |f| f.phrase),
-    feature("history", 5.0, |f| f.history),
-    feature("test", -2.5, |f| f.test),
+    feature("history", 6.0, |f| f.history),
+    feature("test", -4.0, |f| f.test),
     feature("config", -0.5, |f| f.config),
     feature("aside", -0.5, |f| f.aside),
 ];

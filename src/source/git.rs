@@ -292,6 +292,12 @@ pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
 }
 
+/// Returns the directory in which git keeps the data of the work tree that contains `root`.
+#[must_use]
+pub fn git_directory(root: &Path) -> Option<PathBuf> {
+    GitDir::of(root).map(|git| git.own)
+}
+
 /// Reads `.git/info/exclude` of the repository whose work tree is rooted at `directory`,
 /// which has the path `path`.
 pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {

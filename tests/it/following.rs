@@ -14,9 +14,11 @@ use cortex::source::{Included, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
 use crate::incremental::Tree;
-use crate::project::Project;
+use crate::project::{Project, run};
 
 const QUIET: Duration = Duration::from_millis(20);
+
+const HISTORY: &str = "code-history.json";
 
 /// Runs a server's indexing in this process.
 fn follow(p: &Project) -> IndexingService {
@@ -261,6 +263,25 @@ fn a_checkout_is_followed() {
         git(&["checkout", "-q", ["old", "new"][n % 2]]);
         wait_until("the index is that of the branch", || p.timeless() == fresh[n % 2]);
     }
+}
+
+/// A commit changes no file of the tree, and its message still enters the index.
+#[test]
+fn the_message_of_a_commit_is_followed() {
+    let p = Project::sample();
+    let git = |args: &[&str]| {
+        let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"];
+        run(p.command("git").args(base).args(args)).expect(0);
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "initial import"]);
+    let service = follow(&p);
+    let is_watched = || matches!(service.status().watching, Watching::Events(n) if n > 0);
+    wait_until("the first index", is_watched);
+    git(&["commit", "-q", "--amend", "-m", "drain the tank"]);
+    wait_until("the message is indexed", || p.chunk_file(HISTORY).contains("drain the tank"));
+    assert!(!p.chunk_file(HISTORY).contains("initial import"));
 }
 
 #[test]
