@@ -104,6 +104,8 @@ pub(super) struct Facts {
     pub(super) statement: f64,
     pub(super) symbol: f64,
     pub(super) imperative: f64,
+    /// The logarithm of how much more probable it is that a document says the query.
+    pub(super) document_wording: f64,
 }
 
 fn flag(b: bool) -> f64 {
@@ -489,6 +491,7 @@ impl<'a> Evidence<'a> {
             statement: flag(self.query.form == Form::Statement),
             symbol: flag(self.query.is_symbol),
             imperative: flag(self.query.is_imperative),
+            document_wording: self.query.document_wording,
         }
     }
 

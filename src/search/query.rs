@@ -1,7 +1,7 @@
 //! Parses a query into the terms and conditions that the search uses.
 
 use super::filter::Filter;
-use super::form::{Form, is_imperative};
+use super::form::{Form, document_wording, is_imperative};
 use super::operators::{Operators, operators};
 use super::tokens::{Analyzer, STEM_MARK, last_component, lower, runs};
 use super::words::is_stop_word;
@@ -41,6 +41,8 @@ pub struct Query {
     pub(super) form: Form,
     /// Whether the query starts with a verb.
     pub(super) is_imperative: bool,
+    /// The logarithm of how much more probable it is that a document says this.
+    pub(super) document_wording: f64,
     /// Commits that do not count.
     pub(super) hidden_commits: Option<HiddenCommits>,
 }
@@ -130,6 +132,7 @@ impl Query {
             }),
             form: Form::of(&text),
             is_imperative: is_imperative(&text),
+            document_wording: document_wording(&text),
             paths: paths(&text),
             is_symbol,
             terms,

@@ -37,6 +37,7 @@ pub const FEATURES: &[Feature] = &[
     feature("depth", -0.4, |f| f.depth * f.topic),
     feature("document", -0.5, |f| f.document * f.topic),
     feature("ordered_document", -0.75, |f| f.document * f.imperative),
+    feature("wording", 0.6, |f| f.document_wording * f.document * f.statement),
     feature("path", 8.0, |f| f.path),
     feature("definition", 1.0, |f| f.definition),
     feature("symbol_definition", 2.7, |f| f.definition * f.symbol),
