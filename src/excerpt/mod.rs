@@ -4,7 +4,7 @@
 
 mod regions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use self::regions::Label;
@@ -216,9 +216,11 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
     }
     for ((_, line), of_file) in of_file {
         let Some(first) = of_file.first() else { continue };
-        let parts: Vec<_> = hits[*first]
-            .parts
+        let mut seen = BTreeSet::new();
+        let parts: Vec<_> = of_file
             .iter()
+            .flat_map(|row| &hits[*row].parts)
+            .filter(|(entry, _)| seen.insert(&*entry.id))
             .filter_map(|(entry, score)| Some((entry.chunk()?, *score)))
             .collect();
         let found = match line {
@@ -233,8 +235,14 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
             .collect();
         // The sort is stable: of equals the first in the file comes first.
         scored.sort_by(|a, b| b.share.total_cmp(&a.share));
-        for (rank, (n, scored)) in (0..).zip(scored.into_iter().enumerate()) {
-            rows[*of_file.get(n).unwrap_or(first)].push(Scored { rank, ..scored });
+        let mut free = of_file.iter();
+        for (rank, scored) in (0..).zip(scored) {
+            // Parts of one symbol stay in one row.
+            let same = |row: &&usize| {
+                rows[**row].iter().any(|other| other.region.label == scored.region.label)
+            };
+            let row = of_file.iter().find(same).or_else(|| free.next()).unwrap_or(first);
+            rows[*row].push(Scored { rank, ..scored });
         }
     }
     rows
@@ -319,4 +327,75 @@ fn ratios(
         out.push((lowest, i));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::chunk::{Chunk, ChunkType, Metadata, Name};
+
+    fn chunk(first: u32, names: &[(&str, u32, u32)], comments: &[(u32, u32)], text: &str) -> Chunk {
+        let name = |(name, start_line, end_line): &(&str, u32, u32)| Name {
+            name: (*name).into(),
+            kind: "function".into(),
+            start_line: *start_line,
+            end_line: *end_line,
+            ..Name::default()
+        };
+        Chunk {
+            id: format!("src/tank.rs#{first}").into(),
+            title: String::new(),
+            text: text.into(),
+            chunk_type: ChunkType::Definitions,
+            embedding: None,
+            tags: Vec::new(),
+            metadata: Metadata {
+                file_path: Some("src/tank.rs".into()),
+                start_line: Some(first),
+                names: names.iter().map(name).collect(),
+                comment_lines: comments.to_vec(),
+                ..Metadata::default()
+            },
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            updated_at: chrono::DateTime::UNIX_EPOCH,
+        }
+    }
+
+    fn hit(parts: &[Arc<Chunk>]) -> Hit {
+        Hit {
+            path: "src/tank.rs".into(),
+            chunk: parts[0].clone(),
+            lines: None,
+            line: None,
+            parts: parts.iter().map(|c| (Arc::new(c.clone().into()), 1.0)).collect(),
+            others: Vec::new(),
+            score: 1.0,
+            terms: Vec::new(),
+            changed_by: None,
+            coverage: 1.0,
+        }
+    }
+
+    fn labels(hits: &[Hit], question: &str) -> Vec<Option<String>> {
+        let excerpts = Excerpts::new(hits.iter(), question, &mut Wanted::of_words(question));
+        (0..hits.len()).map(|i| excerpts.label(i).map(|label| label.name)).collect()
+    }
+
+    #[test]
+    fn a_second_row_of_a_file_shows_another_function() {
+        let text = "fn drain() {\n    open_valve();\n}\nfn fill() {\n    close_valve();\n}";
+        let both = Arc::new(chunk(1, &[("drain", 1, 3), ("fill", 4, 6)], &[], text));
+        let rows = [hit(std::slice::from_ref(&both)), hit(&[both])];
+        assert_eq!(labels(&rows, "drain"), [Some("drain".into()), Some("fill".into())]);
+    }
+
+    #[test]
+    fn a_comment_does_not_make_a_function_the_answer() {
+        let text = "/// Not for the case that the level of the water rises.\nfn other() {\n    stop();\n}\nfn pump() {\n    watch(water.level);\n}";
+        let chunk = chunk(1, &[("other", 1, 4), ("pump", 5, 7)], &[(1, 1)], text);
+        let rows = [hit(&[Arc::new(chunk)])];
+        assert_eq!(labels(&rows, "the level of the water rises"), [Some("pump".into())]);
+    }
 }

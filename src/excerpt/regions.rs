@@ -269,14 +269,10 @@ impl Region {
         self.lines.drain(..first);
     }
 
-    /// Returns its text without comments, or all of it if it consists of comments.
+    /// Returns its text without comments.
     pub(super) fn code(&self) -> String {
-        let text = |keeps: &dyn Fn(&bool) -> bool| {
-            let lines = self.lines.iter().zip(&self.comments).filter(|(_, c)| keeps(c));
-            lines.map(|(line, _)| line.1.as_str()).collect::<Vec<_>>().join("\n")
-        };
-        let code = text(&|is_comment| !is_comment);
-        if code.contains(char::is_alphanumeric) { code } else { text(&|_| true) }
+        let code = self.lines.iter().zip(&self.comments).filter(|(_, is_comment)| !**is_comment);
+        code.map(|(line, _)| line.1.as_str()).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the lines of its pieces, in order; the first piece is its head.

@@ -85,6 +85,14 @@ impl Wanted {
         Self { analyzer: Analyzer::default(), words, total, names }
     }
 
+    /// Wants all words of a question equally.
+    #[cfg(test)]
+    pub(crate) fn of_words(question: &str) -> Self {
+        let mut analyzer = Analyzer::default();
+        let words = super::tokens::search_words(question);
+        Self::new(words.iter().map(|word| (analyzer.canonical(word), 1.0)), Vec::new())
+    }
+
     /// Returns the share of the words that a text holds in any form, weighted by idf, 0–1.
     pub fn share_in(&mut self, text: &str) -> f64 {
         let mut found: Vec<(usize, f64)> = Vec::new();

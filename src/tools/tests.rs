@@ -833,6 +833,9 @@ proptest! {
         explain: bool,
         as_json: bool,
     ) {
+        // A file has one result here.
+        let chunks: Vec<(String, Vec<String>)> =
+            chunks.into_iter().enumerate().map(|(i, (path, lines))| (format!("{path}{i}"), lines)).collect();
         let chunk = |i: usize, path: &str, lines: &[String]| Arc::new(Chunk {
             id: format!("{path}#{i}").into(),
             title: String::new(),
