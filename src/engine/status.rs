@@ -241,7 +241,11 @@ impl Engine {
     /// # Errors
     /// When the index cannot be read.
     pub fn status(&self, request: StatusRequest, call: &Call) -> Result<StatusAnswer, AskError> {
-        let private = self.project.layout.tracked_private_files();
+        let layout = &self.project.layout;
+        let history = SourceTable::read(layout)
+            .and_then(|table| table.history?.missing)
+            .map(|why| format!("the index lacks messages of commits: {why}"));
+        let private = layout.tracked_private_files().into_iter().chain(history);
         match &self.upkeep {
             Upkeep::Server(_) => {
                 let view = self.view_now(call)?;

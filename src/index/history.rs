@@ -5,13 +5,16 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 
-use crate::chunk::{Chunk, ChunkType, Metadata};
+use crate::chunk::{Cancel, Chunk, ChunkType, Metadata};
 use crate::secrets::redact;
-use crate::source::{self, Commit};
+use crate::source::{self, Commit, CommitLog};
 use crate::store::{ChunkLines, ChunkWriter, HistoryStamp};
 
 /// Number of newest commits that are read. Older ones added nothing measurable to the ranking
@@ -25,24 +28,38 @@ const MAX_BODY: usize = 300;
 /// Number of lines that are copied at once.
 const COPY_LINES: usize = 1024;
 
+/// How long a run that is otherwise done waits for git before it publishes the index without the
+/// new commits.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Longest time that a process reads commits, in seconds. After that, another one may.
+const MAX_READING: i64 = 60;
+
 /// What a run does with the history.
 pub(super) enum HistoryUpdate {
     /// Copy the old lines.
     Keep(Option<HistoryStamp>),
-    /// Read commits, on a thread of its own.
-    Read {
-        stamp: HistoryStamp,
-        /// Whether the old chunks stay.
-        adds: bool,
-        commits: JoinHandle<io::Result<Vec<Commit>>>,
-    },
+    /// Read commits.
+    Read(Reading),
     /// There is none: no repository, no commit, or the setting is off.
     Remove,
+}
+
+/// Commits that a thread reads.
+pub(super) struct Reading {
+    stamp: HistoryStamp,
+    /// Whether the old chunks stay.
+    adds: bool,
+    commits: Receiver<io::Result<CommitLog>>,
 }
 
 /// Whether the history of the index is not that of the commit `head`.
 pub(super) fn is_stale(head: Option<&str>, known: Option<&HistoryStamp>) -> bool {
     known.map(|known| known.head.as_str()) != head
+        || known.and_then(|known| known.read_until).is_some_and(|until| until < now())
+}
+
+fn now() -> i64 {
+    Utc::now().timestamp()
 }
 
 impl HistoryUpdate {
@@ -60,38 +77,87 @@ impl HistoryUpdate {
         let before = known
             .filter(|known| known.is_complete && source::is_ancestor(&root, &known.head, &head))
             .map(|known| known.head.clone());
-        let stamp = HistoryStamp { head: head.clone(), is_complete: true };
+        let stamp = HistoryStamp { head: head.clone(), ..HistoryStamp::default() };
         let adds = before.is_some();
-        let read = move || source::commits_between(&root, before.as_deref(), &head, MAX_COMMITS);
-        let commits = thread::Builder::new().name("history".into()).spawn(read)?;
-        Ok(Self::Read { stamp, adds, commits })
+        let (send, commits) = channel();
+        let read = move || {
+            let _ =
+                send.send(source::commits_between(&root, before.as_deref(), &head, MAX_COMMITS));
+        };
+        thread::Builder::new().name("history".into()).spawn(read)?;
+        Ok(Self::Read(Reading { stamp, adds, commits }))
     }
 
-    /// Writes the chunks. Returns what they describe.
+    /// Whether the index still waits for these commits, and no other process has written them.
+    pub(super) fn is_awaited(&self, known: Option<&HistoryStamp>) -> bool {
+        matches!(self, Self::Read(reading) if known == Some(&reading.stamp))
+    }
+
+    /// Writes the chunks. Returns what they describe, and the commits that git has not told yet:
+    /// the index must not wait for evidence, so the old lines stay until [`Reading::finish`].
     pub(super) fn write(
         self,
         old: &mut ChunkLines,
         new: &mut ChunkWriter,
-    ) -> io::Result<Option<HistoryStamp>> {
-        let (stamp, adds, commits) = match self {
-            Self::Remove => return Ok(None),
+    ) -> io::Result<(Option<HistoryStamp>, Option<Reading>)> {
+        match self {
+            Self::Remove => Ok((None, None)),
             Self::Keep(stamp) => {
                 copy(old, new)?;
-                return Ok(stamp);
+                Ok((stamp, None))
             }
-            Self::Read { stamp, adds, commits } => (stamp, adds, commits),
-        };
-        let commits = commits.join().unwrap_or_else(|_| Err(io::Error::other("a panic")));
-        let (commits, is_complete) = match commits {
-            Ok(commits) => (commits, true),
-            Err(e) => {
-                // The ranking does without; the next commit is the next attempt.
-                tracing::debug!("the history cannot be read: {e}");
-                (Vec::new(), false)
+            Self::Read(mut reading) => match reading.commits.recv_timeout(PATIENCE) {
+                Err(RecvTimeoutError::Timeout) => {
+                    copy(old, new)?;
+                    reading.stamp.read_until = Some(now() + MAX_READING);
+                    reading.stamp.missing = Some("git is still being asked".into());
+                    Ok((Some(reading.stamp.clone()), Some(reading)))
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    reading.write(Err(io::Error::other("a panic")), old, new)
+                }
+                Ok(commits) => reading.write(commits, old, new),
+            },
+        }
+    }
+}
+
+impl Reading {
+    /// Waits for the commits. Returns `None` when cancelled.
+    pub(super) fn finish(self, cancel: &Cancel) -> Option<HistoryUpdate> {
+        let commits = loop {
+            match self.commits.recv_timeout(Duration::from_millis(100)) {
+                Ok(commits) => break commits,
+                Err(RecvTimeoutError::Disconnected) => break Err(io::Error::other("a panic")),
+                Err(RecvTimeoutError::Timeout) if cancel.load(Ordering::Relaxed) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
             }
         };
-        let mut chunks: Vec<Chunk> = commits.iter().filter_map(commit_chunk).collect();
-        while let Some(line) = old.next_line()?.filter(|_| adds) {
+        let (send, receive) = channel();
+        let _ = send.send(commits);
+        Some(HistoryUpdate::Read(Self { commits: receive, ..self }))
+    }
+
+    fn write(
+        self,
+        commits: io::Result<CommitLog>,
+        old: &mut ChunkLines,
+        new: &mut ChunkWriter,
+    ) -> io::Result<(Option<HistoryStamp>, Option<Self>)> {
+        let (log, is_complete) = match commits {
+            Ok(log) => (log, true),
+            // The ranking does without; the next commit is the next attempt.
+            Err(e) => (CommitLog { cut: Some(e.to_string()), ..CommitLog::default() }, false),
+        };
+        let missing = log.cut.map(|why| match log.commits.len() {
+            0 => why,
+            n => format!("only the newest {n} were read: {why}"),
+        });
+        if let Some(why) = &missing {
+            tracing::debug!("messages of commits: {why}");
+        }
+        let mut chunks: Vec<Chunk> = log.commits.iter().filter_map(commit_chunk).collect();
+        while let Some(line) = old.next_line()?.filter(|_| self.adds) {
             chunks.extend(Chunk::from_json(line, ChunkType::History));
         }
         // A merge brings commits that are older than those before it. By time, the order is the
@@ -100,7 +166,8 @@ impl HistoryUpdate {
         for chunk in chunks.iter().take(MAX_COMMITS) {
             new.put(ChunkType::History, &chunk.to_json())?;
         }
-        Ok(Some(HistoryStamp { is_complete, ..stamp }))
+        let stamp = HistoryStamp { is_complete, missing, read_until: None, ..self.stamp };
+        Ok((Some(stamp), None))
     }
 }
 
@@ -170,6 +237,7 @@ fn cut(text: &str, n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::{Header, Layout, Packing, WriteLock};
 
     fn commit(subject: &str, body: &str, n_files: usize) -> Commit {
         Commit {
@@ -192,6 +260,33 @@ mod tests {
             assert!(!chunk.text.contains(absent), "{absent}: {}", chunk.text);
         }
         assert_eq!(chunk.metadata.files, ["src/0.rs"]);
+    }
+
+    #[test]
+    fn the_index_waits_for_messages_of_commits() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::at(dir.path()).unwrap();
+        layout.create().unwrap();
+        let lock = WriteLock::acquire(&layout, Duration::ZERO).unwrap();
+        let write = |update: HistoryUpdate| {
+            let mut new =
+                ChunkWriter::create(&layout, &lock, &Header::ours("e", 1), Packing::Plain).unwrap();
+            update.write(&mut ChunkLines::default(), &mut new).unwrap()
+        };
+        let (answer, commits) = channel();
+        let stamp = HistoryStamp { head: "4f2a1c".into(), ..HistoryStamp::default() };
+        let (known, reading) =
+            write(HistoryUpdate::Read(Reading { stamp, adds: false, commits }));
+        assert!(!is_stale(Some("4f2a1c"), known.as_ref()), "other processes do not ask again");
+        let reading = reading.expect("the run goes on while git is silent");
+        answer.send(Ok(CommitLog { commits: vec![commit("a", "", 1)], cut: None })).unwrap();
+        let late = reading.finish(&Cancel::new(false)).unwrap();
+        assert!(late.is_awaited(known.as_ref()) && !late.is_awaited(None));
+        let (told, left) = write(late);
+        let told = told.unwrap();
+        assert!(left.is_none() && told.is_complete && told.missing.is_none());
+        let dead = HistoryStamp { read_until: Some(now() - 1), ..known.unwrap() };
+        assert!(is_stale(Some("4f2a1c"), Some(&dead)), "the process that asked was killed");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::chunker::{chunk_file, chunk_lines};
-use super::history::{self, HistoryUpdate};
+use super::history::{self, HistoryUpdate, Reading};
 use super::plan::{Action, IndexPlan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
@@ -246,6 +246,28 @@ impl Indexer {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Summary, IndexError> {
         let start = Instant::now();
+        let (mut summary, reading) = self.run_once(mode, scope, progress, None)?;
+        if let Some(reading) = reading {
+            // The index is published, and other processes may write while git still lists commits.
+            let nothing = Scope::Paths(BTreeSet::new());
+            if let Some(late) = reading.finish(&self.cancel) {
+                let (after, _) = self.run_once(Mode::Incremental, &nothing, progress, Some(late))?;
+                summary.generation = after.generation;
+            }
+        }
+        summary.ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(summary)
+    }
+
+    /// Does the same once. `late` are the commits that an earlier pass did not wait for; the pass
+    /// returns those that it does not wait for itself.
+    fn run_once(
+        &self,
+        mode: Mode,
+        scope: &Scope,
+        progress: &(dyn Fn(Progress) + Sync),
+        late: Option<HistoryUpdate>,
+    ) -> Result<(Summary, Option<Reading>), IndexError> {
         let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
         self.layout.create()?;
         let announcement = Announcement::of_run(&self.layout, &lock);
@@ -297,8 +319,12 @@ impl Indexer {
         };
         let head = self.head();
         let known = previous.table.history.as_ref().filter(|_| mode != Mode::Full);
-        let is_current =
-            plan.is_empty() && !previous.reparse && !history::is_stale(head.as_deref(), known);
+        let late = late.filter(|late| late.is_awaited(known));
+        let is_current = plan.is_empty()
+            && !previous.reparse
+            && late.is_none()
+            && !history::is_stale(head.as_deref(), known);
+        let mut reading = None;
         let manifest = match &previous.manifest {
             Some(manifest) if is_current => {
                 table.files = plan.into_kept();
@@ -307,9 +333,15 @@ impl Indexer {
             }
             _ => {
                 let root = self.layout.root().to_path_buf();
-                let history = HistoryUpdate::begin(root, head, known)?;
+                let history = match late {
+                    Some(late) => late,
+                    None => HistoryUpdate::begin(root, head, known)?,
+                };
                 let parts = (plan, history);
-                self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?
+                let (manifest, left) =
+                    self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
+                reading = left;
+                manifest
             }
         };
         summary.generation = manifest.generation;
@@ -329,8 +361,7 @@ impl Indexer {
         table.write(&self.layout)?;
         store::remove_unused_vectors(&self.layout, &lock, self.embedder.id());
         summary.skipped_files.sort();
-        summary.ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(summary)
+        Ok((summary, reading))
     }
 
     fn previous(&self, mode: Mode) -> Previous {
@@ -397,7 +428,7 @@ impl Indexer {
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Manifest, IndexError> {
+    ) -> Result<(Manifest, Option<Reading>), IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
         let intact = previous.manifest.as_ref().filter(|_| previous.intact);
         let open = |t| {
@@ -463,7 +494,8 @@ impl Indexer {
         summary.n_embedded = embed.writer.finish()?;
         merge.finish()?;
         let mut old_history = open(ChunkType::History)?;
-        table.history = history.write(&mut old_history, &mut merge.new)?;
+        let (stamp, reading) = history.write(&mut old_history, &mut merge.new)?;
+        table.history = stamp;
         if let Some(journal) = self.journal.as_ref().filter(|_| !changes.is_empty()) {
             journal(&changes);
         }
@@ -474,7 +506,7 @@ impl Indexer {
         let old = merge.old;
         rayon::spawn(move || drop(old));
         summary.changed = Some(&manifest) != previous.manifest.as_ref();
-        Ok(manifest)
+        Ok((manifest, reading))
     }
 
     /// Parses the file of an [`Action::Parse`], unless the run was cancelled.

@@ -2,15 +2,15 @@
 //! whether it changed.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Component, Path};
 
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::CodeReference;
+use crate::dir::Dir;
 use crate::graph::defining_files;
 use crate::languages::{LanguageKind, detect};
-use crate::source::head;
+use crate::source::{head, is_never_read};
 use crate::syntax;
 
 /// Most files that one memory is linked to, and most definitions in each.
@@ -31,12 +31,13 @@ const MAX_PATH: usize = 300;
 #[must_use]
 pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     let mut all = Vec::new();
+    let Ok(tree) = Dir::open(root) else { return all };
     let commit = head(root);
-    let mut files = paths(text, root);
+    let mut files = paths(text, &tree);
     let named = identifiers(text);
     files.extend(defining_files(graph, &named).into_iter().map(|(_, path)| path));
     for path in files.into_iter().take(MAX_FILES) {
-        let Some(code) = read(root, &path) else { continue };
+        let Some(code) = read(&tree, &path) else { continue };
         let symbols: BTreeSet<String> = definitions(&path, &code)
             .map(|(name, _)| name)
             .filter(|name| names(text, name))
@@ -57,19 +58,19 @@ pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
 /// Returns whether the code differs from the recorded state.
 #[must_use]
 pub fn is_stale(reference: &CodeReference, root: &Path) -> bool {
-    let now = read(root, &reference.path)
+    let now = Dir::open(root)
+        .ok()
+        .and_then(|tree| read(&tree, &reference.path))
         .and_then(|code| hash_of(&reference.path, &code, reference.symbol.as_deref()));
     now.as_ref() != Some(&reference.hash)
 }
 
-fn read(root: &Path, path: &str) -> Option<String> {
-    let full = root.join(path);
-    fs::metadata(&full).ok().filter(|m| m.is_file() && m.len() <= MAX_BYTES)?;
-    fs::read_to_string(full).ok()
+fn read(tree: &Dir, path: &str) -> Option<String> {
+    if is_never_read(path) { None } else { tree.read_text(path, MAX_BYTES).ok() }
 }
 
-/// Returns the words of the text that are files below the root.
-fn paths(text: &str, root: &Path) -> BTreeSet<String> {
+/// Returns the words of the text that are files of the tree.
+fn paths(text: &str, tree: &Dir) -> BTreeSet<String> {
     let is_between = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;*|=".contains(c);
     let mut found = BTreeSet::new();
     for word in text
@@ -80,10 +81,10 @@ fn paths(text: &str, root: &Path) -> BTreeSet<String> {
         let word = word.trim_end_matches(['.', ':', '!', '?']);
         let word = word.split_once([':', '#']).map_or(word, |(path, _)| path);
         let path = Path::new(word);
-        let path = path.strip_prefix(root).unwrap_or(path);
+        let path = path.strip_prefix(tree.path()).unwrap_or(path);
         let is_below = path.components().all(|c| matches!(c, Component::Normal(_)));
         if let Some(path) =
-            path.to_str().filter(|p| is_below && !p.is_empty() && root.join(p).is_file())
+            path.to_str().filter(|p| is_below && !p.is_empty() && tree.has_file(p))
         {
             found.insert(path.to_string());
         }
@@ -152,6 +153,9 @@ fn hash_of(path: &str, code: &str, symbol: Option<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     const CODE: &str =
@@ -209,6 +213,30 @@ mod tests {
             tied(&of("stop_all in other.rs, and retry_later")),
             [("other.rs", Some("stop_all")), ("retry.rs", Some("retry_later"))]
         );
+    }
+
+    /// A file of procfs reports the size 0 and does not end.
+    #[test]
+    fn links_of_a_repository_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("in"), dir.path().join("out"));
+        for folder in [&root, &outside] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(outside.join("private.rs"), CODE).unwrap();
+        fs::write(root.join("design.md"), "# Design of frost\n").unwrap();
+        let of = |text: &str| references(text, &root, Path::new("none"));
+        let design = of("The design is in design.md").remove(0);
+        for target in [Path::new("/proc/self/pagemap"), &outside.join("private.rs")] {
+            fs::remove_file(root.join("design.md")).unwrap();
+            symlink(target, root.join("design.md")).unwrap();
+            assert!(is_stale(&design, &root));
+            assert_eq!(of("The design is in design.md"), []);
+        }
+        symlink(&outside, root.join("folder")).unwrap();
+        assert_eq!(of("retry_later is in folder/private.rs"), []);
+        fs::write(root.join(".env"), "KEY=1").unwrap();
+        assert_eq!(of("see .env"), []);
     }
 
     #[test]

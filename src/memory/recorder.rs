@@ -255,12 +255,12 @@ impl Recorder {
     ) -> Result<(), StorageError> {
         let positions = store.git_positions()?;
         let root = &self.home.root;
-        let folders: BTreeSet<&Path> =
-            noted.iter().flat_map(|n| Path::new(&n.change.path).ancestors().skip(1)).collect();
-        let nested = folders
-            .into_iter()
-            .filter(|f| !f.as_os_str().is_empty() && root.join(f).join(".git").exists());
-        let nested = nested.map(|f| f.to_string_lossy().into_owned());
+        let folders: BTreeSet<&str> = noted
+            .iter()
+            .flat_map(|n| Path::new(&n.change.path).ancestors().skip(1))
+            .filter_map(Path::to_str)
+            .collect();
+        let nested = source::with_repository(root, folders).into_iter().map(String::from);
         let known = positions.keys().cloned();
         let names: BTreeSet<String> =
             nested.chain(source::submodules(root)).chain(known).chain([String::new()]).collect();

@@ -8,11 +8,11 @@ mod whose;
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::dir::{Dir, FileKind};
 
@@ -24,11 +24,19 @@ pub use whose::{Attribution, ChangedFile};
 const MAX_SMALL_BYTES: u64 = 1 << 20;
 /// Most bytes read at once of a git file that lists references, submodules or reflog entries.
 const MAX_LIST_BYTES: u64 = 64 << 20;
+/// Most bytes of a subject, and of the rest of a message, that are kept.
+const MAX_MESSAGE: usize = 16 << 10;
+/// Most submodules of a tree; more are not looked at.
+const MAX_SUBMODULES: usize = 1_000;
 /// Most bytes of output of a git command; more end it.
 const MAX_OUTPUT_BYTES: usize = 64 << 20;
 /// A git command that prints nothing for this long is killed: a named pipe among git's files
 /// would block it for ever.
 const SILENCE: Duration = Duration::from_secs(3);
+/// A git command that takes longer is killed. What it printed until then counts.
+const MAX_DURATION: Duration = Duration::from_secs(10);
+/// Where the objects of a repository are, below its common directory.
+const OBJECTS: &str = "objects";
 
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +53,20 @@ pub struct Commit {
     pub files: Vec<String>,
 }
 
+/// Commits as git lists them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommitLog {
+    pub commits: Vec<Commit>,
+    /// Why commits that belong to the list are missing at its end, if any are.
+    pub cut: Option<String>,
+}
+
 /// Returns the newest `max` commits that changed something below `root`,
 /// newest first, without merges.
 ///
 /// # Errors
 /// When there is no git, no repository, or no commit.
-pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
+pub fn commits(root: &Path, max: usize) -> io::Result<CommitLog> {
     // Git itself would follow links among the files that name the checked-out commit.
     let head = head(root).ok_or_else(|| io::Error::other("no commit is checked out"))?;
     log(root, &["--no-merges".into(), format!("--max-count={max}"), head])
@@ -66,7 +82,7 @@ pub fn commits_between(
     after: Option<&str>,
     head: &str,
     max: usize,
-) -> io::Result<Vec<Commit>> {
+) -> io::Result<CommitLog> {
     let which = ["--no-merges".into(), format!("--max-count={max}"), head.into()];
     let without = after.map(|after| format!("^{after}"));
     log(root, &which.into_iter().chain(without).collect::<Vec<_>>())
@@ -86,14 +102,8 @@ pub fn is_ancestor(root: &Path, old: &str, new: &str) -> bool {
 /// When there is no git or no repository, or one of the commits does not exist.
 pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
     let ids = ids.iter().map(|id| (*id).to_string());
-    log(
-        root,
-        &[
-            vec!["--no-walk=unsorted".to_string(), "--diff-merges=first-parent".to_string()],
-            ids.collect(),
-        ]
-        .concat(),
-    )
+    let which = ["--no-walk=unsorted".into(), "--diff-merges=first-parent".into()];
+    Ok(log(root, &which.into_iter().chain(ids).collect::<Vec<_>>())?.commits)
 }
 
 /// Environment variables that locate git and the user's configuration. All other `GIT_*` variables
@@ -108,7 +118,7 @@ const PASSED_ON: [&str; 5] = [
 
 /// Settings that override those of the repository, so that git runs no program, reaches no network,
 /// and reads no file elsewhere.
-const SETTINGS: [&str; 19] = [
+const SETTINGS: [&str; 20] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
@@ -124,6 +134,7 @@ const SETTINGS: [&str; 19] = [
     "gpg.program=false",
     "gpg.ssh.program=false",
     "gpg.x509.program=false",
+    "i18n.logOutputEncoding=UTF-8",
     "log.showSignature=false",
     "protocol.allow=never",
     "safe.bareRepository=explicit",
@@ -168,12 +179,15 @@ fn command(directory: &Path) -> Command {
 struct Output {
     /// The exit code; `None` if the command was killed.
     code: Option<i32>,
+    /// The limit that the command exceeded when it was killed.
+    exceeded: Option<&'static str>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
-/// Runs a git command with `input`. A command that prints nothing for [`SILENCE`], or more than
-/// [`MAX_OUTPUT_BYTES`], is killed; its output until then is returned.
+/// Runs a git command with `input`. A command that prints nothing for [`SILENCE`], more than
+/// [`MAX_OUTPUT_BYTES`], or for longer than [`MAX_DURATION`] is killed; its output until then is
+/// returned.
 fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -197,31 +211,36 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
         })
     });
     let mut stdout = Vec::new();
-    let is_complete = loop {
+    let start = Instant::now();
+    let exceeded = loop {
         match parts.recv_timeout(SILENCE) {
             Ok(part) => stdout.extend(part),
-            Err(end) => break end == RecvTimeoutError::Disconnected,
+            Err(RecvTimeoutError::Disconnected) => break None,
+            Err(RecvTimeoutError::Timeout) => break Some("git printed nothing for too long"),
         }
         if stdout.len() > MAX_OUTPUT_BYTES {
-            break false;
+            break Some("git printed too much");
+        }
+        if start.elapsed() > MAX_DURATION {
+            break Some("git took too long");
         }
     };
-    if !is_complete {
+    if exceeded.is_some() {
         let _ = child.kill();
     }
     drop(parts);
     let status = child.wait()?;
     let _ = (writer.map(thread::JoinHandle::join), reader.map(thread::JoinHandle::join));
     let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
-    Ok(Output { code: status.code().filter(|_| is_complete), stdout, stderr })
+    Ok(Output { code: status.code().filter(|_| exceeded.is_none()), exceeded, stdout, stderr })
 }
 
-fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
-    if GitDir::of(root).is_none() {
-        return Err(io::Error::other(format!(
-            "{} is not in a git repository, or its .git leads to another one",
-            root.display()
-        )));
+fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
+    let refused = |why: &str| io::Error::other(format!("{} {why}", root.display()));
+    let git = GitDir::of(root)
+        .ok_or_else(|| refused("is not in a git repository, or its .git leads to another one"))?;
+    if !git.has_own_objects() {
+        return Err(refused("has a git repository whose commits are kept outside of it"));
     }
     let mut command = command(root);
     command
@@ -237,40 +256,63 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
             "--name-only",
             "-z",
         ])
-        .arg("--format=%x01%H %ct %s%x02%b")
+        .arg("--format=%x00%x00%H%x00%ct%x00%s%x00%b")
         .args(which)
         .args(["--", "."]);
     let out = output(&mut command, Vec::new())?;
-    if out.code != Some(0) {
+    let mut commits = parse_log(&out.stdout);
+    let cut = if out.code == Some(0) {
+        None
+    } else {
+        if out.exceeded.is_some() {
+            // The output may end within the last commit.
+            commits.pop();
+        }
         let said = String::from_utf8_lossy(&out.stderr);
-        return Err(io::Error::other(
-            said.lines().next().unwrap_or("git did not answer").to_string(),
-        ));
-    }
-    // The format of a commit: 0x01, id, time and subject, 0x02, body, NUL, line feed, then each file
-    // with a NUL.
-    let text = String::from_utf8_lossy(&out.stdout);
-    let commit = |part: &str| {
-        let (head, files) = part.split_once('\0')?;
-        let (head, body) = head.split_once('\x02')?;
-        let (id, rest) = head.split_once(' ')?;
-        let (at, subject) = rest.split_once(' ')?;
-        let files = files.trim_start_matches('\n').split('\0').filter(|f| !f.is_empty());
-        Some(Commit {
-            id: object_id(id)?,
-            at: at.parse().ok()?,
-            subject: subject.to_string(),
-            body: body.to_string(),
-            files: files.map(String::from).collect(),
-        })
+        let said = said.lines().next().unwrap_or("git did not answer");
+        Some(out.exceeded.unwrap_or(said).to_string())
     };
-    Ok(text.split('\x01').filter_map(commit).collect())
+    match cut {
+        Some(why) if commits.is_empty() => Err(io::Error::other(why)),
+        cut => Ok(CommitLog { commits, cut }),
+    }
 }
 
-/// Returns the folders of a tree that are submodules, relative to the tree.
+/// Parses a log. A commit is an empty field, an empty field, id, time, subject, body, and each file;
+/// a field ends with NUL, which no message and no name can hold. A line feed is before the first
+/// file.
+fn parse_log(output: &[u8]) -> Vec<Commit> {
+    let text = String::from_utf8_lossy(output);
+    let mut fields = text.split('\0');
+    let mut commits = Vec::new();
+    while let Some(id) = fields.find(|field| !field.is_empty()) {
+        let mut next = || cut(fields.next().unwrap_or_default());
+        let (at, subject, body) = (next(), next(), next());
+        let files = fields.by_ref().take_while(|field| !field.is_empty());
+        let files = files.enumerate().map(|(i, file)| {
+            file.strip_prefix('\n').filter(|_| i == 0).unwrap_or(file).to_string()
+        });
+        let files: Vec<String> = files.collect();
+        if let (Some(id), Ok(at)) = (object_id(id), at.parse()) {
+            commits.push(Commit { id, at, subject, body, files });
+        }
+    }
+    commits
+}
+
+/// Returns the part of a message that is kept.
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(MAX_MESSAGE)].to_string()
+}
+
+/// Returns the folders of a tree that are submodules, relative to the tree. Names that lead out of
+/// the tree, also through a link, are left out: whoever wrote `.gitmodules` may name any repository
+/// of the user.
 #[must_use]
 pub fn submodules(root: &Path) -> Vec<String> {
-    let text = own_text(root, ".gitmodules", MAX_LIST_BYTES).unwrap_or_default();
+    let Ok(tree) = Dir::open(root) else { return Vec::new() };
+    let text = tree.read(".gitmodules", MAX_LIST_BYTES).unwrap_or_default();
+    let text = String::from_utf8(text).unwrap_or_default();
     let path = |line: &str| {
         Some(
             line.trim()
@@ -282,7 +324,26 @@ pub fn submodules(root: &Path) -> Vec<String> {
                 .to_string(),
         )
     };
-    text.lines().filter_map(path).collect()
+    text.lines().filter_map(path).filter(|path| is_folder(&tree, path)).take(MAX_SUBMODULES).collect()
+}
+
+/// Whether a path names a folder below the tree, without links.
+fn is_folder(tree: &Dir, path: &str) -> bool {
+    let is_below = Path::new(path).components().all(|c| matches!(c, Component::Normal(_)));
+    !path.is_empty() && is_below && tree.dir(path).is_ok()
+}
+
+/// Returns those of the folders of a tree that hold a repository of their own.
+pub fn with_repository<'a>(
+    root: &Path,
+    folders: impl IntoIterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let Ok(tree) = Dir::open(root) else { return Vec::new() };
+    let has_git = |folder: &&str| {
+        is_folder(&tree, folder)
+            && tree.stat(Path::new(folder).join(".git")).is_ok_and(|found| found.is_some())
+    };
+    folders.into_iter().filter(has_git).collect()
 }
 
 /// Returns the commit that is checked out, 40 (or 64) hexadecimal digits. Returns `None` outside a
@@ -363,6 +424,26 @@ impl GitDir {
                     == real(&top.join(".git"))?
         };
         belongs.then_some(Self { top, own, common })
+    }
+
+    /// Whether all objects are in the repository itself. Alternates and links among the objects
+    /// would let an archive name a commit of any repository of the user, and have its message read.
+    fn has_own_objects(&self) -> bool {
+        fn has_link(dir: &Dir, depth: usize) -> bool {
+            dir.list().is_ok_and(|names| {
+                names.into_iter().any(|(name, kind)| match kind {
+                    FileKind::Link => true,
+                    FileKind::Directory if depth > 0 => {
+                        dir.dir(&name).is_ok_and(|below| has_link(&below, depth - 1))
+                    }
+                    _ => name == "alternates" || name == "http-alternates",
+                })
+            })
+        }
+        // Objects are one level down, lists of packs and alternates as well.
+        Dir::open(&self.common)
+            .and_then(|common| common.dir(OBJECTS))
+            .is_ok_and(|objects| !has_link(&objects, 1))
     }
 
     /// Returns the commit that is checked out.
@@ -450,6 +531,113 @@ mod tests {
     }
 
     #[test]
+    fn a_message_forges_a_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        git(root, &["init", "-q"]);
+        fs::write(root.join("a"), "a").unwrap();
+        git(root, &["add", "."]);
+        let forged = format!("\x01{} 1 fix the login\x02{}", "ab".repeat(20), "\n\na");
+        git(root, &["commit", "-q", "-m", &forged]);
+        git(root, &["commit", "-q", "--allow-empty", "-m", "empty"]);
+        fs::write(root.join("b"), "b").unwrap();
+        fs::write(root.join("\nc"), "c").unwrap();
+        git(root, &["add", "."]);
+        git(root, &["commit", "-q", "-m", "two\n\nbody"]);
+        let found = commits(root, 9).unwrap();
+        assert_eq!(found.cut, None);
+        let told: Vec<_> = found.commits.iter().map(|c| (&*c.subject, c.files.len())).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(told[0], ("two", 2));
+        assert_eq!(found.commits[0].files, ["\nc", "b"]);
+        assert_eq!(found.commits[0].body, "body\n");
+        assert_eq!(found.commits[1].id, git(root, &["rev-parse", "HEAD~2"]));
+    }
+
+    #[test]
+    fn an_encoding_of_the_configuration_or_a_damaged_commit_empties_the_history() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        git(root, &["init", "-q"]);
+        for n in 0..3 {
+            fs::write(root.join("a"), n.to_string()).unwrap();
+            git(root, &["add", "."]);
+            git(root, &["commit", "-q", "-m", &format!("commit {n}")]);
+        }
+        git(root, &["config", "i18n.logOutputEncoding", "UTF-16"]);
+        assert_eq!(commits(root, 9).unwrap().commits.len(), 3);
+        git(root, &["config", "--unset", "i18n.logOutputEncoding"]);
+        let first = git(root, &["rev-parse", "HEAD~2"]);
+        let object = root.join(".git/objects").join(&first[..2]).join(&first[2..]);
+        fs::remove_file(object).unwrap();
+        let found = commits(root, 9).unwrap();
+        assert!(!found.commits.is_empty() && found.cut.is_some(), "{found:?}");
+        assert_eq!(found.commits[0].subject, "commit 2");
+    }
+
+    #[test]
+    fn submodules_outside_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("in"), dir.path().join("private"));
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, root.join("link")).unwrap();
+        let names = ["sub", "../private", outside.to_str().unwrap(), "link", "./sub/..", "gone", ""];
+        let modules = names.map(|name| format!("[submodule \"x\"]\n\tpath = {name}\n")).concat();
+        fs::write(root.join(".gitmodules"), modules).unwrap();
+        assert_eq!(submodules(&root), ["sub"]);
+        git(&outside, &["init", "-q"]);
+        git(&root.join("sub"), &["init", "-q"]);
+        assert_eq!(with_repository(&root, ["sub", "link", "../private", "gone", ""]), ["sub"]);
+    }
+
+    #[test]
+    fn commits_of_an_outside_repository_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (private, clone) = (dir.path().join("private"), dir.path().join("clone"));
+        for root in [&private, &clone] {
+            fs::create_dir(root).unwrap();
+            git(root, &["init", "-q"]);
+            fs::write(root.join("a"), root.to_str().unwrap()).unwrap();
+            git(root, &["add", "."]);
+            git(root, &["commit", "-q", "-m", "a message"]);
+        }
+        assert_eq!(commits(&clone, 9).unwrap().commits.len(), 1);
+        let (objects, theirs) = (clone.join(".git/objects"), private.join(".git/objects"));
+        let id = git(&private, &["rev-parse", "HEAD"]);
+        let link = |from: &Path, to: &Path| std::os::unix::fs::symlink(from, to).unwrap();
+        for way in ["alternates", "objects", "pack", "folder"] {
+            let kept = clone.join("kept");
+            git(dir.path(), &["clone", "-q", "--no-hardlinks", "clone", "kept"]);
+            fs::rename(dir.path().join("kept/.git/objects"), &kept).unwrap();
+            match way {
+                "alternates" => {
+                    fs::create_dir_all(objects.join("info")).unwrap();
+                    fs::write(objects.join("info/alternates"), theirs.to_str().unwrap()).unwrap();
+                }
+                "objects" => {
+                    fs::remove_dir_all(&objects).unwrap();
+                    link(&theirs, &objects);
+                }
+                "pack" => {
+                    fs::remove_dir_all(objects.join("pack")).unwrap();
+                    link(&theirs.join("pack"), &objects.join("pack"));
+                }
+                _ => link(&theirs.join(&id[..2]), &objects.join(&id[..2])),
+            }
+            assert!(these_commits(&clone, &[&id]).is_err(), "{way}");
+            assert!(commits(&clone, 9).is_err(), "{way}");
+            if way == "objects" {
+                fs::remove_file(&objects).unwrap();
+            } else {
+                fs::remove_dir_all(&objects).unwrap();
+            }
+            fs::rename(&kept, &objects).unwrap();
+            fs::remove_dir_all(dir.path().join("kept")).unwrap();
+        }
+    }
+
+    #[test]
     fn commits_say_what_they_changed_below_a_folder() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
@@ -476,10 +664,10 @@ mod tests {
             commit("add d", &["d.rs"]),
             commit("add c", &["ä b/c.rs"]),
         ];
-        assert_eq!(told(commits(root, 9).unwrap()), all);
-        assert_eq!(told(commits(root, 2).unwrap()), all[..2]);
-        assert_eq!(told(commits(&root.join("ä b"), 9).unwrap()), [commit("add c", &["c.rs"])]);
-        let ids: Vec<String> = commits(root, 9).unwrap().into_iter().map(|c| c.id).collect();
+        assert_eq!(told(commits(root, 9).unwrap().commits), all);
+        assert_eq!(told(commits(root, 2).unwrap().commits), all[..2]);
+        assert_eq!(told(commits(&root.join("ä b"), 9).unwrap().commits), [commit("add c", &["c.rs"])]);
+        let ids: Vec<String> = commits(root, 9).unwrap().commits.into_iter().map(|c| c.id).collect();
         assert_eq!(
             told(these_commits(root, &[&ids[2], &ids[0]]).unwrap()),
             [all[2].clone(), all[0].clone()]

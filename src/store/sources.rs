@@ -45,6 +45,12 @@ pub struct HistoryStamp {
     pub head: String,
     /// Whether the commits could be read.
     pub is_complete: bool,
+    /// Why older commits are missing, or all of them.
+    #[serde(default)]
+    pub missing: Option<String>,
+    /// While a process still reads the commits: when another one may take over, in Unix seconds.
+    #[serde(default)]
+    pub read_until: Option<i64>,
 }
 
 /// One file of the tree.

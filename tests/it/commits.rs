@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::{Project, run};
 
 fn git(p: &Project, args: &[&str]) {
     let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
@@ -110,4 +110,31 @@ fn a_secret_in_a_message_is_hidden() {
     p.index();
     let file = p.chunk_file("code-history.json");
     assert!(file.contains("[REDACTED:") && !file.contains(&key), "{file}");
+}
+
+/// A git whose `log` never answers, before the real one in the path.
+fn silent_git(p: &Project) -> std::ffi::OsString {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = p.home().join("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    let script = "#!/bin/sh\nhere=$(dirname \"$0\")\nPATH=${PATH#\"$here\":}\n\
+                  case \" $* \" in *\" log \"*) exec sleep 600;; esac\nexec git \"$@\"\n";
+    std::fs::write(folder.join("git"), script).unwrap();
+    std::fs::set_permissions(folder.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&path))).unwrap()
+}
+
+#[test]
+fn a_git_that_never_answers_empties_the_history_in_silence() {
+    let p = two_pumps();
+    let path = silent_git(&p);
+    run(p.cortex(&["index"]).env("PATH", &path)).expect(0);
+    assert_eq!(asked(&p)[0].0, "src/alpha.rs");
+    let warnings = p.json(&["status"])["warnings"].to_string();
+    assert!(warnings.contains("lacks messages of commits: git printed nothing"), "{warnings}");
+    p.write("src/beta.rs", p.read("src/beta.rs").replace("+ 1", "+ 2"));
+    commit(&p, "No overflow of the tank");
+    assert_eq!(asked(&p)[0].0, "src/beta.rs", "the next commit is the next attempt");
+    assert!(!p.json(&["status"]).to_string().contains("lacks messages"));
 }

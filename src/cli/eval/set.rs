@@ -13,7 +13,7 @@ use crate::eval::{self, EvalQuestion, SourceText};
 use crate::index::{MAX_COMMITS, commit_chunk};
 use crate::languages::{LanguageKind, detect};
 use crate::platform::make_private_dir;
-use crate::source::{self, Commit, LineLimit, Scope};
+use crate::source::{self, Commit, CommitLog, LineLimit, Scope};
 use crate::store::Layout;
 
 /// Number of newest commits that questions are made from.
@@ -44,10 +44,14 @@ impl Set {
         let root = project.layout.root();
         let repo = root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let mut files = read_tree(&project);
-        let commits = source::commits(root, MAX_COMMITS).unwrap_or_else(|e| {
+        let log = source::commits(root, MAX_COMMITS).unwrap_or_else(|e| {
             tell!("no questions from commits: {e}");
-            Vec::new()
+            CommitLog::default()
         });
+        if let Some(why) = &log.cut {
+            tell!("questions only from the newest {} commits: {why}", log.commits.len());
+        }
+        let commits = log.commits;
         let newest = &commits[..commits.len().min(COMMITS)];
         let questions = eval::make(&repo, &mut files, newest, count);
         let (directory, copy) = match keep {
