@@ -17,7 +17,7 @@ pub type ChunkId = Arc<str>;
 /// version.
 pub type Fingerprint = u128;
 
-/// The four kinds of chunks, one file each.
+/// The types of chunks. Each has a chunk file of its own.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Encode, Decode,
 )]

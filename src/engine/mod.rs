@@ -3,7 +3,7 @@
 //! A [`Project`] is a directory with its settings; it can be indexed. An [`Engine`] serves it and
 //! has one method for each question. Its request and its answer are the arguments and the JSON of
 //! every front end. The engine of a server has threads that keep it fresh; the engine of a command
-//! compares the tree with the index before it answers.
+//! compares the tree with the index before it answers, unless [`Look::AtIndex`] is given.
 
 mod edit;
 mod filters;

@@ -9,7 +9,7 @@ use crate::chunk::{Chunk, ChunkSet, Entry};
 use crate::excerpt::{Excerpts, Label, Passage};
 use crate::search::{Hit, Term};
 
-/// One result: a file, represented by its best chunk.
+/// One result: a file and its best place. A file may have a second result with another place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResultRow {
     /// Relative to the root.
@@ -31,7 +31,7 @@ pub struct ResultRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub text_start_line: Option<u32>,
-    /// Other chunks of the file that match.
+    /// Other chunks of the file that match; over MCP and HTTP only with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub others: Vec<ChunkRow>,

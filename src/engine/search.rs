@@ -36,7 +36,7 @@ pub struct SearchRequest {
     /// occur), "a phrase", OR, +word, -word, field:word.
     #[serde(default)]
     pub mode: SearchMode,
-    /// Maximum number of results, one per file.
+    /// Maximum number of results, usually one per file.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: usize,
@@ -82,7 +82,7 @@ pub(crate) fn default_limit() -> usize {
 pub struct SearchAnswer {
     /// Best first.
     pub results: Vec<ResultRow>,
-    /// Number of matching files, or of matching chunks in an exact search.
+    /// Number of files that were ranked, or of matching chunks in an exact search.
     pub total: usize,
     /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -94,8 +94,9 @@ pub(super) struct ServingState {
     pub(super) reloader: Reloader,
     /// `None` if this process serves the index on disk but does not index.
     pub(super) indexing: Option<IndexingService>,
-    /// Watches notes until it is dropped.
+    /// Updates the code graph until it is dropped.
     pub(super) graph: GraphUpkeep,
+    /// Watches notes until it is dropped; `None` if they are not followed or cannot be watched.
     notes: Option<MDFileWatcher>,
     /// Records changes of files as memories until it is dropped.
     _recording: Option<Recording>,

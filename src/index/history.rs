@@ -1,7 +1,8 @@
 //! The chunks of type history: what people said when they changed files.
 //!
-//! Git's log is read once; later runs read only the commits since then. A commit that changed many
-//! files says little about any of them, and a version bump says nothing: they are left out.
+//! A run reads only the commits since the last one, or the whole log if the branch does not contain
+//! the last known commit. A commit that changed many files says little about any of them, and a
+//! version bump says nothing: they are left out.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,8 +18,8 @@ use crate::secrets::redact;
 use crate::source::{self, Commit, CommitLog};
 use crate::store::{ChunkLines, ChunkWriter, HistoryStamp};
 
-/// Number of newest commits that are read. Older ones added nothing measurable to the ranking
-/// (specs/ranking.md).
+/// Number of newest commits that are read and kept. Older ones added nothing measurable to the
+/// ranking (specs/retrieval.md).
 pub const MAX_COMMITS: usize = 5_000;
 /// A commit that changed more files is left out.
 const MAX_FILES: usize = 30;

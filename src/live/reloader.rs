@@ -35,7 +35,7 @@ pub struct Reloader {
 
 impl Reloader {
     /// Interval of unrequested reloads where file events wake the reloader. They make up for lost
-    /// events, and each costs five `stat` calls.
+    /// events, and read no chunk file that did not change.
     pub const RESCAN: Duration = Duration::from_secs(30);
 
     /// Starts the thread and the first reload. `after` is called after each reload with a handle

@@ -1,5 +1,6 @@
 //! What people said when they changed a file: the messages of commits as evidence for the files
-//! that the commits changed. `specs/ranking.md` has the formula and the measurements.
+//! that the commits changed. `specs/ranking.md` has the formula, `specs/retrieval.md` the
+//! measurements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ const B: f64 = 0.75;
 /// Weight of a word in a message; the title repeats the first line of the message, so a word of
 /// the subject counts twice as much as one of the rest.
 const WEIGHT: f32 = 0.5;
-/// How much less a commit says about each of its files for every doubling of their number.
+/// The more files a commit changed, the less it says about each of them: its score is divided by 1
+/// plus this times the natural logarithm of their number.
 const SHARED: f64 = 0.2;
 /// A commit quotes a query that has this many successive words in common with it.
 const QUOTE: usize = 5;

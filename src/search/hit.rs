@@ -24,18 +24,19 @@ impl Term {
     }
 }
 
-/// A file that a search found.
+/// A file that a search found, with one of its places.
 #[derive(Debug, Clone)]
 pub struct Hit {
     /// Path, or the id of a chunk without one.
     pub path: Arc<str>,
-    /// The best chunk.
+    /// The best chunk of the place.
     pub chunk: Arc<Chunk>,
     /// First and last line of the function or section around it, or of the chunk itself.
     pub lines: Option<(u32, u32)>,
     /// The line that the query names, which a reply must show.
     pub line: Option<u32>,
-    /// The best chunks of the file as places to show, with their scores, best first.
+    /// The best chunks of the file with their scores: those of the place first, each group best
+    /// first.
     pub parts: Vec<(Arc<Entry>, f64)>,
     /// Other matching chunks of the file, best first. Callers that show them read their text.
     pub others: Vec<Arc<Entry>>,
@@ -53,9 +54,9 @@ pub struct Hit {
 /// The results of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Best first, one for each file.
+    /// Best first. Each file has one, or two if the query is a statement.
     pub hits: Vec<Hit>,
-    /// Number of matching files, or of matching chunks in an exact search.
+    /// Number of files that were ranked, or of matching chunks in an exact search.
     pub total: usize,
     /// Total weight of the query's words, in rare words: a word of one chunk counts 1, a common
     /// word little.

@@ -24,8 +24,9 @@ impl<'a> Searcher<'a> {
         Self { corpus }
     }
 
-    /// Parses a query. Words that occur nowhere in the corpus are replaced by names that differ in
-    /// one or two letters, unless `is_word` knows them as words of a natural language.
+    /// Parses a query. A word of a topic that occurs nowhere in the corpus gets the name that
+    /// differs in one or two letters beside it (a query of one symbol, in its place), unless
+    /// `is_word` knows it as a word of a natural language.
     ///
     /// # Errors
     /// When the text index cannot be read.

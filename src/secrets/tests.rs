@@ -380,7 +380,7 @@ const FILES_WITHOUT_SECRETS: &[&str] = &[
     "lookup('password', output_dir + '/lookup/password length=8')",
     "vcenter_password: @VMWARE_PASSWORD",
     "s3_secret_access_key = 's3-secret-access-key'",
-    "version = \"1.0.2\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"5d9b39be18770d11421cdb1b9947a45dd3f37e93092cbf377614828a319d5fee\"",
+    "version = \"1.0.2\"\nsource = \"registry+https://example.com/index\"\nchecksum = \"5d9b39be18770d11421cdb1b9947a45dd3f37e93092cbf377614828a319d5fee\"",
     "\"integrity\": \"sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg==\"",
     "    pass\n    pwd = os.getcwd()\n    pw = conv2d(x, w)",
     "if password is None or len(password) < MIN_LENGTH_2:",

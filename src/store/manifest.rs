@@ -20,10 +20,12 @@ const MAX_BYTES: u64 = 128 << 20;
 /// number.
 const MAX_GENERATION: u64 = 1 << 53;
 
-/// The manifest of a generation. It is renamed last, which makes the renames of four files one.
+/// The manifest of a generation. It is renamed last, so the renames of all chunk files count as
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Number of the generation. It grows with each change of the chunk set and never falls.
+    /// Number of the generation. It grows with each change of the chunk set; only `cortex clean`
+    /// starts anew.
     pub generation: u64,
     /// When this generation was written, in RFC 3339.
     #[serde(default)]

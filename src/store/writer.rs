@@ -21,7 +21,7 @@ use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
 use crate::dir::Dir;
 
-/// Writes the four files of one new generation, chunk by chunk.
+/// Writes the files of one new generation, one for each type, chunk by chunk.
 pub struct ChunkWriter<'a> {
     layout: &'a Layout,
     packing: Packing,
@@ -147,8 +147,8 @@ impl Output {
 }
 
 impl<'a> ChunkWriter<'a> {
-    /// Starts four files beside the current ones. The parameter `_lock` proves that no other
-    /// process writes.
+    /// Starts a file for each type beside the current ones. The parameter `_lock` proves that no
+    /// other process writes.
     ///
     /// # Errors
     /// When a file cannot be created.
@@ -241,7 +241,7 @@ impl<'a> ChunkWriter<'a> {
             files: std::collections::BTreeMap::new(),
             blocks: std::collections::BTreeMap::new(),
         };
-        // In parallel: the disk takes as long for four files as for one.
+        // In parallel: the disk takes as long for all files as for one.
         let complete = |f: &mut Output| f.complete().map_err(|e| at(&f.path, &e));
         self.files.par_iter_mut().try_for_each(complete)?;
         for file in &self.files {

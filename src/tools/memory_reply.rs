@@ -28,7 +28,7 @@ pub(super) struct Remembrance {
     content: String,
     /// Cosine similarity of query and memory, 0 to 1.
     similarity: f64,
-    /// The retriever with the largest contribution.
+    /// The retriever with the largest contribution: semantic, keyword, symbol or recency.
     #[serde(rename = "dominantEmbedder")]
     dominant_embedder: &'static str,
     /// Contribution of each retriever to the score.

@@ -1,6 +1,6 @@
-//! The tools that agents and programs call, one file per tool. A tool reads its arguments, asks the
-//! engine, and cuts the answer to a number of tokens. The tools know no transport: MCP and HTTP
-//! serve the same ones.
+//! The tools that agents and programs call, one file per tool (the two searches in memories share
+//! one). A tool reads its arguments, asks the engine, and cuts the answer to a number of tokens. The
+//! tools know no transport: MCP and HTTP serve the same ones.
 
 mod budget;
 mod edit_file;

@@ -22,7 +22,7 @@ const TOKENS: usize = 1000;
 pub(super) struct SearchReply {
     /// Best first.
     results: Vec<ResultRow>,
-    /// Number of matching files, or of matching chunks in an exact search.
+    /// Number of files that were ranked, or of matching chunks in an exact search.
     total: usize,
     /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]

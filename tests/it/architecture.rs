@@ -60,6 +60,28 @@ fn used(text: &str) -> BTreeSet<String> {
     text.match_indices("crate::").map(|(i, m)| word(&text[i + m.len()..])).collect()
 }
 
+/// A link is a module with its folder or file, or a name with the file that defines it.
+#[test]
+fn the_links_of_the_map_lead_to_what_they_name() {
+    let map = std::fs::read_to_string(Path::new(ROOT).join("specs/architecture.md")).unwrap();
+    for link in map.split("[`").skip(1) {
+        let Some((name, rest)) = link.split_once("`](../") else { continue };
+        let target = rest.split(')').next().unwrap();
+        let path = Path::new(ROOT).join(target);
+        assert!(path.exists(), "`{name}` is linked to {target}, which does not exist");
+        let is_module = path.file_stem().is_some_and(|stem| stem == name);
+        if !is_module {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let last = name.rsplit("::").next().unwrap();
+            let defines = |kind: &&str| text.contains(&format!("{kind} {last}"));
+            assert!(
+                ["fn", "struct", "enum", "trait", "const"].iter().any(defines),
+                "`{name}` is linked to {target}, which does not define it"
+            );
+        }
+    }
+}
+
 #[test]
 fn modules_use_only_what_the_map_allows() {
     let allowed = allowed();

@@ -82,8 +82,9 @@ impl ChunkFiles {
         }
     }
 
-    /// Loads the four chunk files and the further files of other programs. Reads only files that
-    /// changed since the last load, and parses them in parallel. A missing file counts as empty.
+    /// Loads the chunk file of each type and the further files of other programs. Reads only files
+    /// that changed since the last load, and parses them in parallel. A missing file counts as
+    /// empty.
     ///
     /// # Errors
     /// When a file cannot be read or parsed, or the load is cancelled (checked before each file).

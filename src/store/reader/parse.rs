@@ -36,7 +36,7 @@ impl FileParser<'_> {
                     path: self.layout.full(&self.layout.chunk_name_found(file_type)),
                     line: 1,
                     column: 1,
-                    message: "its manifest states it, but it holds something else than chunks"
+                    message: "a block that the manifest lists does not hold one chunk on each line"
                         .into(),
                 };
                 let blocks = blocks
