@@ -39,4 +39,5 @@ pub mod survey;
 pub mod syntax;
 pub mod text;
 pub mod tools;
+pub mod work;
 pub mod worker;

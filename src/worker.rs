@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::work::STACK_BYTES;
+
 /// How often a waiting thread checks whether it was cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(20);
 
@@ -68,7 +70,8 @@ impl Worker {
                 own.shared.finish(upto, again);
             }
         };
-        let thread = std::thread::Builder::new().name(name.into()).spawn(body)?;
+        let thread =
+            std::thread::Builder::new().name(name.into()).stack_size(STACK_BYTES).spawn(body)?;
         Ok(Self { handle, thread: Some(thread) })
     }
 

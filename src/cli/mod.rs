@@ -43,6 +43,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::outcome::Outcome;
 use crate::source;
+use crate::work::STACK_BYTES;
 
 /// Search the code, documents and configuration of a repository by words and by meaning, offline.
 #[derive(Parser)]
@@ -127,6 +128,8 @@ pub fn run() -> ExitCode {
         .without_time()
         .with_target(false)
         .init();
+    // Without this pool, rayon makes one whose threads have smaller stacks.
+    let _ = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build_global();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
         Command::Grep(args) => grep::run(&args),

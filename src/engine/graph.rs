@@ -153,16 +153,24 @@ impl Engine {
                 request.depth
             )));
         }
-        let state = self.state(call)?;
+        let mut state = self.state(call)?;
         let target = &*self.graph_target(&request.target, call);
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
         let to = to.as_deref();
         let (depth, limit) = (request.depth, request.limit);
         let unresolved = request.unresolved;
         let query = GraphQuery { operation, target, to, depth, limit, unresolved };
-        let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query))?;
+        let (answer, has_sources) =
+            self.ask_graph(call, |graph| graph.answer(query, &call.work()))?;
+        call.check()?;
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
+        }
+        if answer.is_cut {
+            state.warnings.push(format!(
+                "the search of the code graph was cut after {}: there may be more",
+                count(answer.total, "result")
+            ));
         }
         let row = |found: &Neighbour| {
             let used_in = answer.file_of_uses(found).to_string();

@@ -9,7 +9,7 @@ use super::filters::{idle_paths, of_languages, of_paths};
 use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::excerpt::name_around;
+use crate::excerpt::NamesAround;
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
 use crate::survey::{self, FoundLine, LineMatcher, LineQuery};
 use crate::text::{count, cut};
@@ -132,8 +132,8 @@ impl Engine {
         state.warnings.extend(idle_paths(code.corpus.chunks(), &request.paths));
         let languages = of_languages(&request.languages);
         let files = wanted(&code.corpus, &paths, &languages);
-        let root = self.project.layout.tree();
-        let mut found = survey::grep(root, &files, &matcher, &call.cancel);
+        let (root, work) = (self.project.layout.tree(), call.work());
+        let mut found = survey::grep(root, &files, &matcher, &work);
         call.check()?;
         found.files.retain(|(at, _)| self.project.may_read(files[*at]));
         let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
@@ -152,8 +152,9 @@ impl Engine {
             } else if page.wants(shown_of(request, *n_matches)) {
                 let lines = survey::lines_of(root, path, &matcher).unwrap_or_default();
                 let chunks = code.corpus.chunks().read_file(path);
+                let mut names = NamesAround::new(&chunks);
                 page.add_lines(path, *n_matches, lines, request, |line| {
-                    name_around(&chunks, u32::try_from(line).unwrap_or(u32::MAX))
+                    names.at(u32::try_from(line).unwrap_or(u32::MAX))
                 });
             }
         }
@@ -297,7 +298,7 @@ impl GrepPage {
         matches: usize,
         all: Vec<FoundLine>,
         request: &GrepRequest,
-        symbol_at: impl Fn(u64) -> Option<String>,
+        mut symbol_at: impl FnMut(u64) -> Option<String>,
     ) {
         let numbers: Vec<u64> = all.iter().filter(|l| l.is_match).map(|l| l.line).collect();
         let end = shown_of(request, numbers.len());
@@ -310,7 +311,8 @@ impl GrepPage {
             if line.is_match {
                 (*first..=*last).contains(&line.line)
             } else {
-                chosen.iter().any(|at| line.line.abs_diff(*at) <= around)
+                let next = chosen.partition_point(|at| *at < line.line.saturating_sub(around));
+                chosen.get(next).is_some_and(|at| line.line.abs_diff(*at) <= around)
             }
         };
         let lines = all.into_iter().filter(is_near).map(|line| GrepLine {

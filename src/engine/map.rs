@@ -100,14 +100,15 @@ impl Engine {
             is_source.is_empty() || is_source.contains(path) || !groups.contains_key(path)
         };
         let query = MapQuery { focus: &focus, counts: &counts };
-        let (ranked, has_sources, not_yet) = match self.ask_graph(call, |graph| graph.map(query)) {
-            Ok((ranked, has_sources)) => (ranked, has_sources, None),
-            // The rest of the overview does not need the graph.
-            Err(AskError::NotYet(why)) if request.focus.is_none() => {
-                (Map::default(), true, Some(format!("the main files are missing: {why}")))
-            }
-            Err(e) => return Err(e),
-        };
+        let (ranked, has_sources, not_yet) =
+            match self.ask_graph(call, |graph| graph.map(query, &call.work())) {
+                Ok((ranked, has_sources)) => (ranked, has_sources, None),
+                // The rest of the overview does not need the graph.
+                Err(AskError::NotYet(why)) if request.focus.is_none() => {
+                    (Map::default(), true, Some(format!("the main files are missing: {why}")))
+                }
+                Err(e) => return Err(e),
+            };
         if ranked.files.is_empty() && !has_sources && !groups.is_empty() {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }

@@ -14,8 +14,9 @@ use super::{AskError, Call, LONG_WAIT};
 use crate::chunk::Cancel;
 use crate::live::{Served, Snapshot};
 use crate::memory::{
-    self, BRIEFING_TOKENS, Episode, EpisodeSource, Memories, Memory, MemoryFeed, MemoryFilter,
-    MemorySource, Operation, Period, Recall, RecalledMemory, forget_in_backups, now,
+    self, BRIEFING_TOKENS, Episode, EpisodeSource, MAX_CONTENT_CHARS, Memories, Memory, MemoryFeed,
+    MemoryFilter, MemorySource, Operation, Period, Recall, RecalledMemory, StorageError,
+    forget_in_backups, now,
 };
 
 /// How long a call to a server waits for a write of another process, or for new memories to load.
@@ -233,6 +234,11 @@ impl Engine {
             .as_deref()
             .map(|o| Operation::parse(o).ok_or_else(|| unknown("operation", o)))
             .transpose()?;
+        let n_chars = request.content.chars().count();
+        if n_chars > MAX_CONTENT_CHARS {
+            // Refused before its secrets and names are looked for, which takes time.
+            return Err(StorageError::ContentTooLong { n_chars }.into());
+        }
         if source == EpisodeSource::Json {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(&request.content);
             parsed.map_err(|e| {

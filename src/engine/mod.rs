@@ -54,6 +54,7 @@ use crate::graph::GraphError;
 use crate::live::ReloadError;
 use crate::memory::{CaptureError, RecallError, StorageError};
 use crate::search::SearchError;
+use crate::work::WorkBudget;
 
 /// The conditions of one question: freshness, cancellation and warnings.
 #[derive(Debug, Clone, Default)]
@@ -69,6 +70,12 @@ pub struct Call {
 }
 
 impl Call {
+    /// Starts the budget of the work for this call.
+    #[must_use]
+    pub fn work(&self) -> WorkBudget {
+        WorkBudget::new(self.cancel.clone())
+    }
+
     /// Fails if the call was cancelled.
     ///
     /// # Errors

@@ -15,6 +15,8 @@ use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::source::ReadError;
 use crate::text::cut;
 
+/// Most ranges of lines of one read.
+const MAX_RANGES: usize = 100;
 /// All lines of a file.
 const ALL: (usize, usize) = (1, usize::MAX);
 
@@ -84,11 +86,10 @@ impl Engine {
         let range = match (&request.lines, request.offset, request.limit) {
             (None, None, None) => None,
             (Some(lines), ..) => {
-                let (first, rest) = lines.split_once(',').unwrap_or((lines, ""));
-                for lines in rest.split(',').filter(|lines| !lines.trim().is_empty()) {
-                    others.push(line_range(Some(lines))?);
-                }
-                Some(line_range(Some(first))?)
+                let mut ranges = line_ranges(lines)?.into_iter();
+                let first = ranges.next();
+                others.extend(ranges);
+                first.or(Some(ALL))
             }
             (None, offset, limit) => {
                 let first = offset.unwrap_or(1).max(1);
@@ -206,6 +207,27 @@ fn range_of(text: &str, (first, last): (usize, usize)) -> Result<ReadRange, AskE
     let wanted = &all[first.min(all.len() + 1) - 1..last.min(all.len())];
     let end_line = (first + wanted.len()).saturating_sub(1);
     Ok(ReadRange { start_line: first, end_line, content: wanted.join("\n") })
+}
+
+/// Parses a list of ranges. Those that touch or overlap become one, so that no line is read twice.
+fn line_ranges(written: &str) -> Result<Vec<(usize, usize)>, AskError> {
+    let parts = written.split(',').filter(|lines| !lines.trim().is_empty());
+    let mut ranges = parts.map(|lines| line_range(Some(lines))).collect::<Result<Vec<_>, _>>()?;
+    ranges.sort_unstable();
+    let mut merged: Vec<(usize, usize)> = Vec::new();
+    for (first, last) in ranges {
+        match merged.last_mut() {
+            Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
+            _ => merged.push((first, last)),
+        }
+    }
+    if merged.len() > MAX_RANGES {
+        return Err(AskError::Arguments(format!(
+            "lines has {} ranges, but at most {MAX_RANGES} are read at once: give fewer",
+            merged.len()
+        )));
+    }
+    Ok(merged)
 }
 
 /// Parses `10-40`, `10-`, `-40` or `10` into the first and the last line.

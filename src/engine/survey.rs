@@ -160,7 +160,7 @@ impl Engine {
             &patterns,
             request.context,
             request.limit,
-            &call.cancel,
+            &call.work(),
         );
         call.check()?;
         if found.n_left > 0 {

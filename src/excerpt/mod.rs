@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use self::regions::Label;
+pub use self::regions::{NamesAround, symbols_named};
 use self::regions::{Region, around, regions};
-pub use self::regions::{name_around, symbols_named};
 use crate::embed::StaticModel;
 use crate::search::{Hit, Wanted, search_words};
 

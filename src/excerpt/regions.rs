@@ -2,7 +2,8 @@
 //! end. A region is a function, a type without its functions, a section of a document, or the code
 //! between such things.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,10 +49,15 @@ pub(super) struct Region {
     pub(super) comments: Vec<bool>,
 }
 
-/// The symbols of a file, as far as some of its chunks name them.
+/// The symbols of a file, as far as some of its chunks name them. A file may define tens of thousands.
 struct Symbols<'c> {
     /// Each with the symbol around its chunk.
     names: Vec<(&'c Name, Option<&'c str>)>,
+    /// For each symbol, the next larger one around it.
+    outer: Vec<Option<usize>>,
+    /// For each line on which a symbol begins or has ended: the innermost symbol from there on that
+    /// is not a field.
+    starts: BTreeMap<u32, Option<usize>>,
     separator: &'static str,
 }
 
@@ -65,26 +71,20 @@ impl<'c> Symbols<'c> {
             let known = m.names.iter().filter(|n| n.start_line > 0 && n.start_line <= n.end_line);
             names.extend(known.map(|name| (name, m.parent.as_deref())));
         }
-        Self { names, separator }
+        Self { outer: outer(&names), starts: starts(&names), names, separator }
     }
 
-    /// Returns the innermost symbol around a line that is not a field.
-    fn around(&self, line: u32) -> Option<(&'c Name, Option<&'c str>)> {
-        let holds =
-            |name: &Name| !is_field(name) && (name.start_line..=name.end_line).contains(&line);
-        let around = self.names.iter().filter(|(name, _)| holds(name));
-        around.min_by_key(|(name, _)| name.end_line - name.start_line).copied()
+    /// Returns the position of the innermost symbol around a line that is not a field.
+    fn around(&self, line: u32) -> Option<usize> {
+        *self.starts.range(..=line).next_back()?.1
     }
 
-    fn label(&self, (name, parent): (&Name, Option<&str>)) -> Label {
-        let encloses = |outer: &Name| {
-            outer.start_line <= name.start_line
-                && name.end_line <= outer.end_line
-                && outer.depth < name.depth
-                && outer.end_line - outer.start_line > name.end_line - name.start_line
-        };
-        let mut around: Vec<&Name> =
-            self.names.iter().map(|n| n.0).filter(|outer| encloses(outer)).collect();
+    fn label(&self, at: usize) -> Label {
+        let (name, parent) = self.names[at];
+        let mut around: Vec<&Name> = std::iter::successors(self.outer[at], |i| self.outer[*i])
+            .map(|i| self.names[i].0)
+            .filter(|outer| outer.depth < name.depth)
+            .collect();
         around.sort_by_key(|outer| outer.depth);
         around.dedup_by_key(|outer| outer.depth);
         let parent = parent.filter(|_| around.is_empty() && name.depth > 0);
@@ -99,20 +99,76 @@ impl<'c> Symbols<'c> {
     }
 }
 
-/// Returns the name of the innermost symbol or section around a line of a file. `chunks` are all of
-/// the file.
-#[must_use]
-pub fn name_around(chunks: &[Arc<Chunk>], line: u32) -> Option<String> {
-    let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
-    if let Some(name) = symbols.around(line) {
-        return Some(symbols.label(name).name);
+/// Returns, for each symbol, the next larger one that encloses it.
+fn outer(names: &[(&Name, Option<&str>)]) -> Vec<Option<usize>> {
+    let lines = |i: usize| (names[i].0.start_line, names[i].0.end_line);
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|i| (lines(*i).0, Reverse(lines(*i).1), names[*i].0.depth));
+    let mut outer: Vec<Option<usize>> = vec![None; names.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for i in order {
+        while open.last().is_some_and(|o| lines(*o).1 < lines(i).1) {
+            open.pop();
+        }
+        // A chunk may repeat the names of another one.
+        outer[i] = match open.last() {
+            Some(same) if lines(*same) == lines(i) => outer[*same],
+            around => around.copied(),
+        };
+        open.push(i);
     }
-    let section = chunks.iter().find(|chunk| {
-        let m = &chunk.metadata;
-        chunk.chunk_type == ChunkType::Documentation
-            && m.start_line.zip(m.end_line).is_some_and(|(a, b)| (a..=b).contains(&line))
-    });
-    section.and_then(|chunk| chunk.metadata.symbol.clone())
+    outer
+}
+
+fn starts(names: &[(&Name, Option<&str>)]) -> BTreeMap<u32, Option<usize>> {
+    let mut order: Vec<usize> = (0..names.len()).filter(|i| !is_field(names[*i].0)).collect();
+    // Larger symbols first, so that those inside overwrite them; of equal ones the first wins.
+    order.sort_by_key(|i| (Reverse(names[*i].0.end_line - names[*i].0.start_line), Reverse(*i)));
+    let mut starts: BTreeMap<u32, Option<usize>> = BTreeMap::new();
+    for i in order {
+        let (first, after) = (names[i].0.start_line, names[i].0.end_line.saturating_add(1));
+        let before = starts.range(..=after).next_back().and_then(|(_, at)| *at);
+        let inside: Vec<u32> = starts.range(first..after).map(|(at, _)| *at).collect();
+        for at in inside {
+            starts.remove(&at);
+        }
+        starts.entry(after).or_insert(before);
+        starts.insert(first, Some(i));
+    }
+    starts
+}
+
+/// The names of the innermost symbols and sections around the lines of a file.
+pub struct NamesAround<'c> {
+    symbols: Symbols<'c>,
+    sections: BTreeMap<u32, (u32, Option<&'c str>)>,
+    labels: HashMap<usize, String>,
+}
+
+impl<'c> NamesAround<'c> {
+    /// `chunks` are all of the file.
+    #[must_use]
+    pub fn new(chunks: &'c [Arc<Chunk>]) -> Self {
+        let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
+        let mut sections = BTreeMap::new();
+        for chunk in chunks.iter().filter(|c| c.chunk_type == ChunkType::Documentation) {
+            let m = &chunk.metadata;
+            if let Some((first, last)) = m.start_line.zip(m.end_line) {
+                sections.entry(first).or_insert((last, m.symbol.as_deref()));
+            }
+        }
+        Self { symbols, sections, labels: HashMap::new() }
+    }
+
+    /// Returns the name around a line.
+    pub fn at(&mut self, line: u32) -> Option<String> {
+        if let Some(i) = self.symbols.around(line) {
+            let name = || self.symbols.label(i).name;
+            return Some(self.labels.entry(i).or_insert_with(name).clone());
+        }
+        let (_, (last, name)) = self.sections.range(..=line).next_back()?;
+        name.filter(|_| line <= *last).map(String::from)
+    }
 }
 
 /// Returns the first and last lines of the symbols that a name or a path of names means. `chunks`
@@ -126,7 +182,7 @@ pub fn symbols_named(chunks: &[Arc<Chunk>], written: &str) -> Vec<(u32, u32)> {
     let wanted = parts(written);
     let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
     let is_it = |label: &Label| !wanted.is_empty() && parts(&label.name).ends_with(&wanted);
-    let labels = symbols.names.iter().map(|name| symbols.label(*name)).filter(is_it);
+    let labels = (0..symbols.names.len()).map(|i| symbols.label(i)).filter(is_it);
     let mut found: Vec<(u32, u32)> = labels.filter_map(|label| label.lines).collect();
     for chunk in chunks {
         let m = &chunk.metadata;
@@ -162,16 +218,17 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         let mut last_owner = None;
         for (number, line) in (first..).zip(chunk.text.lines()) {
             let owner = symbols.around(number);
-            let span = owner.map_or((0, 0), |(n, _)| (n.start_line, n.end_line));
+            let symbol = owner.map(|i| symbols.names[i].0);
+            let span = symbol.map_or((0, 0), |n| (n.start_line, n.end_line));
             if last_owner != Some(span) {
                 n_runs += 1;
                 last_owner = Some(span);
             }
             // Lines of a function that are in several chunks are one region, others are not.
-            let is_function = owner.is_some_and(|(n, _)| is_function(n));
+            let is_function = symbol.is_some_and(is_function);
             let run = if is_function { 0 } else { n_runs };
             let region = found.entry((span.0, span.1, run)).or_insert_with(|| Region {
-                label: owner.map_or_else(|| label_of(chunk), |n| symbols.label(n)),
+                label: owner.map_or_else(|| label_of(chunk), |i| symbols.label(i)),
                 lines: Vec::new(),
                 score: *score,
                 is_between: owner.is_none() && chunk.chunk_type == ChunkType::Definitions,
@@ -214,7 +271,10 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     let symbol = symbols.around(line);
     let is_near = |number: u32| {
         number.abs_diff(line) <= AROUND
-            && symbol.is_none_or(|(n, _)| (n.start_line..=n.end_line).contains(&number))
+            && symbol.is_none_or(|i| {
+                let name = symbols.names[i].0;
+                (name.start_line..=name.end_line).contains(&number)
+            })
     };
     let numbered = |(chunk, _): &(Arc<Chunk>, f64)| {
         let first = chunk.metadata.start_line.unwrap_or(1);
@@ -225,7 +285,7 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     lines.sort();
     lines.dedup_by_key(|l| l.0);
     let (first, last) = (lines.first()?.0, lines.last()?.0);
-    let label = symbol.map(|name| symbols.label(name)).unwrap_or_default();
+    let label = symbol.map(|i| symbols.label(i)).unwrap_or_default();
     let name = if label.name.is_empty() { String::new() } else { format!("{}, ", label.name) };
     let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
     let comments = vec![false; lines.len()];

@@ -103,6 +103,8 @@ pub struct GraphAnswer {
     pub total: usize,
     /// Whether results or targets are left out, or the search stopped early.
     pub truncated: bool,
+    /// Whether the search stopped early, so that nobody knows how many results there are.
+    pub is_cut: bool,
 }
 
 impl GraphAnswer {

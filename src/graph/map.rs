@@ -13,6 +13,7 @@ use super::rows::{RefRow, SymbolId, SymbolRow};
 use super::scopes::Scopes;
 use super::sql::Tables;
 use crate::syntax::SymbolKind;
+use crate::work::WorkBudget;
 
 /// Parameters of `PageRank`: the share of a rank that is passed on, and the number of iterations.
 const DAMPING: f64 = 0.85;
@@ -72,8 +73,8 @@ pub struct MapSymbol {
     pub rank: f64,
 }
 
-pub(super) fn map(tables: &Tables, query: MapQuery) -> Result<Map, GraphError> {
-    let mut resolver = Resolver::new(Scopes::new(tables)?);
+pub(super) fn map(tables: &Tables, query: MapQuery, work: &WorkBudget) -> Result<Map, GraphError> {
+    let mut resolver = Resolver::new(Scopes::new(tables)?, work);
     let files: Vec<(i64, String)> = resolver
         .scopes
         .files
@@ -187,7 +188,7 @@ fn edges(
         let references: Vec<RefRow> = tables.refs_of(*id)?;
         for reference in &references {
             n += 1;
-            if n % every != 0 {
+            if n % every != 0 || !resolver.work.goes_on() {
                 continue;
             }
             let from = positions.get(&reference.from).copied().unwrap_or(outside);

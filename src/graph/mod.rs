@@ -38,6 +38,7 @@ use self::sql::Tables;
 use self::traversal::Traversal;
 use crate::languages::{LanguageKind, detect};
 use crate::syntax::{Relations, relations};
+use crate::work::WorkBudget;
 
 /// Number of files that are parsed and written at once; it bounds the memory of an update.
 const BATCH_FILES: usize = 256;
@@ -97,20 +98,24 @@ impl CodeGraph {
         self.tables.renew()
     }
 
-    /// Answers a query from the last update.
+    /// Answers a query from the last update. The answer is truncated when the budget is spent.
     ///
     /// # Errors
     /// When the database cannot be read, or is damaged.
-    pub fn answer(&self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
+    pub fn answer(
+        &self,
+        question: GraphQuery,
+        work: &WorkBudget,
+    ) -> Result<GraphAnswer, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer(question)
     }
 
-    /// Ranks the files and symbols of the project.
+    /// Ranks the files and symbols of the project, by as many references as the budget allows.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn map(&self, query: MapQuery) -> Result<Map, GraphError> {
-        map::map(&self.tables, query)
+    pub fn map(&self, query: MapQuery, work: &WorkBudget) -> Result<Map, GraphError> {
+        map::map(&self.tables, query, work)
     }
 
     fn bring_up_to_date(

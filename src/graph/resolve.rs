@@ -35,6 +35,10 @@ const ONLY_MEMBER: f32 = 0.55;
 const ODD: f32 = 0.1;
 /// From this many symbols of a name on, those with at most [`ODD`] are dropped.
 const MANY: usize = 50;
+/// Most symbols of a name that are examined for one reference.
+const MAX_CANDIDATES: usize = 500;
+/// Most meanings of a reference that are kept.
+const MAX_MEANINGS: usize = 64;
 /// The difference that makes one meaning clearly likelier than another.
 const CLEARLY: f32 = 0.05;
 /// Largest confidence of a meaning when another is clearly likelier; it is never a result then.
@@ -148,7 +152,10 @@ impl Resolver<'_> {
             file_scope.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
         let candidates = self.scopes.candidates(name, from.file, wanted)?;
         let mut scored: Vec<(f32, SymbolRow)> = Vec::new();
-        for c in candidates.iter() {
+        for c in self.nearest(&candidates, from.file) {
+            if !self.work.goes_on() {
+                break;
+            }
             let confidence = self.confidence_of_bare(c, from, &around, &file_scope)?;
             if confidence > ODD || candidates.len() < MANY {
                 scored.push((confidence, c.clone()));
@@ -164,6 +171,23 @@ impl Resolver<'_> {
             }
         }
         Ok(self.likeliest(scored))
+    }
+
+    /// Returns the symbols of a name that are examined, those of the same file first. More symbols
+    /// than [`MAX_CANDIDATES`] mean that the answer is not complete.
+    fn nearest<'c>(
+        &self,
+        all: &'c [SymbolRow],
+        file: FileId,
+    ) -> impl Iterator<Item = &'c SymbolRow> + use<'c> {
+        if all.len() > MAX_CANDIDATES {
+            self.work.spend();
+        }
+        // The rows are in the order of their files.
+        let own =
+            all.partition_point(|c| c.id.file < file)..all.partition_point(|c| c.id.file <= file);
+        let others = all[..own.start].iter().chain(&all[own.end..]);
+        all[own].iter().chain(others).take(MAX_CANDIDATES)
     }
 
     /// Returns the confidence that a bare name means this symbol. Imports by name are not
@@ -267,7 +291,7 @@ impl Resolver<'_> {
         };
         let candidates = self.scopes.candidates(name, from, wanted)?;
         let (mut out, mut others) = (Vec::new(), Vec::new());
-        for c in candidates.iter() {
+        for c in self.nearest(&candidates, from) {
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
             let matches = if is_owner {
                 0.95
@@ -301,7 +325,8 @@ impl Resolver<'_> {
     ) -> Result<Vec<Meaning>, GraphError> {
         let owner = names::last(module).to_string();
         let (mut scored, mut others) = (Vec::new(), Vec::new());
-        for c in self.scopes.candidates(name, from.file, wanted)?.iter() {
+        let candidates = self.scopes.candidates(name, from.file, wanted)?;
+        for c in self.nearest(&candidates, from.file) {
             let matches = self.scopes.module_matches(module, file, c.id.file);
             let is_free = c.owner.is_empty()
                 || c.is_type()
@@ -338,8 +363,12 @@ impl Resolver<'_> {
         let share = 1.0 / (places.len().max(1) as f32);
         // Next to a likely meaning, all others are less likely.
         let rest = if best >= 0.5 { 0.3 } else { 1.0 };
+        if scored.len() > MAX_MEANINGS {
+            self.work.spend();
+        }
         scored
             .iter()
+            .take(MAX_MEANINGS)
             .map(|(s, c)| Meaning {
                 symbol: c.id,
                 confidence: s * share * if is_best(*s) { 1.0 } else { rest },
@@ -376,11 +405,19 @@ impl Resolver<'_> {
     fn guess(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         const LIKE: f32 = 1.6;
         const NEAR: f32 = 1.3;
+        /// From this many on, no member of a name has a confidence that counts.
+        const MANY_OWNERS: usize = 131;
         let from = reference.from.file;
         let rows = self.scopes.candidates(&reference.name, from, reference.kind.into())?;
         let members: Vec<&SymbolRow> = rows.iter().filter(|c| !c.owner.is_empty()).collect();
-        let owners: HashSet<(&str, FileId)> =
-            members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
+        // Equal members are next to each other in a file, so few owners of a long list are counted.
+        let mut owners: HashSet<(&str, FileId)> = HashSet::new();
+        for c in &members {
+            owners.insert((c.owner.as_str(), c.id.file));
+            if owners.len() > MANY_OWNERS {
+                return Ok(Vec::new());
+            }
+        }
         let is_common =
             self.scopes.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
         let common = if is_common { 0.3 } else { 1.0 };

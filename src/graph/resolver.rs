@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::rows::SymbolId;
 use super::scopes::{Scopes, Wanted};
+use crate::work::WorkBudget;
 
 /// Largest depth of nested inferences.
 pub(super) const MAX_INFERENCE: u8 = 6;
@@ -57,13 +58,14 @@ pub(super) struct Known {
 /// - `members.rs`: what a type is, and its members.
 pub(super) struct Resolver<'a> {
     pub(super) scopes: Scopes<'a>,
+    pub(super) work: &'a WorkBudget,
     pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
     pub(super) bare: HashMap<(SymbolId, String, Wanted), Rc<Vec<Meaning>>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(scopes: Scopes<'a>) -> Self {
-        Self { scopes, members: HashMap::new(), bare: HashMap::new(), known: HashMap::new() }
+    pub(super) fn new(scopes: Scopes<'a>, work: &'a WorkBudget) -> Self {
+        Self { scopes, work, members: HashMap::new(), bare: HashMap::new(), known: HashMap::new() }
     }
 }

@@ -33,7 +33,10 @@ impl FileScope {
     /// Returns a symbol and the symbols around it, from the inside out.
     pub(super) fn around(&self, symbol: SymbolId) -> impl Iterator<Item = &SymbolRow> {
         let row = |n: i64| usize::try_from(n).ok().and_then(|n| self.symbols.get(n));
-        std::iter::successors(row(symbol.n), move |s| row(s.parent))
+        // In a database of our own, a symbol is inside of an earlier one.
+        std::iter::successors(row(symbol.n), move |s| {
+            row(s.parent).filter(|outer| outer.id.n < s.id.n)
+        })
     }
 
     /// Returns the innermost type around a symbol.

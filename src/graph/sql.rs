@@ -205,7 +205,11 @@ impl Tables {
     }
 
     pub(super) fn symbols_named(&self, name: &str) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(&format!("SELECT {SYMBOL} FROM symbols WHERE name = ?1"), [name], symbol)
+        self.all(
+            &format!("SELECT {SYMBOL} FROM symbols WHERE name = ?1 ORDER BY file, n"),
+            [name],
+            symbol,
+        )
     }
 
     pub(super) fn symbols_of(&self, file: FileId) -> Result<Vec<SymbolRow>, GraphError> {
@@ -267,6 +271,11 @@ impl Tables {
     /// Returns the symbols that have a supertype of this name.
     pub(super) fn derived_from(&self, name: &str) -> Result<Vec<BaseRow>, GraphError> {
         self.all("SELECT file, symbol, written FROM implementations WHERE base = ?1", [name], base)
+    }
+
+    #[cfg(test)]
+    pub(super) fn forge(&self, sql: &str) {
+        self.connection().execute_batch(sql).unwrap();
     }
 
     /// Returns all rows as text, without the ids of files, in a fixed order.
@@ -422,6 +431,9 @@ fn symbol(r: &Row) -> rusqlite::Result<SymbolRow> {
     })
 }
 
+/// Most lines of a reference that are read.
+const MAX_SITES: usize = 10_000;
+
 const REF: &str = "file, symbol, name, kind, receiver, arguments, lines";
 
 fn reference(r: &Row) -> rusqlite::Result<RefRow> {
@@ -435,7 +447,13 @@ fn reference(r: &Row) -> rusqlite::Result<RefRow> {
             .unwrap_or(ReferenceKind::Value),
         receiver: r.get(4)?,
         arguments: r.get(5)?,
-        lines: r.get_ref(6)?.as_str()?.split(' ').filter_map(|l| l.parse().ok()).collect(),
+        lines: r
+            .get_ref(6)?
+            .as_str()?
+            .split(' ')
+            .filter_map(|l| l.parse().ok())
+            .take(MAX_SITES)
+            .collect(),
     })
 }
 

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
+use std::sync::Arc;
+
 use super::*;
+use crate::work::WorkBudget;
 
 /// A project in memory with its graph.
 struct Project {
@@ -45,7 +48,10 @@ impl Project {
         depth: usize,
     ) -> GraphAnswer {
         self.graph
-            .answer(GraphQuery { operation, target, to, depth, limit: 100, unresolved: false })
+            .answer(
+                GraphQuery { operation, target, to, depth, limit: 100, unresolved: false },
+                &work(),
+            )
             .unwrap()
     }
 
@@ -84,6 +90,10 @@ fn rust() -> Project {
             "struct Map;\nimpl Map { fn get(&self) -> u8 { 2 } }\nfn f(m: &Map) { m.get(); }\n",
         ),
     ])
+}
+
+fn work() -> WorkBudget {
+    WorkBudget::new(Arc::default())
 }
 
 #[test]
@@ -277,7 +287,7 @@ fn truncation_is_told() {
         limit: 2,
         unresolved: false,
     };
-    let answer = p.graph.answer(question).unwrap();
+    let answer = p.graph.answer(question, &work()).unwrap();
     assert_eq!((answer.results.len(), answer.total, answer.truncated), (2, 3, true));
     assert!(!p.ask(Operation::Callers, "a", None, 1).truncated);
 }
@@ -330,7 +340,7 @@ fn uses_with_an_unknown_receiver_are_counted_and_listed_on_request() {
     let ask = |unresolved: bool| {
         let (operation, target) = (Operation::Callers, "C7.fetch");
         let query = GraphQuery { operation, target, to: None, depth: 1, limit: 100, unresolved };
-        p.graph.answer(query).unwrap()
+        p.graph.answer(query, &work()).unwrap()
     };
     let brief = ask(false);
     let callers: Vec<&str> = brief.results.iter().map(|f| &*f.node.symbol).collect();
@@ -352,7 +362,7 @@ fn the_map_ranks_what_is_used_most() {
     ]);
     let map = |focus: &[String]| {
         let counts = |path: &str| !path.starts_with("test");
-        p.graph.map(MapQuery { focus, counts: &counts }).unwrap()
+        p.graph.map(MapQuery { focus, counts: &counts }, &work()).unwrap()
     };
     let rank = |map: &Map, name| {
         map.files.iter().flat_map(|f| &f.symbols).find(|s| s.name == name).map_or(0.0, |s| s.rank)
@@ -380,7 +390,7 @@ fn the_map_counts_resolved_references_only() {
             "use crate::Gate;\npub fn a(g: Gate, s: String) -> usize { s.len() + s.trim().len() }\npub fn b(_: &Gate, v: Vec<u8>) -> usize { v.len() }\n",
         ),
     ]);
-    let found = p.graph.map(MapQuery { focus: &[], counts: &|_| true }).unwrap();
+    let found = p.graph.map(MapQuery { focus: &[], counts: &|_| true }, &work()).unwrap();
     let lib = found.files.iter().find(|f| f.path == "src/lib.rs").unwrap();
     let names: Vec<&str> = lib.symbols.iter().map(|s| &*s.name).collect();
     assert_eq!(names, ["Gate", "Ring"]);
@@ -449,14 +459,17 @@ fn damage_that_is_found_later_is_repaired() {
     let graph = CodeGraph::open(&path).unwrap();
     assert!(
         graph
-            .answer(GraphQuery {
-                operation: Operation::Callers,
-                target: "get",
-                to: None,
-                depth: 1,
-                limit: 1,
-                unresolved: false,
-            })
+            .answer(
+                GraphQuery {
+                    operation: Operation::Callers,
+                    target: "get",
+                    to: None,
+                    depth: 1,
+                    limit: 1,
+                    unresolved: false,
+                },
+                &work()
+            )
             .is_err()
     );
     assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
@@ -580,4 +593,40 @@ fn triggers_views_and_links_of_a_database_do_nothing() {
     std::fs::hard_link(directory.path().join("second.db"), directory.path().join("new.db-shm"))
         .unwrap();
     assert!(open(&directory.path().join("new.db")).is_err());
+}
+
+/// A clone may bring any database.
+#[test]
+fn symbols_that_enclose_each_other_in_a_forged_database_have_no_end() {
+    let p = rust();
+    let names: Vec<String> = p.callers("get");
+    p.graph.tables.forge("UPDATE symbols SET parent = n");
+    p.callers("get");
+    p.graph.tables.forge("UPDATE symbols SET parent = (n + 1) % 3");
+    p.callers("get");
+    p.graph.tables.forge("UPDATE refs SET lines = replace(hex(zeroblob(4000000)), '00', '1 ')");
+    let sites = p.ask(Operation::Callers, "get", None, 1).results;
+    assert!(sites.iter().all(|found| found.sites.len() <= 10_000));
+    assert!(!names.is_empty());
+}
+
+#[test]
+fn a_name_with_thousands_of_definitions_takes_for_ever() {
+    let each: String = (0..100).map(|_| "def run(x):\n    return run(run(x))\n\n").collect();
+    let files: Vec<(String, &str)> = (0..6).map(|i| (format!("m{i}.py"), &*each)).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
+    let p = Project::new(&files);
+    let found = p.ask(Operation::Callers, "run", None, 1);
+    assert!(found.is_cut && found.truncated, "nobody is told that all were found");
+    let cancelled = WorkBudget::new(Arc::new(true.into()));
+    let query = GraphQuery {
+        operation: Operation::Impact,
+        target: "run",
+        to: None,
+        depth: 10,
+        limit: 100,
+        unresolved: false,
+    };
+    let nothing = p.graph.answer(query, &cancelled).unwrap();
+    assert!(nothing.results.is_empty() && nothing.is_cut, "a cancelled call works on");
 }

@@ -63,6 +63,7 @@ impl<'a> Traversal<'a> {
             total_unresolved: 0,
             total: 0,
             truncated: targets.len() > MAX_TARGETS,
+            is_cut: false,
         };
         let targets = &targets[..targets.len().min(MAX_TARGETS)];
         for target in targets {
@@ -80,7 +81,7 @@ impl<'a> Traversal<'a> {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;
                 answer.total = answer.results.len();
-                answer.truncated |= self.is_cut;
+                answer.truncated |= self.is_cut || self.resolver.work.is_spent();
                 return Ok(answer);
             }
         };
@@ -90,11 +91,17 @@ impl<'a> Traversal<'a> {
             answer.unresolved = self.unresolved_uses(question.limit)?;
         }
         answer.total = results.len();
-        answer.truncated |= self.is_cut || results.len() > question.limit;
+        answer.is_cut = self.is_cut || self.resolver.work.is_spent();
+        answer.truncated |= answer.is_cut || results.len() > question.limit;
         results.truncate(question.limit);
         candidates.truncate(question.limit);
         (answer.results, answer.candidates) = (results, candidates);
         Ok(answer)
+    }
+
+    /// Whether the budget of the answer allows further work.
+    fn goes_on(&self) -> bool {
+        self.resolver.work.goes_on()
     }
 
     /// Follows steps from the targets, level by level. Returns results and candidates; only results
@@ -112,7 +119,7 @@ impl<'a> Traversal<'a> {
         for level in 1..=depth {
             let mut reached: BTreeMap<SymbolId, (Edge, SymbolId)> = BTreeMap::new();
             for (at, sure) in std::mem::take(&mut frontier) {
-                if is_expanded.len() > MAX_VISITED {
+                if is_expanded.len() > MAX_VISITED || !self.goes_on() {
                     self.is_cut = true;
                     break;
                 }
@@ -197,7 +204,7 @@ impl<'a> Traversal<'a> {
                 break;
             }
             for at in std::mem::take(&mut frontier) {
-                if came_from.len() > MAX_VISITED {
+                if came_from.len() > MAX_VISITED || !self.goes_on() {
                     self.is_cut = true;
                     break;
                 }
@@ -287,6 +294,9 @@ impl<'a> Traversal<'a> {
         let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
         for name in searched {
             for reference in self.resolver.scopes.tables.refs_named(&name)? {
+                if !self.goes_on() {
+                    break;
+                }
                 if !kinds.contains(&reference.kind) {
                     continue;
                 }
@@ -352,6 +362,9 @@ impl<'a> Traversal<'a> {
         let is_callable = symbol.kind.is_callable();
         let mut found = BTreeMap::new();
         for reference in self.refs_of(of.file)?.iter().filter(|r| kinds.contains(&r.kind)) {
+            if !self.goes_on() {
+                break;
+            }
             let is_inside = reference.from == of
                 || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
             if is_inside {
@@ -390,6 +403,9 @@ impl<'a> Traversal<'a> {
     ) -> Result<Vec<Edge>, GraphError> {
         let mut symbols = BTreeMap::new();
         for reference in self.refs_of(file)?.iter().filter(|r| kinds.contains(&r.kind)) {
+            if !self.goes_on() {
+                break;
+            }
             self.add_meanings(reference, &mut symbols)?;
         }
         let mut found = BTreeMap::new();
@@ -436,6 +452,9 @@ impl<'a> Traversal<'a> {
         for symbol in file_scope.symbols.iter().filter(|s| {
             s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)
         }) {
+            if !self.goes_on() {
+                break;
+            }
             for edge in self.incoming(symbol.id, kinds, false)? {
                 if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
                     add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
@@ -443,6 +462,9 @@ impl<'a> Traversal<'a> {
             }
         }
         for import in self.resolver.scopes.tables.imports()? {
+            if !self.goes_on() {
+                break;
+            }
             let written = [
                 import.module.clone(),
                 self.resolver.scopes.submodule(&import.module, &import.name, import.file),
@@ -481,6 +503,9 @@ impl<'a> Traversal<'a> {
     fn subtypes(&mut self, symbol: &SymbolRow) -> Result<Vec<Edge>, GraphError> {
         let mut found = BTreeMap::new();
         for base in self.resolver.scopes.tables.derived_from(&symbol.name)? {
+            if !self.goes_on() {
+                break;
+            }
             for meaning in self.resolver.base_meanings(&base)? {
                 if meaning.symbol == symbol.id {
                     let line = self.resolver.scopes.symbol(base.symbol)?.map_or(0, |s| s.line);
@@ -521,6 +546,9 @@ impl<'a> Traversal<'a> {
         let confidence = if methods.len() > 1 { 0.9 } else { 0.7 };
         let mut out = Vec::new();
         for (owner, directory) in all {
+            if !self.goes_on() {
+                break;
+            }
             let rows = self.resolver.scopes.named(&owner)?;
             let here = rows.iter().filter(|s| {
                 s.is_type() && self.resolver.scopes.directory_of(s.id.file) == directory

@@ -276,8 +276,7 @@ mod tests {
         };
         let (answer, commits) = channel();
         let stamp = HistoryStamp { head: "4f2a1c".into(), ..HistoryStamp::default() };
-        let (known, reading) =
-            write(HistoryUpdate::Read(Reading { stamp, adds: false, commits }));
+        let (known, reading) = write(HistoryUpdate::Read(Reading { stamp, adds: false, commits }));
         assert!(!is_stale(Some("4f2a1c"), known.as_ref()), "other processes do not ask again");
         let reading = reading.expect("the run goes on while git is silent");
         answer.send(Ok(CommitLog { commits: vec![commit("a", "", 1)], cut: None })).unwrap();

@@ -251,7 +251,8 @@ impl Indexer {
             // The index is published, and other processes may write while git still lists commits.
             let nothing = Scope::Paths(BTreeSet::new());
             if let Some(late) = reading.finish(&self.cancel) {
-                let (after, _) = self.run_once(Mode::Incremental, &nothing, progress, Some(late))?;
+                let (after, _) =
+                    self.run_once(Mode::Incremental, &nothing, progress, Some(late))?;
                 summary.generation = after.generation;
             }
         }

@@ -23,6 +23,7 @@ use crate::source::{
     self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_ignore_file,
 };
 use crate::store::{Announcement, LeaderLock, SourceTable};
+use crate::work::STACK_BYTES;
 use crate::worker::{Backoff, Ticket, Worker, WorkerHandle};
 
 /// How often a process tries to become the leader.
@@ -143,6 +144,7 @@ impl IndexingService {
             std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
         let pool = ThreadPoolBuilder::new()
             .num_threads(n_threads)
+            .stack_size(STACK_BYTES)
             .thread_name(|i| format!("index-{i}"))
             .build();
         let told: Arc<dyn Fn(IndexEvent) + Send + Sync> = Arc::new(told);

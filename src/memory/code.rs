@@ -33,6 +33,7 @@ pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     let mut all = Vec::new();
     let Ok(tree) = Dir::open(root) else { return all };
     let commit = head(root);
+    let words: BTreeSet<&str> = text.split(|c| !is_part(c)).collect();
     let mut files = paths(text, &tree);
     let named = identifiers(text);
     files.extend(defining_files(graph, &named).into_iter().map(|(_, path)| path));
@@ -40,7 +41,7 @@ pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
         let Some(code) = read(&tree, &path) else { continue };
         let symbols: BTreeSet<String> = definitions(&path, &code)
             .map(|(name, _)| name)
-            .filter(|name| names(text, name))
+            .filter(|name| words.contains(&**name) && names(text, name))
             .take(MAX_SYMBOLS)
             .collect();
         let reference = |symbol: Option<String>| {
@@ -83,8 +84,7 @@ fn paths(text: &str, tree: &Dir) -> BTreeSet<String> {
         let path = Path::new(word);
         let path = path.strip_prefix(tree.path()).unwrap_or(path);
         let is_below = path.components().all(|c| matches!(c, Component::Normal(_)));
-        if let Some(path) =
-            path.to_str().filter(|p| is_below && !p.is_empty() && tree.has_file(p))
+        if let Some(path) = path.to_str().filter(|p| is_below && !p.is_empty() && tree.has_file(p))
         {
             found.insert(path.to_string());
         }
@@ -95,9 +95,13 @@ fn paths(text: &str, tree: &Dir) -> BTreeSet<String> {
     found
 }
 
+/// Whether a character is part of an identifier.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// Returns the words of the text that are almost certainly identifiers.
 fn identifiers(text: &str) -> Vec<&str> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut found: Vec<&str> = text
         .split(|c| !is_part(c))
         .filter(|w| (MIN_NAME..=MAX_NAME).contains(&w.len()) && names(text, w))
@@ -111,7 +115,6 @@ fn identifiers(text: &str) -> Vec<&str> {
 /// Returns whether the text names an identifier as a whole word that cannot be ordinary English:
 /// it has an underscore or an inner capital, or is marked as code.
 fn names(text: &str, identifier: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_marked = |at: usize| {
         text[..at].ends_with(['`', ':', '.', '#'])
             || text[at + identifier.len()..].starts_with(['`', '('])

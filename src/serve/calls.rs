@@ -16,6 +16,8 @@ use crate::tools::{Answer, Format, Tool, present_name};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
+/// Most of them that may be calls that request to wait, so that the others find a place.
+const MAX_WAITING: usize = MAX_CALLS / 2;
 /// How long a call waits for a free place.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -25,6 +27,7 @@ pub struct Calls {
     pub(super) tools: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolCounters>,
     running: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
 }
 
 /// Why a call has no answer.
@@ -32,6 +35,10 @@ pub struct Calls {
 pub(super) enum CallError {
     #[error("{MAX_CALLS} calls are running already: try again in a moment")]
     Busy,
+    #[error(
+        "{MAX_WAITING} calls wait already: leave out wait_ms and min_generation to be answered from the index as it is"
+    )]
+    TooManyWait,
     #[error(transparent)]
     Tool(#[from] AskError),
 }
@@ -40,7 +47,7 @@ impl CallError {
     /// Returns the label of the error in the metrics.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Busy => "busy",
+            Self::Busy | Self::TooManyWait => "busy",
             Self::Tool(AskError::Arguments(_)) => "arguments",
             Self::Tool(AskError::NotFound(_)) => "not_found",
             Self::Tool(AskError::Failed(_)) => "failed",
@@ -59,6 +66,7 @@ impl Calls {
             tools,
             metrics: Arc::default(),
             running: Arc::new(Semaphore::new(MAX_CALLS)),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         }
     }
 
@@ -80,6 +88,8 @@ impl Calls {
         usual: Format,
     ) -> Result<Answer, CallError> {
         let (start, metrics) = (Instant::now(), self.metrics.clone());
+        let requests = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+        let waits = requests("wait_ms") || requests("min_generation");
         let call = move |engine: &Engine, call: &Call| {
             let result = tool.call(engine, call, arguments, usual).map_err(CallError::from);
             metrics.record(
@@ -88,6 +98,16 @@ impl Calls {
                 start.elapsed(),
             );
             result
+        };
+        let _place = if waits {
+            let place = timeout(PATIENCE, self.waiting.clone().acquire_owned()).await;
+            let Ok(Ok(place)) = place else {
+                self.metrics.record(tool.name, CallError::TooManyWait.kind(), start.elapsed());
+                return Err(CallError::TooManyWait);
+            };
+            Some(place)
+        } else {
+            None
         };
         match self.blocking(call).await {
             Ok(result) => result,

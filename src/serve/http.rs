@@ -308,9 +308,9 @@ async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
                 CallError::Tool(AskError::Arguments(_)) => StatusCode::BAD_REQUEST,
                 CallError::Tool(AskError::NotFound(_)) => StatusCode::NOT_FOUND,
                 CallError::Tool(AskError::Failed(_)) => StatusCode::INTERNAL_SERVER_ERROR,
-                CallError::Tool(AskError::Cancelled | AskError::NotYet(_)) | CallError::Busy => {
-                    StatusCode::SERVICE_UNAVAILABLE
-                }
+                CallError::Tool(AskError::Cancelled | AskError::NotYet(_))
+                | CallError::Busy
+                | CallError::TooManyWait => StatusCode::SERVICE_UNAVAILABLE,
             };
             error(status, e.to_string())
         }

@@ -11,6 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::engine::Engine;
 use crate::platform::parent_process;
+use crate::work::STACK_BYTES;
 
 /// How often the server checks whether its parent process still runs.
 const PARENT_POLL: Duration = Duration::from_secs(2);
@@ -23,7 +24,8 @@ const LET_GO: Duration = Duration::from_millis(250);
 /// # Errors
 /// The errors of the server, or when the runtime cannot be created.
 pub fn run<T>(server: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let runtime =
+        Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build()?;
     let result = runtime.block_on(server);
     runtime.shutdown_background();
     result

@@ -324,7 +324,11 @@ pub fn submodules(root: &Path) -> Vec<String> {
                 .to_string(),
         )
     };
-    text.lines().filter_map(path).filter(|path| is_folder(&tree, path)).take(MAX_SUBMODULES).collect()
+    text.lines()
+        .filter_map(path)
+        .filter(|path| is_folder(&tree, path))
+        .take(MAX_SUBMODULES)
+        .collect()
 }
 
 /// Whether a path names a folder below the tree, without links.
@@ -582,7 +586,8 @@ mod tests {
         fs::create_dir_all(root.join("sub")).unwrap();
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, root.join("link")).unwrap();
-        let names = ["sub", "../private", outside.to_str().unwrap(), "link", "./sub/..", "gone", ""];
+        let names =
+            ["sub", "../private", outside.to_str().unwrap(), "link", "./sub/..", "gone", ""];
         let modules = names.map(|name| format!("[submodule \"x\"]\n\tpath = {name}\n")).concat();
         fs::write(root.join(".gitmodules"), modules).unwrap();
         assert_eq!(submodules(&root), ["sub"]);
@@ -666,8 +671,12 @@ mod tests {
         ];
         assert_eq!(told(commits(root, 9).unwrap().commits), all);
         assert_eq!(told(commits(root, 2).unwrap().commits), all[..2]);
-        assert_eq!(told(commits(&root.join("ä b"), 9).unwrap().commits), [commit("add c", &["c.rs"])]);
-        let ids: Vec<String> = commits(root, 9).unwrap().commits.into_iter().map(|c| c.id).collect();
+        assert_eq!(
+            told(commits(&root.join("ä b"), 9).unwrap().commits),
+            [commit("add c", &["c.rs"])]
+        );
+        let ids: Vec<String> =
+            commits(root, 9).unwrap().commits.into_iter().map(|c| c.id).collect();
         assert_eq!(
             told(these_commits(root, &[&ids[2], &ids[0]]).unwrap()),
             [all[2].clone(), all[0].clone()]

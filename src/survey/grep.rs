@@ -5,8 +5,6 @@
 //! can be used to guess a secret.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -15,9 +13,7 @@ use rayon::prelude::*;
 
 use crate::dir::Dir;
 use crate::source;
-
-/// Time limit of a search. Files that are not started by then are left out.
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::work::WorkBudget;
 
 /// What to find, and how.
 #[derive(Debug, Clone, Default)]
@@ -177,11 +173,9 @@ impl Sink for Collected {
 }
 
 /// Counts the matching lines of each file below `root`.
-pub fn grep(root: &Dir, files: &[&str], matcher: &LineMatcher, cancel: &AtomicBool) -> LineCounts {
-    let deadline = Instant::now() + LIMIT;
+pub fn grep(root: &Dir, files: &[&str], matcher: &LineMatcher, work: &WorkBudget) -> LineCounts {
     let look = |buffer: &mut Vec<u8>, path: &&str| {
-        let goes_on = !cancel.load(Ordering::Relaxed) && Instant::now() <= deadline;
-        goes_on.then(|| matches_in(root, path, matcher, buffer))
+        work.goes_on().then(|| matches_in(root, path, matcher, buffer))
     };
     let looked: Vec<Option<usize>> = files.par_iter().map_init(Vec::new, look).collect();
     let n_left = looked.iter().filter(|found| found.is_none()).count();

@@ -3,16 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::source;
 use crate::syntax::{Pattern, PatternError};
+use crate::work::WorkBudget;
 
-/// Time limit of a search. Files that are not started by then are left out.
-const LIMIT: Duration = Duration::from_secs(20);
 /// Maximum number of lines shown for one match, with the lines around it.
 const MAX_LINES: usize = 40;
 
@@ -90,13 +87,12 @@ pub fn find(
     patterns: &BTreeMap<String, Pattern>,
     context: u32,
     limit: usize,
-    cancel: &AtomicBool,
+    work: &WorkBudget,
 ) -> PatternMatches {
     let files: Vec<(&String, &Pattern)> =
         files.iter().filter_map(|(path, language)| Some((path, patterns.get(language)?))).collect();
-    let deadline = Instant::now() + LIMIT;
     let look = |(path, pattern): &(&String, &Pattern)| {
-        if cancel.load(Ordering::Relaxed) || Instant::now() > deadline {
+        if !work.goes_on() {
             return None;
         }
         // A file that is gone or cannot be read has no matches.

@@ -142,6 +142,24 @@ pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)>
     Some((tree, budget))
 }
 
+/// Returns the number of levels of the syntax tree of a text.
+pub(super) fn nesting(grammar: &Grammar, text: &str) -> usize {
+    let budget = ParseBudget { start: Instant::now() };
+    let Some(tree) = tree_of(&grammar.language(), text, &budget) else { return usize::MAX };
+    let (mut cursor, mut deepest) = (tree.walk(), 0);
+    loop {
+        deepest = deepest.max(cursor.depth() as usize);
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return deepest;
+            }
+        }
+    }
+}
+
 /// Parses a text in another language, within the same time budget.
 pub(super) fn tree_of(
     language: &tree_sitter::Language,

@@ -4,10 +4,15 @@
 use std::collections::BTreeSet;
 
 use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_core::{AstGrep, Pattern as Shape};
+use ast_grep_core::{AstGrep, Language, Pattern as Shape};
 
-use super::outline::tree;
+use super::outline::{nesting, tree};
 use crate::languages::{Grammar, Lang, grammar, grammars};
+
+/// Longest pattern. Matching recurses into it, and each level takes at least a byte.
+const MAX_BYTES: usize = 2_000;
+/// Most levels of the syntax tree of a pattern. A level takes about a kilobyte of the stack.
+const MAX_NESTING: usize = 200;
 
 /// A pattern in one language.
 pub struct Pattern {
@@ -46,7 +51,14 @@ impl Pattern {
             pattern: pattern.trim().into(),
             message: message.into(),
         };
-        let shape = Shape::try_new(pattern.trim(), Lang(grammar))
+        if pattern.len() > MAX_BYTES {
+            return Err(malformed("it is longer than 2 000 bytes"));
+        }
+        let lang = Lang(grammar);
+        if nesting(grammar, &lang.pre_process_pattern(pattern.trim())) > MAX_NESTING {
+            return Err(malformed("it nests more than 200 levels deep"));
+        }
+        let shape = Shape::try_new(pattern.trim(), lang)
             .map_err(|e| malformed(e.to_string().split(". ").next().unwrap_or_default()))?;
         if shape.has_error() {
             return Err(malformed("it is not complete"));

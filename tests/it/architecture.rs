@@ -317,7 +317,11 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["fs::canonicalize(", "fs::symlink_metadata("],
         "finds where a path leads, which is then opened name by name",
     ),
-    ("memory/backup.rs", &["fs::metadata(", ".is_file()"], "a backup: of ours, or one that the user names"),
+    (
+        "memory/backup.rs",
+        &["fs::metadata(", ".is_file()"],
+        "a backup: of ours, or one that the user names",
+    ),
     ("memory/home.rs", &[".is_dir()"], "the user's state directory"),
     ("memory/hook.rs", &["fs::canonicalize("], "finds where a path leads, and opens nothing"),
     ("memory/sql/id.rs", &["fs::symlink_metadata("], "SQLite opens by path, and no link"),

@@ -32,6 +32,7 @@ mod index;
 mod json_output;
 mod keeping;
 mod languages;
+mod limits;
 mod memory;
 mod one_engine;
 mod output;
