@@ -6,7 +6,7 @@ use console::{Term, style};
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
-use super::render::{self, count, line, printable};
+use super::render::{self, count, line, printable, printable_code};
 use crate::engine::{Call, GrepAnswer, GrepFile, GrepRequest, Look};
 
 /// Find lines by text or regular expression in the indexed files, source files first
@@ -110,7 +110,7 @@ fn for_programs(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
         }
         for found in &file.lines {
             let mark = if found.is_match { ':' } else { '-' };
-            line(&format!("{path}{mark}{}{mark}{}", found.line, printable(&found.text)))?;
+            line(&format!("{path}{mark}{}{mark}{}", found.line, printable_code(&found.text)))?;
         }
     }
     Ok(())

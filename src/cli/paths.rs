@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use console::Term;
 
-use super::render::printable;
+use super::render::{printable, shown_place};
 use crate::engine::Project;
 use crate::platform::{host_name, name_bytes};
 
@@ -80,12 +80,12 @@ impl Paths {
 
     /// Formats a place: `path:start-end`.
     pub(super) fn place(&self, lines: Option<(u32, u32)>, path: &str) -> String {
-        let path = self.shown(path);
-        match lines {
+        let path = relative(path, &self.folder);
+        shown_place(&match lines {
             Some((a, b)) if a != b => format!("{path}:{a}-{b}"),
             Some((a, _)) => format!("{path}:{a}"),
-            None => path,
-        }
+            None => path.to_string(),
+        })
     }
 
     /// Returns `text` as a link to a file, at a line if there is one. `path` is relative to the

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::engine::AnswerState;
 use crate::search::Highlighter;
 pub(super) use crate::text::count;
-pub(super) use crate::tools::printable;
+pub(super) use crate::tools::{printable, printable_code, shown_place};
 
 /// Width if the output is not a terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -88,7 +88,11 @@ pub(super) fn code(line: &str, room: usize) -> String {
     marked(line, &[], room)
 }
 
-/// Returns a line cut to `room` columns, with tabs as two spaces and marked ranges in bold.
+/// Number of columns of a tab at most.
+const TAB: usize = 8;
+
+/// Returns a line cut to `room` columns, with marked ranges in bold. Tabs stay, so that copied text is
+/// that of the file.
 fn marked(line: &str, marks: &[Range<usize>], room: usize) -> String {
     let bold = Style::new().bold().yellow();
     let (mut out, mut run, mut run_is_marked) = (String::new(), String::new(), false);
@@ -97,16 +101,17 @@ fn marked(line: &str, marks: &[Range<usize>], room: usize) -> String {
         run.clear();
     };
     let mut used = 0;
+    let is_plain = printable_code(line) == line;
     let mut chars = line.char_indices().peekable();
     while let Some((i, c)) = chars.next() {
         let shown =
-            if c == '\t' { "  ".to_string() } else { printable(c.encode_utf8(&mut [0; 4])) };
+            if is_plain { c.to_string() } else { printable_code(c.encode_utf8(&mut [0; 4])) };
         let is_marked = marks.iter().any(|m| m.contains(&i));
         if is_marked != run_is_marked {
             flush(&mut run, run_is_marked);
             run_is_marked = is_marked;
         }
-        used += console::measure_text_width(&shown);
+        used += if c == '\t' { TAB } else { console::measure_text_width(&shown) };
         if used > room.saturating_sub(usize::from(chars.peek().is_some())) {
             run.push('…');
             break;

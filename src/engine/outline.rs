@@ -89,7 +89,9 @@ impl Engine {
             let path = if is_directory {
                 path
             } else {
-                paths::place(&self.project, &code.corpus, &request.path)?.path
+                let place = paths::place(&self.project, &code.corpus, &request.path)?;
+                state = state.warning_first(place.note);
+                place.path
             };
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
             let is_deleted = |f: &str| {

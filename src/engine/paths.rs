@@ -18,6 +18,8 @@ const MIN_SIMILARITY: f64 = 0.4;
 const MAX_DEFINING: usize = 20;
 /// Number of definitions that an error names.
 const MAX_SHOWN: usize = 8;
+/// A path of several names that does not exist means a file that ends with this many of them.
+const LEAST_ALIKE: usize = 2;
 /// Longest accepted path; `PATH_MAX` on Linux.
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -28,18 +30,24 @@ pub(super) struct Place {
     pub(super) path: String,
     /// First and last line, 1-based; the last may be beyond the end.
     pub(super) lines: Option<(u32, u32)>,
+    /// Says that the written path does not exist and another file answers. It goes before the answer.
+    pub(super) note: Option<String>,
 }
 
-/// Finds the place in an indexed file that somebody means: a path, also one that is absolute,
-/// relative to the working directory, or the end of one; with lines or the name of a symbol; or the
-/// name of a symbol alone.
+/// Finds the place in an indexed file that somebody means: a path, also one that is absolute or
+/// relative to the working directory; with lines or the name of a symbol; or the name of a symbol
+/// alone. A path that names nothing may be the end of one, or of another machine.
 pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result<Place, AskError> {
     let chunks = corpus.chunks();
     if chunks.by_file(written).next().is_some() {
-        return Ok(Place { path: normal(project.layout.root(), written)?, lines: None });
+        return Ok(Place {
+            path: normal(project.layout.root(), written)?,
+            lines: None,
+            note: None,
+        });
     }
     let address = Address::parse(written);
-    let path = match file(project, chunks, &address.path) {
+    let (path, note) = match file(project, chunks, &address.path) {
         Err(AskError::NotFound(why)) => {
             return symbol(corpus, written).unwrap_or(Err(AskError::NotFound(why)));
         }
@@ -49,7 +57,7 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
         Some(symbol) => Some(lines_of(chunks, &path, symbol)?),
         None => address.lines,
     };
-    Ok(Place { path, lines })
+    Ok(Place { path, lines, note })
 }
 
 /// Finds the definition of a symbol, if a text is the name of one: `retry`, `Backoff::wait`.
@@ -61,7 +69,11 @@ fn symbol(corpus: &Corpus, written: &str) -> Option<Result<Place, AskError>> {
     let mut found: Vec<Place> = Vec::new();
     for path in corpus.files_defining(name).into_iter().take(MAX_DEFINING) {
         let lines = symbols_named(&corpus.chunks().read_file(path), written);
-        found.extend(lines.into_iter().map(|l| Place { path: path.into(), lines: Some(l) }));
+        found.extend(lines.into_iter().map(|l| Place {
+            path: path.into(),
+            lines: Some(l),
+            note: None,
+        }));
     }
     match found.len() {
         0 => None,
@@ -81,18 +93,37 @@ fn symbol(corpus: &Corpus, written: &str) -> Option<Result<Place, AskError>> {
     }
 }
 
-/// Finds the indexed file that a path means.
-fn file(project: &Project, chunks: &ChunkSet, path: &str) -> Result<String, AskError> {
+/// Finds the indexed file that a path means, with the note of [`Place`].
+fn file(
+    project: &Project,
+    chunks: &ChunkSet,
+    path: &str,
+) -> Result<(String, Option<String>), AskError> {
     let from_root = below(project, chunks, path);
     if let Ok(path) = &from_root
         && chunks.by_file(path).next().is_some()
     {
-        return Ok(path.clone());
+        return Ok((path.clone(), None));
     }
-    let found = address::matching(path, chunks.files());
+    // What exists is meant, and no other file of that name.
+    if exists(project, path) {
+        return Err(from_root.map_or_else(|e| e, |path| AskError::NotFound(unknown(chunks, &path))));
+    }
+    let written = names(path);
+    let is_alike = |file: &&str| {
+        let common = written.iter().rev().zip(file.rsplit('/')).take_while(|(a, b)| *a == b);
+        common.count() >= written.len().min(LEAST_ALIKE)
+    };
+    let found: Vec<&str> =
+        address::matching(path, chunks.files()).into_iter().filter(is_alike).collect();
     match (&found[..], from_root) {
-        // Chunk files of other programs may name files outside.
-        ([one], _) => normal(project.layout.root(), one),
+        ([one], _) => {
+            let note = format!("`{path}` does not exist: this is {one}, whose path ends alike");
+            // A name alone asks for any file of that name.
+            let note = Some(note).filter(|_| written.len() > 1 || path.contains('/'));
+            // Chunk files of other programs may name files outside.
+            Ok((normal(project.layout.root(), one)?, note))
+        }
         ([], Err(e)) => Err(e),
         ([], Ok(path)) => Err(AskError::NotFound(unknown(chunks, &path))),
         (many, _) => {
@@ -105,6 +136,19 @@ fn file(project: &Project, chunks: &ChunkSet, path: &str) -> Result<String, AskE
             )))
         }
     }
+}
+
+/// Returns the names in a path.
+fn names(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect()
+}
+
+/// Whether anything has this path, seen from the working directory or the root.
+fn exists(project: &Project, path: &str) -> bool {
+    let root = project.layout.root();
+    [root.join(&project.folder).join(path), root.join(path)]
+        .into_iter()
+        .any(|path| std::fs::symlink_metadata(path).is_ok())
 }
 
 /// Returns the lines of a symbol in a file.

@@ -102,7 +102,8 @@ impl Engine {
             let (answer, text, range) = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => of_chunk(&self.project, &paths::chunk(chunks, id)?, range, &mut warnings),
                 (None, Some(path)) => {
-                    let paths::Place { path, lines } = paths::place(&self.project, &code.corpus, path)?;
+                    let paths::Place { path, lines, note } = paths::place(&self.project, &code.corpus, path)?;
+                    warnings.extend(note);
                     let lines = lines.map(|(first, last)| (first as usize, last as usize));
                     let range = range.or(lines).unwrap_or(ALL);
                     let text = current(&self.project, chunks, &path, &mut warnings)?;
@@ -115,7 +116,7 @@ impl Engine {
             if answer.changed {
                 warnings.push("the file changed since it was indexed: line numbers of earlier results may be off".into());
             }
-            let state = AnswerState { warnings: state.warnings.into_iter().chain(warnings).collect(), ..state }.in_brief(call);
+            let state = AnswerState { warnings: warnings.into_iter().chain(state.warnings).collect(), ..state }.in_brief(call);
             let more: Result<_, AskError> = others.iter().map(|other| range_of(&text, *other)).collect();
             ReadAnswer { more: more?, ..answer }.with_lines(&text, range, state)
         })

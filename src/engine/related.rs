@@ -76,12 +76,14 @@ impl Engine {
         request: &RelatedRequest,
         call: &Call,
     ) -> Result<RelatedAnswer, AskError> {
-        self.with_code(call, |View { code, state }| {
+        self.with_code(call, |View { code, mut state }| {
             let corpus = &code.corpus;
             let of = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => paths::chunk(corpus.chunks(), id)?,
                 (None, Some(path)) => {
-                    let paths::Place { path, lines } = paths::place(&self.project, corpus, path)?;
+                    let paths::Place { path, lines, note } =
+                        paths::place(&self.project, corpus, path)?;
+                    state = state.warning_first(note);
                     let line = request.line.or(lines.map(|l| l.0));
                     paths::chunk_at(corpus.chunks(), &path, line)?
                 }

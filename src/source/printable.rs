@@ -22,14 +22,31 @@ pub fn printable_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
 }
 
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_escaped) {
+    if !text.contains(|c| is_escaped(c) || joins(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
+    let mut before = ' ';
     for c in text.chars() {
-        if is_escaped(c) { out.extend(c.escape_default()) } else { out.push(c) }
+        if is_escaped(c) || joins(c) && !may_join(before, c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+        before = c;
     }
     Cow::Owned(out)
+}
+
+/// Whether a character is invisible, but may be needed to spell a word or to compose an emoji.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0f}')
+}
+
+/// Whether it is, after this character: a row of joiners, or joiners among ASCII letters, can only
+/// hide something.
+fn may_join(before: char, c: char) -> bool {
+    !before.is_ascii() && (!joins(before) || before == '\u{fe0f}' && c == '\u{200d}')
 }
 
 /// Whether a character is invisible, or acts on the text around it or on the terminal.
@@ -41,8 +58,13 @@ fn hides(c: char) -> bool {
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
             // Line and paragraph separators, and deprecated format characters next to the isolates.
             | '\u{2028}' | '\u{2029}' | '\u{206a}'..='\u{206f}'
-            // Invisible tag characters, which a language model reads.
-            | '\u{e0000}'..='\u{e007f}'
+            // Characters without a width, and fillers.
+            | '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{3164}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            // Variation selectors and tags, in which text that a language model reads can be hidden.
+            | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -62,6 +84,17 @@ mod tests {
             ),
             ("\x1b[31m\x07\u{9b}", "\\u{1b}[31m\\u{7}\\u{9b}", "\\u{1b}[31m\\u{7}\\u{9b}"),
             ("a\n\tb\r\n", "a\\n\\tb\\r\\n", "a\n\tb\\r\n"),
+            (
+                "نمی\u{200c}خواهم ❤\u{fe0f}",
+                "نمی\u{200c}خواهم ❤\u{fe0f}",
+                "نمی\u{200c}خواهم ❤\u{fe0f}",
+            ),
+            (
+                "a\u{200d}b\u{200b}é\u{200c}\u{200d}",
+                "a\\u{200d}b\\u{200b}é\u{200c}\\u{200d}",
+                "a\\u{200d}b\\u{200b}é\u{200c}\\u{200d}",
+            ),
+            ("é\u{e0100}\u{fe01}", "é\\u{e0100}\\u{fe01}", "é\\u{e0100}\\u{fe01}"),
             ("\u{e0041}\u{2028}", "\\u{e0041}\\u{2028}", "\\u{e0041}\\u{2028}"),
         ] {
             assert_eq!((&*printable(text), &*printable_lines(text)), (line, lines), "{text:?}");

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::budget::{MAX_TOKENS, TokenBudget, fit};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, quoted, shown_place};
 use crate::edit::Edit;
 use crate::engine::{AnswerState, AskError, Call, Engine};
 use crate::text::{cut, tokens};
@@ -131,18 +131,11 @@ impl Reply for EditReply {
         let of =
             self.total_lines.filter(|n| *n > 0).map(|n| format!(" of {n}")).unwrap_or_default();
         let head = format!(
-            "{}{lines}{of}: {}, hash {}",
-            printable(&self.path),
+            "{}{of}: {}, hash {}",
+            shown_place(&format!("{}{lines}", self.path)),
             self.done,
             cut(&self.hash, HASH_DIGITS).trim_end_matches('…')
         );
-        std::iter::once(head)
-            .chain(
-                self.content
-                    .lines()
-                    .map(|line| line.replace('\t', "    "))
-                    .map(|line| printable(&line)),
-            )
-            .collect()
+        std::iter::once(head).chain(self.content.lines().map(quoted)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! `cortex_graph`: queries callers, dependencies, paths and impact in the code graph.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow,
@@ -41,7 +41,8 @@ impl Question for GraphRequest {
 
 fn place(node: &GraphNode) -> String {
     let line = if node.line > 0 { format!(":{}", node.line) } else { String::new() };
-    printable(&format!("{}{line} {} {}", node.path, node.kind, node.symbol))
+    let place = shown_place(&format!("{}{line}", node.path));
+    format!("{place} {} {}", node.kind, printable(&node.symbol))
 }
 
 /// Returns the last part of a qualified name.
@@ -64,11 +65,7 @@ fn lines(row: &GraphRow) -> Vec<String> {
         String::new()
     };
     let head = format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence);
-    let context = row
-        .context
-        .iter()
-        .flat_map(|text| text.lines())
-        .map(|line| format!("  {}", printable(&line.replace('\t', "    "))));
+    let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
     std::iter::once(head).chain(context).collect()
 }
 

@@ -1,7 +1,7 @@
 //! `cortex_grep`: finds lines by literal text or a regular expression.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, printable, printable_code, shown_place};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, GrepAnswer, GrepFile, GrepRequest};
 use crate::text::{count, cut};
@@ -59,9 +59,9 @@ fn head(answer: &GrepAnswer) -> String {
 /// Returns the path of a file, and below it the lines under the names of their symbols.
 fn file_lines(file: &GrepFile) -> Vec<String> {
     if file.lines.is_empty() {
-        return vec![format!("{}: {}", printable(&file.path), file.matches)];
+        return vec![format!("{}: {}", shown_place(&file.path), file.matches)];
     }
-    let mut lines = vec![printable(&file.path)];
+    let mut lines = vec![shown_place(&file.path)];
     let (mut symbol, mut last) = (None, None);
     for line in &file.lines {
         if line.symbol != symbol {
@@ -75,7 +75,7 @@ fn file_lines(file: &GrepFile) -> Vec<String> {
         lines.push(format!(
             "{}{mark} {}",
             line.line,
-            printable(&cut(line.text.trim_end(), MAX_LINE))
+            printable_code(&cut(line.text.trim_end(), MAX_LINE))
         ));
     }
     lines

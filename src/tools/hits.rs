@@ -1,8 +1,7 @@
 //! Writes results as text: a heading for each place, and its lines below.
 
-use super::reply::printable;
+use super::reply::{printable, quoted, shown_place};
 use crate::engine::{ChunkRow, PassageRow, ResultRow};
-use crate::source::printable_lines;
 use crate::text::{count, cut};
 
 /// Maximum number of characters of a line.
@@ -21,7 +20,7 @@ pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
 
 fn heading(place: &str, kind: &str, name: &str) -> String {
     let what = format!("{kind} {name}");
-    printable(format!("{place}  {}", what.trim()).trim_end())
+    format!("{}  {}", shown_place(place), printable(what.trim())).trim_end().to_string()
 }
 
 /// Formats lines as `3-9` or `3`.
@@ -55,7 +54,7 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
             .map(|p| format!("{} {:.3}×{}", p.feature, p.value, p.weight))
             .collect();
         out.push(format!("  score {:.3} = {}", row.score, parts.join(" + ")));
-        out.extend(row.changed_by.as_ref().map(|c| format!("  changed by {}", printable_lines(c))));
+        out.extend(row.changed_by.as_ref().map(|c| format!("  changed by {}", printable(c))));
     }
     out
 }
@@ -64,14 +63,14 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
 fn code(passage: &PassageRow) -> Vec<String> {
     let mut out = Vec::new();
     let mut next = passage.start_line;
-    let left_out = |n: u32| format!("… {}", count(n as usize, "line"));
+    let left_out = |n: u32| format!(" … {}", count(n as usize, "line"));
     for block in &passage.blocks {
         if block.start_line > next {
             out.push(left_out(block.start_line - next));
         }
         let lines = block.text.split('\n').map(|line| cut(line, MAX_LINE));
         next = block.start_line + u32::try_from(block.text.split('\n').count()).unwrap_or(u32::MAX);
-        out.extend(lines.map(|line| printable_lines(&line).into_owned()));
+        out.extend(lines.map(|line| quoted(&line)));
     }
     if next <= passage.end_line {
         out.push(left_out(passage.end_line + 1 - next));

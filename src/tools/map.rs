@@ -1,7 +1,7 @@
 //! `cortex_map`: tells what the project is.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, MapAnswer, MapRequest};
 use crate::text::count;
@@ -51,7 +51,7 @@ impl Reply for MapAnswer {
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(about) = &self.about {
-            lines.push(printable(&format!("{} ({})", about.text, about.from)));
+            lines.push(format!("{}: {}", shown_place(&about.from), printable(&about.text)));
         }
         let languages = self.languages.iter().map(|l| format!("{} {}", l.name, l.lines));
         let languages = languages.collect::<Vec<_>>().join(", ");
@@ -65,11 +65,14 @@ impl Reply for MapAnswer {
             if !rows.is_empty() {
                 lines.push(String::new());
                 lines.push(title.to_string());
-                lines.extend(rows.iter().map(|row| printable(row)));
+                lines.extend(rows.iter().map(|row| quoted(&printable(row))));
             }
         };
-        let commands = self.commands.iter().map(|c| format!("{}: {}", c.from, c.run.join("; ")));
-        section(&mut lines, "commands", commands.collect());
+        let commands = self.commands.iter().map(|c| {
+            let run: Vec<String> = c.run.iter().map(|command| format!("`{command}`")).collect();
+            format!("{}: {}", c.from, run.join(", "))
+        });
+        section(&mut lines, "commands that these files hold", commands.collect());
         let entries = self.entries.iter().map(|entry| {
             let line = entry.line.map(|line| format!(":{line}")).unwrap_or_default();
             format!("{}{line} {}", entry.path, entry.what)

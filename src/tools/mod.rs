@@ -28,7 +28,7 @@ mod tolerant;
 mod tool;
 
 pub use self::budget::Format;
-pub use self::reply::printable;
+pub use self::reply::{printable, printable_code, shown_place};
 use self::tool::Question;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{TokenBudget, fit};
 use super::hits::lines as lines_of;
-use super::reply::{Reply, printable};
+use super::reply::{Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined,
@@ -219,19 +219,17 @@ impl Reply for OutlineReply {
             format!("{}, ", count(self.total_files, "file"))
         };
         let mut lines =
-            vec![format!("{}: {files}{}", printable(path), count(self.total_symbols, "symbol"))];
-        lines.extend(
-            self.directories
-                .iter()
-                .map(|d| format!("{}/ {}", printable(&d.path), count(d.files, "file"))),
-        );
+            vec![format!("{}: {files}{}", shown_place(path), count(self.total_symbols, "symbol"))];
+        lines.extend(self.directories.iter().map(|d| {
+            format!("{} {}", shown_place(&format!("{}/", d.path)), count(d.files, "file"))
+        }));
         lines.extend(self.files.iter().map(|f| {
             let symbols = if f.symbols.is_empty() {
                 String::new()
             } else {
                 format!(": {}", f.symbols.join(", "))
             };
-            printable(&(f.path.clone() + &symbols))
+            format!("{}{}", shown_place(&f.path), printable(&symbols))
         }));
         lines.extend(self.symbols.iter().map(|s| {
             let range = lines_of(Some(s.start_line), Some(s.end_line)).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! `cortex_pattern`: finds code by its structure.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, PatternAnswer, PatternRequest};
 use crate::text::count;
@@ -44,13 +44,9 @@ impl Reply for PatternAnswer {
         };
         let mut lines = vec![head + &shown];
         for place in &self.places {
-            lines.push(format!(
-                "{}:{}-{}",
-                printable(&place.path),
-                place.start_line,
-                place.end_line
-            ));
-            lines.extend(place.text.lines().map(|line| format!("  {}", printable(line))));
+            let at = format!("{}:{}-{}", place.path, place.start_line, place.end_line);
+            lines.push(shown_place(&at));
+            lines.extend(place.text.lines().map(quoted));
         }
         lines
     }

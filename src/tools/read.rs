@@ -1,7 +1,7 @@
 //! `cortex_read`: reads the current lines of a file. Only indexed files can be read.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, shown_place};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest};
 
@@ -34,13 +34,8 @@ impl Reply for ReadAnswer {
 
     fn lines(&self) -> Vec<String> {
         let what = self.path.as_deref().or(self.chunk_id.as_deref()).unwrap_or_default();
-        let mut lines = vec![format!(
-            "{}:{}-{} of {} lines",
-            printable(what),
-            self.start_line,
-            self.end_line,
-            self.total_lines
-        )];
+        let place = shown_place(&format!("{what}:{}-{}", self.start_line, self.end_line));
+        let mut lines = vec![format!("{place} of {} lines", self.total_lines)];
         let numbered = |first: usize, content: &str| -> Vec<String> {
             let rows = (first..).zip(content.split('\n'));
             rows.map(|(number, line)| format!("{number:>5} {line}")).collect()

@@ -11,7 +11,9 @@ use crate::text::count;
 pub(super) trait Reply: Serialize + JsonSchema {
     fn state(&self) -> &AnswerState;
 
-    /// Returns the text form, in as few words as possible.
+    /// Returns the text form, in as few words as possible. A line that begins with text of the
+    /// repository is [`quoted`], or begins with a [`shown_place`], so that no such text can look like
+    /// a line of Cortex.
     fn lines(&self) -> Vec<String>;
 
     /// Returns the whole text: first the warnings, last the freshness of the index.
@@ -32,7 +34,8 @@ pub(super) trait Reply: Serialize + JsonSchema {
         let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
         lines.extend(self.lines());
         lines.push(freshness.join(" · "));
-        source::printable_lines(&lines.join("\n")).into_owned()
+        // Whatever a line holds, it stays one line.
+        lines.iter().map(|line| printable_code(line)).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -40,4 +43,25 @@ pub(super) trait Reply: Serialize + JsonSchema {
 #[must_use]
 pub fn printable(text: &str) -> String {
     source::printable(text).into_owned()
+}
+
+/// Escapes the same characters in a line of a file, except tabs: text that is copied from a reply
+/// must be that of the file.
+#[must_use]
+pub fn printable_code(line: &str) -> String {
+    source::printable_but(line, &['\t']).into_owned()
+}
+
+/// Marks a line as text of the repository: lines of Cortex begin in the first column.
+#[must_use]
+pub(super) fn quoted(line: &str) -> String {
+    format!(" {}", printable_code(line))
+}
+
+/// Returns a path, with or without lines, as the beginning of a line. Lines of Cortex begin with a
+/// word and a space, so a path with spaces is marked.
+#[must_use]
+pub fn shown_place(place: &str) -> String {
+    let place = printable(place);
+    if place.contains(char::is_whitespace) { format!("`{place}`") } else { place }
 }

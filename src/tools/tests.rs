@@ -674,7 +674,7 @@ fn a_stack_trace_finds_its_first_frame_of_the_project() {
     let a = p.get("cortex_search", json!({"query": trace}));
     assert!(
         a.text.starts_with(
-            "src/deep/cache.rs:7-9  method VectorCache::clear, line 8\n    pub fn clear"
+            "src/deep/cache.rs:7-9  method VectorCache::clear, line 8\n     pub fn clear"
         ),
         "{}",
         a.text

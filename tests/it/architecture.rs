@@ -310,6 +310,11 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli/hook/install.rs", &["fs::canonicalize(", ".is_file()"], "the program itself"),
     ("cli/memory/shared.rs", &["fs::", "DirBuilder"], "a private folder of temporary files"),
     ("cli/memory", &["File::open(", ".is_file()"], "a file that the user names"),
+    (
+        "engine/paths.rs",
+        &["fs::symlink_metadata("],
+        "asks whether a path that a caller names exists",
+    ),
     ("engine/project.rs", &[".exists()"], "asks whether there is a .git above"),
     ("config.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
     (

@@ -38,6 +38,7 @@ mod one_engine;
 mod output;
 mod packed;
 mod project;
+mod quoted;
 mod regressions;
 mod remote_model;
 mod rust_code;
