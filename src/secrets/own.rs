@@ -157,7 +157,7 @@ macro_rules! entry {
         concat!(
             "(?i)",
             $name,
-            r#"(?:\\?["']?(?:,?[ \t]*(?:\r?\n[ \t-]*)?|["' \t,][^{}<>\r\n]*?|["']?[ \t]*:[ \t]*\{[^{}\r\n]*?|[ \t]*:?[ \t]*\{?[ \t]*(?:\r?\n[^{}\r\n]*){0,5}?\r?\n[ \t]*)"#,
+            r#"(?:\\?["']?(?:,?[ \t]*(?:\r?\n[ \t-]*)?|["' \t,][^{}<>\r\n]*?|["']?[ \t]*:[ \t]*\{[^{}\r\n]*?|[ \t]*[:{][ \t]*(?:\r?\n[^{}\r\n]*){0,4}?\r?\n[ \t]*)"#,
             r#"\\?["']?[\w:.]*(?:value|default)\\?["']?[ \t]*[:=][ \t]*(?:"#,
             quoted!(r"\s", "6"),
             "|",
@@ -812,6 +812,7 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
                 || is_constant(value.trim_start_matches('@'))
                 // Letters of another script, in a file of translations, are escaped.
                 || value.contains("\\u")
+                || value.contains("\\x")
                 || (is_type(value) && is_counted(value))
                 || (value.contains("X509") && (!has_digit_or_sign(&value.replace("X509", "")) || is_type(&value.replace("X509", ""))))
         }
