@@ -27,6 +27,8 @@ const KEPT: [(&str, &[&str]); 3] = [
         "VERSION_OF_GRAPH_ROWS",
         &[
             LANGUAGES,
+            "src/secrets.rs",
+            "src/secrets",
             "src/syntax",
             "src/graph/mod.rs",
             "src/graph/names.rs",
@@ -39,6 +41,8 @@ const KEPT: [(&str, &[&str]); 3] = [
         &[
             "src/chunk",
             "src/search",
+            "src/secrets.rs",
+            "src/secrets",
             "src/store",
             "src/live/manager.rs",
             "src/live/vectors.rs",

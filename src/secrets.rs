@@ -45,9 +45,14 @@ enum Reach {
     Line,
     /// As many lines as any rule of betterleaks needs: a command that continues over several lines.
     Lines,
+    /// From the line of the keyword to the end of the document, which YAML marks with `---`.
+    Document,
     /// From the line of the keyword to the end of the text.
     Rest,
 }
+
+/// Longest value, in bytes, that may be the name of another one. It keeps the search linear.
+const MAX_NAME: usize = 60;
 
 const LINES_BEFORE: usize = 1;
 const LINES_AFTER: usize = 6;
@@ -169,7 +174,12 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
         deny: "",
         keywords: keywords.split('|').collect(),
         judge: Some(judge),
-        reach: if id == own::PRIVATE_KEY { Reach::Rest } else { Reach::Line },
+        reach: match id {
+            own::PRIVATE_KEY => Reach::Rest,
+            own::KUBERNETES => Reach::Document,
+            own::ENTRY_PASSWORD | own::ENTRY_SECRET => Reach::Lines,
+            _ => Reach::Line,
+        },
         compiled: OnceLock::new(),
     }));
     let mut number: HashMap<&str, usize> = HashMap::new();
@@ -231,13 +241,20 @@ impl Rule {
         found: &mut Vec<(Range<usize>, &'static str)>,
     ) {
         let Some((regex, deny)) = self.compiled() else { return };
-        for groups in regex.captures_iter(&text.as_bytes()[part.clone()]) {
+        let bytes = &text.as_bytes()[part.clone()];
+        let mut at = 0;
+        while let Some(groups) = (at <= bytes.len()).then(|| regex.captures_at(bytes, at)).flatten()
+        {
+            let Some(whole) = groups.get(0) else { break };
+            at = whole.end().max(at + 1);
             let secret = if self.group > 0 {
                 groups.get(self.group)
             } else {
                 groups.iter().skip(1).flatten().find(|m| !m.is_empty())
             };
-            let Some(secret) = secret.or_else(|| groups.get(0)) else { continue };
+            // A match of our own rules without a group is an exception that they name.
+            let is_exception = self.judge.is_some() && groups.len() > 1;
+            let Some(secret) = secret.or(Some(whole).filter(|_| !is_exception)) else { continue };
             // The regexes match bytes, so a match may begin or end inside a character.
             let range = text.floor_char_boundary(part.start + secret.start())
                 ..text.ceil_char_boundary(part.start + secret.end());
@@ -254,6 +271,12 @@ impl Rule {
             };
             if is_secret && !deny.as_ref().is_some_and(|deny| deny.is_match(value.as_bytes())) {
                 found.push((range, self.id));
+            } else if self.judge.is_some()
+                && secret.start() > whole.start()
+                && secret.len() <= MAX_NAME
+            {
+                // The value may be the name of the next one: `(token, "api-key", "x")`.
+                at = secret.start();
             }
         }
     }
@@ -282,6 +305,14 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
             let part = match rules.all[rule].reach {
                 Reach::Line => line.clone(),
                 Reach::Lines => lines_around(text, line.clone(), LINES_BEFORE, LINES_AFTER),
+                // A document is searched for its end once, not for each keyword in it.
+                Reach::Document if parts[rule].last().is_some_and(|last| line.end <= last.end) => {
+                    continue;
+                }
+                Reach::Document => {
+                    let end = text[line.end..].find("\n---").map_or(text.len(), |n| line.end + n);
+                    line.start..end
+                }
                 Reach::Rest => line.start..text.len(),
             };
             match parts[rule].last_mut() {

@@ -290,6 +290,23 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_stands_apart_from_its_name_stays_in_a_message() {
+        let secret = "Wd4kT7qZ2xLm9Rb3Np6V";
+        for form in [
+            "- name: API_TOKEN\n  value: %",
+            "ENV API_TOKEN %",
+            "setPassword(\"%\")",
+            "mysql -u root -p% app",
+            "<password>%</password>",
+        ] {
+            let said = form.replace('%', secret);
+            let subject = said.lines().next().unwrap_or_default();
+            let chunk = commit_chunk(&commit(subject, &said, 1)).unwrap();
+            assert!(!chunk.text.contains(secret), "{}", chunk.text);
+        }
+    }
+
+    #[test]
     fn routine_and_mass_commits_are_left_out() {
         for subject in ["Bump serde", "Merge branch x", "v1.2.3", "1.2", "Release 3"] {
             assert!(commit_chunk(&commit(subject, "", 1)).is_none(), "{subject}");

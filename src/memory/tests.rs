@@ -1746,3 +1746,20 @@ fn memories_of_one_moment_are_told_apart_by_the_ends_of_their_ids() {
         }
     }
 }
+
+#[test]
+fn a_secret_that_stands_apart_from_its_name_stays_in_a_memory() {
+    let f = fixture();
+    let secret = "Wd4kT7qZ2xLm9Rb3Np6V";
+    for form in [
+        "- name: API_TOKEN\n  value: %",
+        "ENV API_TOKEN %",
+        "setPassword(\"%\")",
+        "mysql -u root -p% app",
+        "<password>%</password>",
+    ] {
+        let id = f.capture.capture(said(&form.replace('%', secret))).unwrap();
+        let stored = f.store.get(id).unwrap().unwrap();
+        assert!(!stored.content.contains(secret), "{stored:?}");
+    }
+}

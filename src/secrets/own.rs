@@ -2,20 +2,26 @@
 
 /// The only rule whose secret may have any number of lines.
 pub(super) const PRIVATE_KEY: &str = "private-key";
+/// The rule that starts at the kind of a document.
+pub(super) const KUBERNETES: &str = "kubernetes-secret";
+/// The rules whose value may be on another line than its name.
+pub(super) const ENTRY_PASSWORD: &str = "entry-password";
+pub(super) const ENTRY_SECRET: &str = "entry-secret";
 
 /// The keywords in names of passwords and of tokens. They are as long as possible, since a rule
 /// runs on every line that has one.
 macro_rules! password_words {
     () => {
-        "passw|passphrase|_pass|-pass|pwd"
+        "passw|passphrase|_pass|-pass|pwd|psk|pass\"|pass'|pass=|pass =|pass:|pass>"
     };
 }
 macro_rules! token_words {
     () => {
         concat!(
-            "secret|token|credential|apikey|api_key|api-key|accesskey|access_key|access-key|privatekey|private_key|private-key",
+            "secret|token|credential|apikey|api_key|api-key|api.key|jwt:key|pepper|accesskey|access_key|access-key|privatekey|private_key|private-key",
             "|authkey|auth_key|auth-key|accountkey|account_key|account-key|encryptionkey|encryption_key|encryption-key",
-            "|signingkey|signing_key|signing-key|masterkey|master_key|master-key"
+            "|signingkey|signing_key|signing-key|masterkey|master_key|master-key|appkey|app_key|app-key|clientkey|client_key|client-key",
+            "|licensekey|license_key|license-key|subscriptionkey|subscription_key|subscription-key|hmackey|hmac_key|hmac-key|jwtkey|jwt_key|jwt-key"
         )
     };
 }
@@ -32,18 +38,18 @@ macro_rules! name {
         concat!(
             "(?:",
             $words,
-            ")(?:[_-]?(?:value|str|prod|dev|test|staging|base64|b64|hex|\\d{1,3}))?"
+            ")(?:[_-]?(?:value|str|prod|dev|test|staging|base64|base|b64|hex|data|v?\\d{1,3}))?"
         )
     };
 }
 macro_rules! password {
     () => {
-        name!("passw(?:or)?d|passwd|passphrase|[_-]pass|\\bpwd|_pwd")
+        name!("passw(?:or)?[dt]|passphrase|[_-]pass|\\bpass|(?-i:[a-z](?:Pass|Pwd))|(?:\\b|_)(?:pwd|psk)")
     };
 }
 macro_rules! token {
     () => {
-        name!("secret|token|credential|(?:api|access|secret|private|auth|account|encryption|signing|master)[_-]?key")
+        name!("secret|token|credentials?|pepper|(?:api|access|secret|private|auth|account|encryption|signing|master|app|client|license|subscription|hmac|jwt)[._:-]?key")
     };
 }
 /// How sentences call a password, and the keywords for that.
@@ -68,7 +74,7 @@ macro_rules! quoted {
     ($chars:literal, $least:literal) => {
         concat!(
             "(?:",
-            concat!(r#"\\"([^\\""#, $chars, "]{", $least, r#",})\\""#),
+            concat!(r#"\\{1,3}"([^\\""#, $chars, "]{", $least, r#",})\\{1,3}""#),
             concat!(r#"|"((?:\\.|[^\\""#, $chars, "]){", $least, r#",})""#),
             concat!(r"|'((?:\\.|[^\\'", $chars, "]){", $least, ",})'"),
             concat!(r"|\x60([^\x60", $chars, "]{", $least, r",})\x60"),
@@ -76,10 +82,94 @@ macro_rules! quoted {
         )
     };
 }
-/// The text between a name and a quoted value: `": `, ` = `, `: &str = `, ` => `.
+/// What may stand before the quotes of a string: `b"`, `@"`, `N'`, `r#"`.
+macro_rules! string_prefix {
+    () => {
+        r"(?:@|n|[bru]{1,2})?#{0,2}"
+    };
+}
+/// The text between a name and a quoted value: `": `, ` = `, `: &str = `, ` As String = `, ` => `.
 macro_rules! to_quoted {
     () => {
-        r#"\\?["'\]]{0,2}[ \t]{0,20}(?:(?::[ \t]{0,4}[&\w<>' \[\]]{1,40})?:?=|=>|:)[ \t]{0,20}[bru]?#?"#
+        concat!(
+            r#"\\{0,3}["'\]}?]{0,2}(?:\[\w{0,8}\])?[ \t]{0,20}"#,
+            r"(?:(?::[ \t]{0,4}[&\w<>' \[\]?]{1,40}|(?:as[ \t]+)?(?:secure_?)?(?:string|str|text|bytes)[ \t]*|\{[ \w;]{3,30}\}[ \t]*)?[:?|+]{0,2}=|=>|:)[ \t]{0,20}",
+            string_prefix!(),
+            // `"""x"""`
+            r#"(?:"")?"#
+        )
+    };
+}
+/// The text between a name and a quoted value that need not belong together: the next argument
+/// (`("NAME", "x")`), a fallback (`NAME ?? "x"`, `NAME.unwrap_or("x")`), an argument
+/// (`setPassword("x")`, `NAME = String::from("x")`) or the next word (`#define NAME "x"`).
+macro_rules! to_argument {
+    () => {
+        concat!(
+            r#"(?:\\{0,3}["'\x60\])}]{0,4}(?:[ \t]{0,4}(?:\||,(?:[ \t]*\w{1,20}[ \t]*[=:])?|\|\||\?\?|\?:|//|\bor\b|:?=[ \t]*[\w.:&]+(?:[ \t]?\(|[ \t]+)(?:\w{1,20}[ \t]*=)?|:[^=\r\n"']{1,40}=[ \t]*\w+\((?:\w{1,20}[ \t]*=)?)|\.(?:unwrap_or|or|get_?or|default)\w{0,12}\((?:\|_?\||\(\)[ \t]*->)?)"#,
+            r"|[ \t]?[({]|[ \t]+)[ \t]{0,20}(?:<<)?",
+            string_prefix!()
+        )
+    };
+}
+/// Functions that take the name of a secret, or what a user typed.
+macro_rules! asking {
+    () => {
+        r"\b(?:get|fetch|read|load|find|lookup|has|is|check|validate|verify|hash|encrypt|decrypt|decode|parse|compare|confirm|require|ask|prompt|expect|assert|test|mask|match)\w*?"
+    };
+}
+/// A value without quotes.
+macro_rules! bare {
+    () => {
+        r#"([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60;&,<>(){}\[\]|\\]{5,})"#
+    };
+}
+/// A value as an argument on a command line.
+macro_rules! argument {
+    () => {
+        r#"(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'\x60$|;<>&()\[\]]{4,}))"#
+    };
+}
+/// Finds `$name` and a value that stands apart from it, within [`Reach::Line`].
+macro_rules! apart {
+    ($name:expr, $least:literal) => {
+        concat!(
+            "(?i)",
+            asking!(),
+            $name,
+            r"[ \t]?\(|",
+            $name,
+            "(?:",
+            to_argument!(),
+            r#"(?:"")?"#,
+            quoted!(r"\s", $least),
+            // `${NAME:-x}`, and `NAME={x}` of ODBC
+            r#"|(?::[-=]?|=\{)([^\s{}"'$:/]{6,})\}"#,
+            ")"
+        )
+    };
+}
+/// Finds `$name` and a value that has a key or an element of its own, on the same line or a few
+/// lines below: `name: NAME, value: x`, `variable "NAME" { default = "x" }`,
+/// `<name>NAME</name><value>x</value>`, `<NAME>x</NAME>`, a block of YAML.
+macro_rules! entry {
+    ($name:expr) => {
+        concat!(
+            "(?i)",
+            $name,
+            r#"(?:\\?["']?(?:,?[ \t]*(?:\r?\n[ \t-]*)?|["' \t,][^{}<>\r\n]*?|["']?[ \t]*:[ \t]*\{[^{}\r\n]*?|[ \t]*[:{][ \t]*(?:\r?\n[^{}\r\n]*){0,4}?\r?\n[ \t]*)"#,
+            r#"\\?["']?[\w:.]*(?:value|default)\\?["']?[ \t]*[:=][ \t]*(?:"#,
+            quoted!(r"\s", "6"),
+            "|",
+            bare!(),
+            r#"(?:[\s"',;}]|$))"#,
+            r#"|["']?(?:</[\w:.-]+>\s*<[\w:.-]+|[ \t][^<>\r\n]*)?>[ \t]*(?:<!\[CDATA\[)?([^<>\s{}]{6,}?)[ \t]*(?:\]\]>)?<"#,
+            r#"|["']?:[ \t]*[|>][+-]?[0-9]?[ \t]*\r?\n[ \t]+(\S{8,})[ \t]*(?:\r?\n|$))"#,
+            r#"|(?:\bvalue\\?["']?[ \t]*[:=]|\bset\w{0,10}\()[ \t]*@?(?:"#,
+            quoted!(r"\s", "6"),
+            r#")[ \t]*,?\s*\\?["']?(?:name|key|forkey)\\?["']?[ \t]*[:=][ \t]*@?\\?["']?[\w.-]*"#,
+            $name
+        )
     };
 }
 
@@ -102,7 +192,7 @@ pub(super) const OWN: &[Own] = &[
     (
         "token-prefix",
         concat!(
-            "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxe-|xapp-|hooks.slack.com|sk-",
+            "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxe-|xapp-|sk-",
             "|sk_live_|sk_test_|rk_live_|rk_test_|whsec_|aiza|npm_|pypi-ag|hf_|akia|asia|eyj|ya29.|sg.|dop_v1_|:aa"
         ),
         concat!(
@@ -112,9 +202,20 @@ pub(super) const OWN: &[Own] = &[
             r"|npm_[A-Za-z0-9]{30,}|pypi-Ag[\w-]{30,}|hf_[A-Za-z0-9]{30,}",
             r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b|ya29\.[\w-]{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|dop_v1_[0-9a-f]{40,}|\d{8,10}:AA[\w-]{32,}",
             r"|eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]{8,})?)",
-            r"|hooks\.slack\.com/(?:services|workflows)/([\w/+-]{20,})",
+            r"|\bbot(\d{8,10}:AA[\w-]{32,})",
         ),
         |_| true,
+    ),
+    // URLs that anyone may post to.
+    (
+        "webhook",
+        "hooks.slack.com|discord.com/api|discordapp.com/api|webhook.office.com|hooks.zapier.com|/bot/v2/hook/|/hooks/|/with/key/",
+        concat!(
+            r"\bhooks\.slack\.com/(?:services|workflows|triggers)/([\w/+-]{20,})|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([\w-]{40,})",
+            r"|webhook\.office\.com/\w+/([\w@/-]{60,})|hooks\.zapier\.com/hooks/catch/([\w/]{8,})",
+            r"|/(?:bot/v2/hook|with/key)/([\w-]{20,})|/hooks/([a-z0-9]{26})\b",
+        ),
+        |value| !is_placeholder(value) && is_random(value),
     ),
     (
         "url-password",
@@ -122,14 +223,15 @@ pub(super) const OWN: &[Own] = &[
         r#"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?\#@:'"<>\x60()\\]{0,100}:([^\s/'"<>\x60()\\]+)@[\w.\[$%{-]"#,
         |value| !is_template(value),
     ),
+    ("url-password", ":thin:", r#":thin:\w+/([^\s/'"<>@]+)@"#, |value| !is_template(value)),
     ("url-token", "://", r"https?://([A-Za-z0-9_.~%-]{20,})@[\w.-]", is_random),
     (
         "authorization",
-        "bearer|authorization",
+        "bearer|authorization|cookie:",
         concat!(
-            r#"(?i)\bauthorization\\?["']?[ \t]{0,3}[:=,][ \t]{0,3}\\?["']?"#,
+            r#"(?i)\bauthorization\\?["']?(?:[ \t]{0,3}[:=,]|[ \t])[ \t]{0,3}\\?["']?"#,
             r#"(?:(?:bearer|basic|token|apikey|api-key|bot)[ \t]+)?([\w.~+/=-]{8,})"#,
-            r"|\bbearer[ \t]+([\w.~+/=-]{12,})"
+            r"|\bbearer[ \t]+([\w.~+/=-]{12,})|\bcookie:[ \t][^\r\n]{0,200}?=([\w.%~+/-]{20,})"
         ),
         |value| is_random(value) && !is_path(value) && !is_constant(value),
     ),
@@ -156,20 +258,108 @@ pub(super) const OWN: &[Own] = &[
         concat!("(?i)", token!(), to_quoted!(), quoted!(r"\s", "8")),
         |value| !is_placeholder(value) && is_random(value) && !is_path(value),
     ),
-    // `env("API_KEY", "x")`, `('db_password', 'x')`. Such a pair is as often a list of names, so
-    // only values that look random count.
+    ("password", password_words!(), apart!(password!(), "6"), is_passed),
+    ("secret", token_words!(), apart!(token!(), "8"), is_key),
+    (ENTRY_PASSWORD, password_words!(), entry!(password!()), is_passed),
+    (ENTRY_SECRET, token_words!(), entry!(token!()), is_key),
+    // `NAME = x` of an INI file, `NAME := x` of a Makefile.
     (
         "secret",
-        concat!(password_words!(), "|", token_words!()),
+        token_words!(),
         concat!(
-            "(?i)(?:",
+            r"(?im)^[ \t]*(?:export[ \t]+)?[\w.-]*?",
+            token!(),
+            r#"[ \t]*[:?+]?=[ \t]*([^\s"'\x60;,<>(){}\[\]*$&]{8,})[ \t\r]*$"#
+        ),
+        is_key,
+    ),
+    // `ENV NAME x` of a Dockerfile, `set -x NAME x` of a shell.
+    (
+        "secret",
+        "env |arg |setenv |set -|configure set",
+        concat!(
+            r"(?im)(?:^[ \t]*(?:ENV|ARG|setenv|set(?:[ \t]+-\w+)+)|configure[ \t]+set)[ \t]+\w*?(?:",
             password!(),
             "|",
             token!(),
-            r#")\\?["'][ \t]{0,4},[ \t]{0,4}[bru]?#?"#,
-            quoted!(r"\s", "8")
+            r")[ \t]+",
+            argument!()
         ),
-        |value| !is_placeholder(value) && is_random(value) && !is_path(value),
+        |value| is_passed(value) || is_key(value),
+    ),
+    // Values of a Secret of Kubernetes, whatever their names.
+    (
+        KUBERNETES,
+        "kind: secret",
+        r#"(?m)^[ \t]+[\w.-]+:[ \t]+["']?([A-Za-z0-9+/_-]{8,}={0,2})["']?[ \t\r]*$"#,
+        |value| is_key(value) && !value.contains('-'),
+    ),
+    // A user and a password in base64: docker, npm.
+    (
+        "registry-auth",
+        "_auth=|_auth =|\"auth\"",
+        r#"(?:_auth|"auth")[ \t]*[:=][ \t]*["']?([A-Za-z0-9+/_-]{10,}={0,2})"#,
+        |value| is_random(value) && !is_constant(value) && !is_name(value),
+    ),
+    // What signs or opens a URL.
+    (
+        "url-token",
+        "?sig=|&sig=|;sig=|signature=|?key=|&key=|;key=|?code=|&code=|?auth=|&auth=|-key=",
+        r"(?i)[?&;](?:sig|(?:[\w-]{0,12}-)?signature|(?:[\w-]{0,20}-)?key|code|auth)=([\w%+/.~-]{20,})",
+        is_key,
+    ),
+    // Passwords in SQL.
+    (
+        "password",
+        "identified",
+        concat!(
+            r"(?i)\bidentified[ \t]+(?:with[ \t]+\S{1,60}[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?",
+            argument!()
+        ),
+        |value| !is_placeholder(value),
+    ),
+    // Passwords as arguments of commands that name them with one letter, and directives of servers.
+    (
+        "password",
+        "mysql|mariadb|curl|login|mongo|sqlcmd|redis-cli|ldap|zip|7z|mosquitto|sshpass|pass:|-secure|add_user|bindpw|requirepass|masterauth|community|:5432:|-pass|storepass|keypass|psexec|xfreerdp|http -a|https -a|net use|openssl|sudo|setuser|tochararray",
+        concat!(
+            r"(?im)(?:\b(?:mysql|mariadb|7z)[\w-]*[ \t](?:[^\r\n|;]*?[ \t])?-p",
+            r"|\blogin[ \t](?:[^\r\n|;]*?[ \t])?-p[ \t]+",
+            r"|\b(?:mongo|ldap|mosquitto_)\w*[ \t](?:[^\r\n|;]*?[ \t])?-[pw][ \t]+",
+            r"|\b(?:sqlcmd|redis-cli|zip|unzip)[ \t](?:[^\r\n|;]*?[ \t])?-[ap][ \t]*",
+            r#"|\bcurl[ \t](?:[^\r\n|;]*?[ \t])?(?:-u|--user)[ \t=]*["']?[^\s:"']{1,60}:"#,
+            r"|\bsshpass[ \t]+-p[ \t]*|[ \t]pass:|\badd_user[ \t]+\S+[ \t]+|-securestring[ \t]+(?:-string[ \t]+)?",
+            r#"|[ \t]-(?:store|key|srcstore|deststore)?pass(?:w(?:or)?d|phrase)?[ \t]+|\bpsexec[ \t](?:[^\r\n|;]*?[ \t])?-p[ \t]+|\bxfreerdp[ \t](?:[^\r\n|;]*?[ \t])?/p:"#,
+            r#"|\bhttps?[ \t](?:[^\r\n|;]*?[ \t])?-a[ \t]+\w+:|\bnet[ \t]+use[ \t][^\r\n|;]*?/user:\S+[ \t]+|\bopenssl[ \t](?:[^\r\n|;]*?[ \t])?-k[ \t]+"#,
+            r"|\bsetuser[ \t][^\r\n]*?[ \t]>",
+            r"|^[ \t]*(?:bindpw|requirepass|masterauth|r[ow]community)[ \t]+",
+            r"|^[\w.*-]+:5432:[\w*]+:[\w*]+:)",
+            argument!(),
+            r#"|["']([^"'\s]{6,})["'](?:\.toCharArray\(\)|[ \t]*\|[ \t]*sudo[ \t]+-S)"#
+        ),
+        |value| {
+            !is_placeholder(value)
+                && has_digit_or_sign(value)
+                && !is_path(value)
+                && !value.contains(' ')
+        },
+    ),
+    // A user and a password as arguments: `connect(url, "user", "x")`, `auth=("user", "x")`.
+    (
+        "password",
+        "begin(|sp_addlogin|credentials.|connect(|connection(|auth(|auth=|auth =|login(|credential(|credentials(|pdo(|mysqli",
+        r#"(?i)(?:(?:connect\w{0,16}|begin|auth|login|credentials?(?:\.\w{1,20})?|pdo|mysqli)[ \t]?=?[ \t]?\(|sp_addlogin[ \t]+)(?:[^()\r\n]{0,160},)?[ \t]*["'][^"'\r\n]{1,60}["'],[ \t]*["']([^"'\r\n\s]{6,})["']"#,
+        |value| is_passed(value) && has_inner_digit(value),
+    ),
+    // Keys as arguments of functions that sign.
+    (
+        "secret",
+        "hmac|jwt|cookieparser|fernet(|unsafeplaintext",
+        concat!(
+            r"(?i)(?:hmac|jwt|cookieparser|fernet|unsafeplaintext)[\w.:]{0,30}\([^()\r\n]{0,80}?",
+            quoted!(r"\s", "10")
+        ),
+        is_key,
     ),
     // Lines of an .env file, a shell script or a Dockerfile: the value follows `=`.
     (
@@ -199,9 +389,9 @@ pub(super) const OWN: &[Own] = &[
         password_words!(),
         concat!(
             "(?im)(?:",
-            r"^[ \t]*[\w.-]*?",
+            r"^[ \t]*(?:export[ \t]+)?[\w.-]*?",
             password!(),
-            r#"[ \t]*=[ \t]*([^\s"'\x60;,<>(){}\[\]*][^\s"'\x60;,<>(){}\[\]]{3,})[ \t\r]*$|(?:"#,
+            r#"[ \t]*[?+]?=[ \t]*([^\s"'\x60;,<>(){}\[\]*][^\s"'\x60;,<>(){}\[\]]{3,})[ \t\r]*$|(?:"#,
             password!(),
             "=|--",
             password!(),
@@ -255,7 +445,7 @@ pub(super) const OWN: &[Own] = &[
             "(?i)",
             prose_name!(),
             r"(?:[ \t]+(?:for|of|to|on|in|at)(?:[ \t]+[\w.@/-]{1,30}){1,4}?)?(?:[ \t]+\([^()\r\n]{1,40}\))?",
-            r"(?:[ \t]*:|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to)[ \t]*:?",
+            r"(?:[*_]{0,2}[ \t]*:[*_]{0,2}|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to)[ \t]*:?",
             r"(?:[ \t]+(?:now|still|just|currently|set[ \t]+to|changed[ \t]+to)[ \t]*:?){0,2})[ \t]+",
             prose_value!()
         ),
@@ -302,12 +492,6 @@ pub(super) const OWN: &[Own] = &[
         "secret",
         r#"(?i)\bsecret(?:[ _-]?access)?(?:[ _-]?key)?(?:[ \t]+is)?[ \t:=]{1,4}["'\x60]?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
         |value| is_random(value) && !value.bytes().all(|c| c.is_ascii_hexdigit()),
-    ),
-    (
-        "password",
-        "sshpass",
-        r#"\bsshpass[ \t]+-p[ \t]*(?:"([^"\r\n]{3,})"|'([^'\r\n]{3,})'|([^\s"']{3,}))"#,
-        |value| !is_placeholder(value),
     ),
 ];
 
@@ -366,6 +550,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         "undefined",
     ];
     is_template(value)
+        // The name of a user or an encoding comes first: `admin:changeme`.
+        || value.rsplit_once(':').is_some_and(|(_, rest)| rest.len() > 3 && is_placeholder(rest))
         || starts.iter().any(|start| low.starts_with(start))
         || words.contains(&low.as_str())
 }
@@ -439,7 +625,8 @@ fn has_digit_or_sign(value: &str) -> bool {
 
 /// Whether `value` is the path of a file (`/run/secrets/key`).
 fn is_file(value: &str) -> bool {
-    (value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../"))
+    !value.ends_with('=')
+        && (value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../"))
         && value[1..].contains('/')
 }
 
@@ -452,7 +639,9 @@ fn is_path(value: &str) -> bool {
             && s.bytes().filter(u8::is_ascii_digit).count() < 3
     };
     let parts = |by: &str| {
-        value.contains(by) && value.split(by).all(|part| is_name(part) && part.len() != 1)
+        value.contains(by)
+            && !value.ends_with(by)
+            && value.split(by).all(|part| is_name(part) && part.len() != 1)
     };
     is_file(value) || value.contains("://") || parts(".") || parts("::") || value.contains("->")
 }
@@ -497,6 +686,33 @@ fn is_said(value: &str) -> bool {
         && !is_measure(value)
         && !is_expression(value)
         && !is_name(value)
+}
+
+/// Whether a value that stands apart from the name of a password is one.
+fn is_passed(value: &str) -> bool {
+    !value.contains(' ') && is_said(value)
+}
+
+/// Whether a value that stands apart from the name of a key is one.
+fn is_key(value: &str) -> bool {
+    is_random(value)
+        && has_inner_digit(value)
+        && !value.contains('(')
+        && !is_placeholder(value)
+        && !is_path(value)
+        && !is_constant(value)
+        && !is_name(value)
+        && !is_camel(value)
+}
+
+/// Whether `value` is a name in camel case (`hasV2UpgradeToken`): its words are long, its digits few.
+fn is_camel(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let n_capitals = bytes.iter().filter(|c| c.is_ascii_uppercase()).count();
+    bytes.iter().all(u8::is_ascii_alphanumeric)
+        && bytes.iter().filter(|c| c.is_ascii_digit()).count() < 3
+        && n_capitals * 4 <= bytes.len()
+        && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
 /// Whether a letter follows a digit. In names with a number, the digits come last.
@@ -585,20 +801,34 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
         }
         // `authorization = TestOAuth2Authorizations.build()`.
         "authorization" if value.split('.').next().is_some_and(is_type) => true,
-        "password" | "secret" | "env-secret" | "url-token" | "authorization" => {
+        "password" | "secret" | "env-secret" | "url-token" | "authorization" | ENTRY_PASSWORD
+        | ENTRY_SECRET | KUBERNETES => {
             !has_digit_or_sign(value)
                 || is_of_words(value)
                 || is_measure(value)
                 || is_algorithm(value)
                 || is_sequence(value)
+                || (is_slug(value) && (!id.ends_with("password") || value.contains(['|', '#'])))
                 || is_constant(value.trim_start_matches('@'))
                 // Letters of another script, in a file of translations, are escaped.
                 || value.contains("\\u")
+                || value.contains("\\x")
                 || (is_type(value) && is_counted(value))
                 || (value.contains("X509") && (!has_digit_or_sign(&value.replace("X509", "")) || is_type(&value.replace("X509", ""))))
         }
         _ => false,
     }
+}
+
+/// Whether `value` consists of words in lower case and short numbers with signs between them
+/// (`pm-27581-device-auth-key`, `required|string|max:255`). Keys do not; passwords may.
+fn is_slug(value: &str) -> bool {
+    let is_part = |part: &str| {
+        (part.len() < 15 && part.bytes().all(|c| c.is_ascii_lowercase()))
+            || (part.len() < 6 && part.bytes().all(|c| c.is_ascii_digit()))
+    };
+    value.contains(['-', '_', '.', '|', '#', ':', '/'])
+        && value.split(['-', '_', '.', '|', '#', ':', '/']).all(is_part)
 }
 
 /// Whether `value` has few digits, and only at its end: `Oauth2`, `keyname1`.

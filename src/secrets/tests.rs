@@ -521,3 +521,128 @@ fn a_rule_finds_the_same_among_many_lines() {
         );
     }
 }
+
+/// Common forms of secrets, one a line: a name, ` | `, and a text. `«kind:length»` stands for a
+/// random value.
+const FORMS: &str = include_str!("tests.txt");
+
+/// Returns the text of a form, and its longest value.
+fn filled(form: &str, seed: u64) -> (String, String) {
+    const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    let mut state = seed.wrapping_mul(7919).wrapping_add(form.len() as u64);
+    let mut noise = |alphabet: &str, len: usize| -> String {
+        let alphabet = alphabet.as_bytes();
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            char::from(alphabet[(state >> 33) as usize % alphabet.len()])
+        };
+        (0..len).map(|_| next()).collect()
+    };
+    let form = form.replace("\\r", "\r").replace("\\n", "\n");
+    let (mut text, mut longest) = (String::new(), String::new());
+    let mut parts = form.split(['«', '»']);
+    while let Some(plain) = parts.next() {
+        text += plain;
+        let Some(kind) = parts.next() else { break };
+        let (kind, len) = kind.split_once(':').unwrap_or((kind, "0"));
+        let len: usize = len.parse().unwrap();
+        let value = match kind {
+            // A password that a person makes up.
+            "pw" => {
+                let head =
+                    noise("ABCDEFGHJKLMNPRSTUVWXYZ", 1) + &noise("abcdefghjkmnpqrstuvwxyz", 3);
+                head + &noise("123456789", 2) + &noise(LETTERS, 5) + &noise("!-_.+%x", 1)
+            }
+            "b64" => noise(&format!("{LETTERS}+/"), len - 2) + "==",
+            "uuid" => [8, 4, 4, 4, 12].map(|n| noise("0123456789abcdef", n)).join("-"),
+            "hex" => noise("0123456789abcdef", len),
+            "num" => noise("123456789", len),
+            "up" => noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", len),
+            "alnum" => noise(LETTERS, len),
+            _ => panic!("{kind}"),
+        };
+        text += &value;
+        if value.len() > longest.len() {
+            longest = value;
+        }
+    }
+    (text, longest)
+}
+
+#[test]
+fn common_forms_of_secrets_go_through() {
+    const SEEDS: u64 = 20;
+    let mut through = Vec::new();
+    let mut n_through = 0;
+    for line in FORMS.lines() {
+        let (name, form) = line.split_once(" | ").unwrap();
+        for redacted in
+            [|text: &str| redact_file(text).text.into_owned(), |text: &str| redact(text).text]
+        {
+            // A random value can look like a name or a placeholder.
+            let missed: Vec<String> = (0..SEEDS)
+                .map(|seed| filled(form, seed))
+                .filter_map(|(text, value)| Some(redacted(&text)).filter(|t| t.contains(&value)))
+                .collect();
+            n_through += missed.len();
+            if missed.len() * 4 > SEEDS as usize {
+                through.push(format!("{name}: {}/{SEEDS} {:?}", missed.len(), missed[0]));
+            }
+        }
+    }
+    assert!(through.is_empty(), "{} forms: {through:#?}", through.len());
+    let n_texts = FORMS.lines().count() * 2 * SEEDS as usize;
+    assert!(n_through * 100 < n_texts, "{n_through} of {n_texts} values");
+}
+
+#[test]
+fn placeholders_in_common_forms_stay() {
+    let mut changed = Vec::new();
+    for line in FORMS.lines() {
+        let (name, form) = line.split_once(" | ").unwrap();
+        let form = form.replace("\\r", "\r").replace("\\n", "\n");
+        for value in
+            ["changeme", "${SECRET_VALUE}", "xxxxxxxxxxxx", "your-token-here", "<password>"]
+        {
+            let text: String = form
+                .split(['«', '»'])
+                .enumerate()
+                .map(|(i, part)| if i % 2 == 0 { part } else { value })
+                .collect();
+            let done = redact_file(&text);
+            if !done.found.is_empty() {
+                changed.push(format!("{name}: {text:?} → {:?}", done.text));
+            }
+        }
+    }
+    assert!(changed.is_empty(), "{} forms: {changed:#?}", changed.len());
+}
+
+/// Lines of ordinary code with the words of secrets, and none.
+const CODE: &[&str] = &[
+    "void testArgon2Password() throws Exception {",
+    "public const string DeviceAuthKey = \"pm-27581-device-auth-key\";",
+    "HasV2UpgradeToken = hasV2UpgradeToken",
+    "get \"/login/forgot_password\" => \"login#forgot_password\",",
+    "'password' => 'required|alpha_dash|string|max:255',",
+    "values_list(\"auth_token\", \"token_last_4\", \"app_id\")",
+    "{ token: 'support.class.actionscript.2', regex: x }",
+    "<JetInputError :message=\"form.errors.password\" class=\"mt-2\" />",
+    "<a class=\"token\" href=\"#/s:9Alamofire26NetworkReachabilityManagerC\">x</a>",
+    "db-password: {{ .Values.externalDatabase.password | b64enc | quote }}",
+    "msbuild x.vcxproj /p:configuration=\"Release DLL\" /p:platform=x64",
+    "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db2-credentials\n      key: password1",
+    "let token = get_token(\"oauth2-prod-12\");",
+    "data \"aws_secretsmanager_secret\" \"db_v2\" {",
+    "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
+    "password = os.environ.get(\"DB_PASSWORD\")",
+];
+
+#[test]
+fn ordinary_code_is_redacted() {
+    let changed: Vec<_> =
+        CODE.iter().map(|text| redact_file(text)).filter(|done| !done.found.is_empty()).collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+}
