@@ -365,8 +365,11 @@ impl Config {
     /// Reads the settings: the file in the project's `.cortex`, overridden by the file of the
     /// `user`, overridden by the variables of `env` (name, value).
     ///
+    /// A setting that cannot be used is left out, and [`Config::ignored`] says so.
+    ///
     /// # Errors
-    /// When a file cannot be read or parsed, a key is unknown, or a value has the wrong type.
+    /// When a file cannot be read or parsed, or the user's value of a setting that narrows access
+    /// cannot be used: its default would widen it.
     pub fn load(
         project: Option<&OwnedDir>,
         user: Option<&Path>,
@@ -379,13 +382,13 @@ impl Config {
             Err(e) => Some(e),
         };
         if let Some((path, text)) = user.map(text_of_user).transpose()?.flatten() {
-            for (key, value) in parse(&path, &text)? {
-                said.set(key, value, path.display().to_string())?;
+            for (key, value) in parse(&path, &text, &mut said.ignored)? {
+                said.set(key, value, path.display().to_string(), true)?;
             }
         }
         for (name, value) in env {
-            if let Some((key, value)) = from_env(&name, &value)? {
-                said.set(key, value, name)?;
+            if let Some((key, value)) = from_env(&name, &value, &mut said.ignored) {
+                said.set(key, value, name, true)?;
             }
         }
         let mut config = said.resolve()?;
@@ -434,19 +437,16 @@ impl Said {
     fn project(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let file = path.display().to_string();
         let (mut not_its_own, mut too_large) = (Vec::new(), Vec::new());
-        for (key, value) in parse(path, text)? {
+        for (key, value) in parse(path, text, &mut self.ignored)? {
             let n = value.as_integer().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
             match origin(key) {
                 User => not_its_own.push(key.to_string()),
                 ProjectUpTo(most) if n > most => {
                     too_large.push(format!("{key} (at most {most})"));
-                    self.set(
-                        key,
-                        toml::Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)),
-                        file.clone(),
-                    )?;
+                    let most = toml::Value::Integer(i64::try_from(most).unwrap_or(i64::MAX));
+                    self.set(key, most, file.clone(), false)?;
                 }
-                Project | ProjectUpTo(_) => self.set(key, value, file.clone())?,
+                Project | ProjectUpTo(_) => self.set(key, value, file.clone(), false)?,
             }
         }
         // The file comes with the code, so the user has to confirm these settings.
@@ -465,12 +465,13 @@ impl Said {
         Ok(())
     }
 
-    /// Sets a value, if it has the right type.
+    /// Sets a value, if it has the right type and can be used.
     fn set(
         &mut self,
         key: &'static str,
         value: toml::Value,
         place: String,
+        is_users: bool,
     ) -> Result<(), ConfigError> {
         // Every key of the table has a section; a test checks that.
         let (section, name) = key.split_once('.').unwrap_or(("", key));
@@ -480,8 +481,20 @@ impl Said {
                 toml::Table::from_iter([(name.to_string(), value)]).into(),
             )])
         };
-        if let Err(e) = alone(value.clone()).try_into::<RawConfig>() {
-            return Err(ConfigError::new(place, format!("{key}: {}", e.message().trim_end())));
+        let parsed = alone(value.clone()).try_into::<RawConfig>();
+        let usable = parsed
+            .map_err(|e| format!("{key}: {}", e.message().trim_end()))
+            .and_then(|raw| raw.check().map_err(|(wrong, why)| format!("{wrong}: {why}")));
+        match usable {
+            Ok(()) => {}
+            Err(why) if is_users && NARROWS.contains(&key) => {
+                return Err(ConfigError::new(place, why));
+            }
+            Err(why) => {
+                // What an earlier source said of the setting counts, or else its default.
+                self.ignored.push(format!("{place}: {why}. This setting is ignored"));
+                return Ok(());
+            }
         }
         if let toml::Value::Table(section) =
             self.table.entry(section).or_insert_with(|| toml::Table::new().into())
@@ -492,29 +505,26 @@ impl Said {
         Ok(())
     }
 
-    fn resolve(self) -> Result<Config, ConfigError> {
-        let bad = |key: &str, message: String| {
-            ConfigError::new(self.places.get(key).map_or("settings", |place| place), message)
-        };
+    fn resolve(mut self) -> Result<Config, ConfigError> {
         let raw: RawConfig =
             self.table.clone().try_into().map_err(|e| ConfigError::new("settings", e.message()))?;
         let exclude_patterns = raw.index.exclude.unwrap_or_default();
-        let exclude = globs(&exclude_patterns)
-            .map_err(|message| bad("index.exclude", format!("index.exclude: {message}")))?;
+        // The values were checked when they were set.
+        let impossible = |message: String| ConfigError::new("settings", message);
+        let exclude = globs(&exclude_patterns).map_err(impossible)?;
         let include_patterns = raw.index.include.unwrap_or_default();
-        let bad_include = |message| bad("index.include", format!("index.include: {message}"));
-        let include = globs(&include_patterns).map_err(bad_include)?;
-        let include_folders = folders_to(&include_patterns).map_err(bad_include)?;
+        let include = globs(&include_patterns).map_err(impossible)?;
+        let include_folders = folders_to(&include_patterns).map_err(impossible)?;
         let limit = raw.search.limit.unwrap_or(10);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(bad(
-                "search.limit",
-                format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}"),
-            ));
-        }
         let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
-        let address = self::address(&address)
-            .map_err(|e| bad("serve.address", format!("serve.address: {e}")))?;
+        let address = self::address(&address).map_err(impossible)?;
+        // A server for vectors is several settings, so it can be judged only as a whole.
+        let place = self.places.get("embed.url").cloned();
+        let remote_model = raw.embed.resolve().unwrap_or_else(|why| {
+            let place = place.unwrap_or_else(|| "settings".into());
+            self.ignored.push(format!("{place}: {why}. The bundled model is used"));
+            None
+        });
         Ok(Config {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
@@ -529,7 +539,7 @@ impl Said {
             location: raw.index.location.unwrap_or_default(),
             limit,
             context: raw.search.context.unwrap_or(6),
-            remote_model: raw.embed.resolve().map_err(|message| bad("embed.url", message))?,
+            remote_model,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
             memory_budget: raw
                 .live
@@ -547,6 +557,31 @@ impl Said {
             edit_trusted: raw.serve.edit_trusted.unwrap_or(false),
             ignored: self.ignored,
         })
+    }
+}
+
+/// Settings that narrow access: where such a value of the user cannot be used, its default, which is
+/// wider, must not take its place.
+const NARROWS: [&str; 4] = ["index.exclude", "serve.address", "serve.token", "serve.tools"];
+
+impl RawConfig {
+    /// Checks the values that a type does not restrict. The error is the setting and the reason.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        for (key, patterns) in
+            [("index.exclude", &self.index.exclude), ("index.include", &self.index.include)]
+        {
+            if let Some(patterns) = patterns {
+                globs(patterns).map_err(|why| (key, why))?;
+            }
+        }
+        if let Some(limit) = self.search.limit.filter(|n| !(1..=MAX_LIMIT).contains(n)) {
+            let why = format!("the value is {limit}, but must be from 1 to {MAX_LIMIT}");
+            return Err(("search.limit", why));
+        }
+        if let Some(address) = &self.serve.address {
+            self::address(address).map_err(|why| ("serve.address", why))?;
+        }
+        Ok(())
     }
 }
 
@@ -693,8 +728,12 @@ fn folders_to(patterns: &[String]) -> Result<GlobSet, String> {
     set.build().map_err(|e| e.to_string())
 }
 
-/// Returns the settings of a file, in the order of [`KEYS`]. An unknown key is an error.
-fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, ConfigError> {
+/// Returns the settings of a file, in the order of [`KEYS`]. Unknown keys are added to `ignored`.
+fn parse(
+    file: &Path,
+    text: &str,
+    ignored: &mut Vec<String>,
+) -> Result<Vec<(&'static str, toml::Value)>, ConfigError> {
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
         let line =
             e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
@@ -717,11 +756,10 @@ fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, Co
             Some(inner) => inner.keys().map(|k| format!("{section}.{k}")).collect(),
             None => vec![section.clone()],
         };
-        if let Some(key) = keys.iter().find(|k| !KEYS.iter().any(|(known, ..)| known == k)) {
-            return Err(ConfigError::new(
-                format!("{}:{}", file.display(), line_of(text, key)),
-                unknown(key, KEYS.iter().map(|k| k.0.to_string())),
-            ));
+        for key in keys.iter().filter(|k| !KEYS.iter().any(|(known, ..)| known == k)) {
+            let place = format!("{}:{}", file.display(), line_of(text, key));
+            let why = unknown(key, KEYS.iter().map(|k| k.0.to_string()));
+            ignored.push(format!("{place}: {why}"));
         }
     }
     let mut value = |key: &str| {
@@ -770,11 +808,15 @@ fn env_name(key: &str) -> String {
 
 /// Parses an environment variable: `CORTEX_SEARCH_LIMIT=5` sets `search.limit`. Numbers
 /// and lists are written as in the file; a plain word is a list of one. Returns `None`
-/// if the variable is not a setting.
-fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value)>, ConfigError> {
+/// if the variable is not a setting; a name that may be a misspelt setting is added to `ignored`.
+fn from_env(
+    name: &str,
+    value: &str,
+    ignored: &mut Vec<String>,
+) -> Option<(&'static str, toml::Value)> {
     const NOT_SETTINGS: [&str; 1] = ["CORTEX_LOG"];
     if !name.starts_with("CORTEX_") || NOT_SETTINGS.contains(&name) {
-        return Ok(None);
+        return None;
     }
     let renamed = RENAMED.iter().find(|(old, _)| env_name(old) == name).map(|(_, new)| *new);
     if let Some(new) = renamed {
@@ -783,10 +825,8 @@ fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value
     let Some((key, _, default, _)) =
         KEYS.iter().find(|(known, ..)| Some(*known) == renamed || env_name(known) == name)
     else {
-        return Err(ConfigError::new(
-            "environment",
-            unknown(name, KEYS.iter().map(|k| env_name(k.0))),
-        ));
+        ignored.push(format!("environment: {}", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
+        return None;
     };
     let as_text = toml::Value::String(value.into());
     let as_written =
@@ -795,11 +835,16 @@ fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value
         Some(number) if default.parse::<u64>().is_ok() => number,
         Some(flag @ toml::Value::Boolean(_)) if default.parse::<bool>().is_ok() => flag,
         Some(list @ toml::Value::Array(_)) if default.starts_with('[') => list,
+        _ if *key == "serve.tools" => {
+            let words = value.split(',').map(|word| word.trim().to_string().into());
+            toml::Value::Array(words.collect())
+        }
+        // A path may hold anything, also commas.
         _ if default.starts_with('[') => toml::Value::Array(vec![as_text]),
         // Text stays text, even if it looks like a number.
         _ => as_text,
     };
-    Ok(Some((key, parsed)))
+    Some((key, parsed))
 }
 
 /// Returns the path of the user's own settings: `$XDG_CONFIG_HOME/cortex/config.toml`.
@@ -873,6 +918,11 @@ mod tests {
     /// Loads settings with this user's file and no project's file.
     fn load(text: &str, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
         Files::new("", text).load(env)
+    }
+
+    /// Returns what is ignored.
+    fn ignored(text: &str, env: &[(&str, &str)]) -> String {
+        load(text, env).unwrap().ignored.join("\n")
     }
 
     /// Returns the text of a file that sets this key to a value other than its default.
@@ -1011,25 +1061,47 @@ mod tests {
 
     #[test]
     fn an_unknown_key_names_its_line_and_the_nearest() {
-        let e = load("# x\n[search]\nlimitt = 3", &[]).unwrap_err().to_string();
+        let e = ignored("# x\n[search]\nlimitt = 3", &[]);
         assert!(e.contains("user.toml:3") && e.contains("did you mean `search.limit`"), "{e}");
-        let e = load("", &[("CORTEX_SEARCH_LIMITS", "3")]).unwrap_err().to_string();
+        let e = ignored("", &[("CORTEX_SEARCH_LIMITS", "3")]);
         assert!(e.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{e}");
-        let e = load("[colours]\nred = 1", &[]).unwrap_err().to_string();
+        let e = ignored("[colours]\nred = 1", &[]);
         assert!(e.contains("the settings are index.max_file_bytes"), "{e}");
     }
 
     #[test]
-    fn bad_values_are_told() {
+    fn bad_values_are_told_and_all_others_count() {
         for (text, what) in [
             ("[search]\nlimit = 0", "from 1 to 1000"),
             ("[search]\nlimit = \"x\"", "invalid type"),
+            ("[search]\nlimitt = 3", "did you mean `search.limit`"),
+            ("[index]\ninclude = [\"a[\"]", "is not a glob"),
+            ("[embed]\nurl = 7", "invalid type"),
+        ] {
+            let rest = "\n[live]\ndebounce_ms = 77\n[memory]\nwindow_ms = 'soon'";
+            let config = load(&format!("{text}{rest}"), &[]).unwrap();
+            assert_eq!((config.limit, config.debounce), (10, Duration::from_millis(77)));
+            assert!(config.ignored[0].contains(what), "{text}: {:?}", config.ignored);
+            assert!(config.ignored[1].contains("memory.window_ms"), "{:?}", config.ignored);
+        }
+    }
+
+    #[test]
+    fn a_bad_value_widens_access() {
+        for (text, what) in [
             ("[index]\nexclude = [\"a[\"]", "is not a glob"),
+            ("[index]\nexclude = 7", "index.exclude"),
+            ("[serve]\ntoken = 7", "serve.token"),
+            ("[serve]\naddress = 'here'", "is not an IP address"),
+            ("[serve]\ntools = 7", "serve.tools"),
             ("[search\nlimit = 1", "user.toml:1"),
         ] {
             let e = load(text, &[]).unwrap_err().to_string();
             assert!(e.contains(what), "{text}: {e}");
         }
+        // A clone excludes what it likes.
+        let clone = Files::new("[index]\nexclude = 7", "").load(&[]).unwrap();
+        assert!(clone.ignored[0].contains("index.exclude"), "{:?}", clone.ignored);
     }
 
     #[test]
@@ -1060,7 +1132,9 @@ mod tests {
             ("http://local host", "is not a valid URL"),
             ("http://user:secret@localhost", "embed.token"),
         ] {
-            let e = model(url).unwrap_err().to_string();
+            let config = model(url).unwrap();
+            assert!(config.remote_model.is_none());
+            let e = config.ignored.join("\n");
             assert!(e.contains(what), "{url}: {e}");
         }
         for url in ["http://localhost.example.com", "http://192.168.0.7:11434"] {
@@ -1079,8 +1153,7 @@ mod tests {
                 .remote_model
                 .is_none()
         );
-        let e =
-            load("[embed]\nurl = 'http://localhost'\nmodel = 'm'", &[]).unwrap_err().to_string();
+        let e = ignored("[embed]\nurl = 'http://localhost'\nmodel = 'm'", &[]);
         assert!(e.contains("embed.dimensions is 0"), "{e}");
     }
 
