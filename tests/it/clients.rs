@@ -202,7 +202,7 @@ fn calls() -> [(&'static str, Value, &'static str); 13] {
             json!({ "pattern": "pub fn $NAME($$$) -> u32 { $$$ }" }),
             "src/retry.rs",
         ),
-        ("cortex_files", json!({ "group_by": "file" }), "src/retry.rs"),
+        ("cortex_files", json!({ "by": "file" }), "src/retry.rs"),
         (
             "add_memory",
             json!({ "name": "Retries", "episode_body": "Retries end after five attempts." }),
