@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::following::wait_until;
 use crate::project::Project;
 use crate::server::{Client, Server, initialize, warnings};
+use crate::support::wait_until;
 
 fn serve(p: &Project, arguments: &[&str]) -> (Server, Client) {
     let server = Server::start(

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::project::Project;
-use crate::remote_model::Model;
 use crate::server::{Client, Server};
+use crate::support::model::Model;
 
 /// The secrets of [`project`]. They are assembled here, so that no scanner finds them in this file.
 const SECRETS: [&str; 6] = [
