@@ -179,9 +179,6 @@ without vectors until it is restarted. 0 for no limit.",
     ),
 ];
 
-/// Former names of settings, each with its current name.
-const RENAMED: &[(&str, &str)] = &[("live.memory_mb", "live.memory_budget_mb")];
-
 /// Resolved settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -739,18 +736,6 @@ fn parse(
             e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
         ConfigError::new(format!("{}:{line}", file.display()), e.message())
     })?;
-    for (old, new) in RENAMED {
-        // The former and the current name belong to the same section.
-        let ((section, old), (_, new_name)) =
-            (old.split_once('.').unwrap_or(("", old)), new.split_once('.').unwrap_or(("", new)));
-        let Some(settings) = table.get_mut(section).and_then(toml::Value::as_table_mut) else {
-            continue;
-        };
-        if let Some(value) = settings.remove(old) {
-            tracing::warn!("{}: {section}.{old} is called {new} now; rename it", file.display());
-            settings.entry(new_name).or_insert(value);
-        }
-    }
     for (section, value) in &table {
         let keys: Vec<String> = match value.as_table() {
             Some(inner) => inner.keys().map(|k| format!("{section}.{k}")).collect(),
@@ -818,13 +803,7 @@ fn from_env(
     if !name.starts_with("CORTEX_") || NOT_SETTINGS.contains(&name) {
         return None;
     }
-    let renamed = RENAMED.iter().find(|(old, _)| env_name(old) == name).map(|(_, new)| *new);
-    if let Some(new) = renamed {
-        tracing::warn!("{name} is called {} now", env_name(new));
-    }
-    let Some((key, _, default, _)) =
-        KEYS.iter().find(|(known, ..)| Some(*known) == renamed || env_name(known) == name)
-    else {
+    let Some((key, _, default, _)) = KEYS.iter().find(|(known, ..)| env_name(known) == name) else {
         ignored.push(format!("environment: {}", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
         return None;
     };

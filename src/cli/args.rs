@@ -1,6 +1,5 @@
-//! Arguments that many commands share, and former names of flags.
+//! Arguments that many commands share.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -15,7 +14,7 @@ use crate::engine::{Engine, Look, Project, Step, single_globs};
 #[derive(clap::Args)]
 pub(super) struct OfProject {
     /// Use the project of this directory [default: the current directory]
-    #[arg(long = "project", value_name = "DIR", alias = "path", global = true)]
+    #[arg(long = "project", value_name = "DIR", global = true)]
     directory: Option<PathBuf>,
 }
 
@@ -100,7 +99,7 @@ fn from_folder(glob: &str, project: &Project) -> String {
 #[derive(clap::Args)]
 pub(super) struct Languages {
     /// Only files in these languages, by name or file extension (repeat, or separate with commas)
-    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
+    #[arg(short = 't', long, value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
     /// Leave out files in these languages (repeat, or separate with commas)
     #[arg(short = 'T', long, aliases = ["not-type", "type-not"], value_name = "LANG", value_delimiter = ',')]
@@ -149,26 +148,4 @@ pub(super) fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(names).try_map(|name| serde_json::from_value::<T>(name.into()))
-}
-
-/// Former names of flags with their present names.
-const RENAMED: &[(&str, &str)] = &[
-    ("--path", "--project"),
-    ("--in", "--paths"),
-    ("--lang", "--languages"),
-    ("--type", "--types"),
-    ("--tag", "--tags"),
-    ("--not-source", "--exclude-sources"),
-    ("--not-operation", "--exclude-operations"),
-    ("--group", "--group-ids"),
-];
-
-/// Warns about flags that are given by a former name. They still work.
-pub(super) fn warn_of_renamed(given: impl Iterator<Item = OsString>) {
-    for flag in given.take_while(|arg| arg != "--").filter_map(|arg| arg.into_string().ok()) {
-        let name = flag.split('=').next().unwrap_or_default();
-        if let Some((old, new)) = RENAMED.iter().find(|(old, _)| *old == name) {
-            tell!("warning: {old} is called {new} now");
-        }
-    }
 }

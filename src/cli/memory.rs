@@ -153,16 +153,16 @@ struct List {
 #[derive(clap::Args)]
 struct Of {
     /// Show only memories from this source (repeat)
-    #[arg(long, alias = "source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
+    #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     sources: Vec<String>,
     /// Leave out memories from this source (repeat)
-    #[arg(long, alias = "not-source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
+    #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     exclude_sources: Vec<String>,
     /// Leave out memories of this operation (repeat)
-    #[arg(long, alias = "not-operation", value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
+    #[arg(long, value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
     exclude_operations: Vec<String>,
     /// Show only memories of this group (repeat)
-    #[arg(long, alias = "group", value_name = "ID")]
+    #[arg(long, value_name = "ID")]
     group_ids: Vec<String>,
     /// Show only memories made since this time: 2026-01-31, 2026-01-31T12:00:00Z, or 3d or 12h for
     /// that long ago

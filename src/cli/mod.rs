@@ -107,7 +107,6 @@ impl Write for Log {
 #[must_use]
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    args::warn_of_renamed(std::env::args_os().skip(1));
     match cli.color.as_deref() {
         Some("always") => console::set_colors_enabled(true),
         Some("never") => console::set_colors_enabled(false),

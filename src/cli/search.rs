@@ -46,17 +46,17 @@ pub(super) struct Args {
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show only chunks of these types (repeat, or separate with commas)
-    #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
+    #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
     #[command(flatten)]
     languages: args::Languages,
     /// Show only files that match one of these globs, for example src/** or *.rs (repeat)
-    #[arg(long, alias = "in", value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB")]
     paths: Vec<String>,
     #[command(flatten)]
     excluded: args::Excluded,
     /// Show only chunks that have all of these tags (repeat)
-    #[arg(long, alias = "tag", value_name = "TAG")]
+    #[arg(long, value_name = "TAG")]
     tags: Vec<String>,
     /// Rank by words and meaning, by meaning alone, or match the query syntax exactly
     #[arg(long, value_name = "MODE", default_value = "hybrid", value_parser = args::one_of::<SearchMode>(&["hybrid", "semantic", "exact"]))]

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
-use crate::tools::{Answer, Format, Tool, present_name};
+use crate::tools::{Answer, Format, Tool};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
@@ -72,8 +72,7 @@ impl Calls {
 
     /// Returns the tool with this name, or an error message that lists the tools.
     pub(super) fn tool(&self, name: &str) -> Result<&'static Tool, String> {
-        let present = present_name(name);
-        self.tools.iter().copied().find(|t| t.name == present).ok_or_else(|| {
+        self.tools.iter().copied().find(|t| t.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.tools.iter().map(|t| t.name).collect();
             format!("there is no tool `{name}`; the tools are {}", names.join(", "))
         })

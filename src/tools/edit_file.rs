@@ -17,9 +17,8 @@ pub(super) struct Args {
     /// Path relative to the root of the project.
     path: String,
     /// create: the whole file; replace: the new text; insert: the new lines.
-    #[serde(default)]
     #[schemars(length(min = 0))]
-    text: String,
+    text: Option<String>,
     /// replace: the exact text to replace, with enough around it to occur only once.
     #[serde(default)]
     #[schemars(length(min = 0))]
@@ -63,19 +62,25 @@ and is indexed before the reply, so the next search finds it.";
         call: &Call,
         budget: TokenBudget,
     ) -> Result<EditReply, AskError> {
-        let Self { path, text, old_text, .. } = &self;
+        let Self { path, old_text, .. } = &self;
+        let missing = |what: &str| AskError::Arguments(what.into());
+        let text = |what: &str| self.text.as_deref().ok_or_else(|| missing(what));
         let change = match self.command {
             Command::View => return view(engine, path, self.lines.as_deref(), budget, call),
-            Command::Create => Edit::Create { text },
-            Command::Replace => Edit::Replace { old: old_text, new: text, all: self.replace_all },
-            Command::Insert => {
-                let after = self.line.ok_or_else(|| {
-                    AskError::Arguments(
-                        "line is missing: give the line to insert after, 0 for the top".into(),
-                    )
-                })?;
-                Edit::Insert { after, text }
-            }
+            Command::Create => Edit::Create {
+                text: text("text is missing: give the whole file, \"\" for an empty one")?,
+            },
+            Command::Replace => Edit::Replace {
+                old: old_text,
+                new: text("text is missing: give the new text, \"\" to delete the old one")?,
+                all: self.replace_all,
+            },
+            Command::Insert => Edit::Insert {
+                after: self.line.ok_or_else(|| {
+                    missing("line is missing: give the line to insert after, 0 for the top")
+                })?,
+                text: text("text is missing: give the lines to insert")?,
+            },
         };
         edit(engine, path, self.expected_hash.as_deref(), &change, call)
     }

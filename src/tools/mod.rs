@@ -29,7 +29,6 @@ mod tool;
 
 pub use self::budget::Format;
 pub use self::reply::{printable, printable_code, shown_place};
-use self::tool::Question;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
     FilesRequest, GraphRequest, GrepRequest, MapRequest, PatternRequest, ReadRequest,
@@ -64,18 +63,11 @@ pub fn of_groups(groups: &[ToolGroup]) -> Vec<&'static Tool> {
 }
 
 impl Tool {
-    /// Returns the tool of this name, or of this former name.
+    /// Returns the tool of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        let name = present_name(name);
         ALL.iter().find(|t| t.name == name)
     }
-}
-
-/// Returns the present name of a tool.
-#[must_use]
-pub fn present_name(name: &str) -> &str {
-    if name == "cortex_exact" { GrepRequest::NAME } else { name }
 }
 
 #[cfg(test)]

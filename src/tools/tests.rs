@@ -177,30 +177,29 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
     assert_eq!(a.structured.get("warnings"), None);
 }
 
-/// Agents remember former names.
+/// Bug: `top_k` was answered with "did you mean `max_tokens`?".
 #[test]
-fn earlier_names_of_arguments_are_taken_with_a_warning() {
+fn arguments_have_the_names_of_other_programs_too() {
     let p = project();
-    let old = p.get("cortex_search", json!({"query": "write lock", "path": "docs"}));
-    assert_eq!(paths(&old), ["docs/guide.md"]);
-    assert!(warnings(&old).contains("`path` is called `paths` now"), "{}", warnings(&old));
-    let old =
-        p.get("cortex_read", json!({"path": "src/lock.rs", "start_line": 2, "end_line": "3"}));
-    assert_eq!(
-        (&old.structured["start_line"], &old.structured["end_line"]),
-        (&json!(2), &json!(3))
-    );
-    assert!(warnings(&old).contains("called `lines` now: 2-3"), "{}", warnings(&old));
-    let old = p.get("cortex_files", json!({"group_by": "file", "top": 1}));
-    assert_eq!(
-        (&old.structured["rows"][0]["name"], &old.structured["total_rows"]),
-        (&json!("src/lock.rs"), &json!(4))
-    );
-    // A tool that has an argument `path` takes it without a warning.
-    assert_eq!(
-        p.get("cortex_outline", json!({"path": "src/lock.rs"})).structured.get("warnings"),
-        None
-    );
+    let a = p.get("cortex_search", json!({"query": "write lock", "path": "docs"}));
+    assert_eq!((paths(&a), a.structured.get("warnings")), (vec!["docs/guide.md"], None));
+    let one = p.get("cortex_search", json!({"query": "lock", "limit": 1}));
+    assert!(paths(&p.get("cortex_search", json!({"query": "lock"}))).len() > paths(&one).len());
+    for limit in ["top_k", "k", "n", "max_results", "num_results"] {
+        let a = p.get("cortex_search", json!({"query": "lock", limit: 1}));
+        assert_eq!((paths(&a), a.structured.get("warnings")), (paths(&one), None), "{limit}");
+    }
+    for path in ["path", "file_path"] {
+        let a =
+            p.get("cortex_read", json!({path: "src/lock.rs", "start_line": 2, "end_line": "3"}));
+        assert_eq!(
+            (&a.structured["start_line"], &a.structured["end_line"]),
+            (&json!(2), &json!(3))
+        );
+        assert_eq!(a.structured.get("warnings"), None, "{path}");
+    }
+    let both = p.get("cortex_search", json!({"query": "lock", "limit": 1, "k": 5, "paths": null}));
+    assert_eq!(paths(&both), paths(&one), "our name counts");
 }
 
 #[test]
@@ -271,10 +270,10 @@ fn exact_mode_counts_chunks_and_explains_its_syntax() {
 }
 
 #[test]
-fn lines_are_found_by_the_former_tool_for_exact_words_too() {
+fn lines_are_counted_in_all_files() {
     let p = project();
-    for (tool, argument) in [("cortex_grep", "pattern"), ("cortex_exact", "query")] {
-        let a = p.get(tool, json!({ argument: "write lock" }));
+    for argument in ["pattern", "query"] {
+        let a = p.get("cortex_grep", json!({ argument: "write lock" }));
         assert!(a.text.contains("2 matching lines in 2 files"), "{}", a.text);
         assert!(a.text.contains("\nsrc/lock.rs\n"), "{}", a.text);
     }

@@ -12,28 +12,33 @@ use crate::text::cut;
 /// Names that are less similar (0–1) are not suggested.
 const MIN_SIMILARITY: f64 = 0.5;
 
-/// Former names of arguments with their present names. A tool that has the present name also
-/// accepts the former one.
-const RENAMED: &[(&str, &str)] = &[
-    ("path", "paths"),
-    ("language", "languages"),
-    ("top", "limit"),
-    ("max_results", "limit"),
-    ("group_by", "by"),
-    ("context_lines", "context"),
-    ("include_context", "context"),
-];
-/// Names that other programs use for our arguments. They are accepted without a warning.
+/// Names that other programs use for our arguments. A tool that has our name also accepts the
+/// other one.
 const OTHER_NAMES: &[(&str, &str)] = &[
+    ("k", "limit"),
+    ("n", "limit"),
+    ("top_k", "limit"),
+    ("max_results", "limit"),
+    ("num_results", "limit"),
     ("max_nodes", "limit"),
     ("max_facts", "limit"),
-    ("query", "pattern"),
-    ("glob", "paths"),
     ("head_limit", "limit"),
+    ("query", "pattern"),
+    ("path", "paths"),
+    ("glob", "paths"),
+    ("language", "languages"),
     ("case_insensitive", "ignore_case"),
+    // Tools that edit files.
+    ("file_path", "path"),
+    ("file_text", "text"),
+    ("content", "text"),
+    ("new_str", "text"),
+    ("new_string", "text"),
+    ("insert_text", "text"),
+    ("old_str", "old_text"),
+    ("old_string", "old_text"),
+    ("insert_line", "line"),
 ];
-/// Lines of context for a caller that asks for context without a number.
-const SOME_LINES: u64 = 3;
 
 /// Arguments whose values are clamped to the allowed range, because an error would not help the
 /// caller.
@@ -53,14 +58,14 @@ pub(super) fn read(
     let nothing = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
     let (mut out, mut warnings) = (Map::new(), Vec::new());
-    for (name, value) in present_names(given, properties, &mut warnings) {
+    for (name, value) in under_our_names(given, properties) {
         let Some(property) = properties.get(&name) else {
             warnings.push(unknown(&name, properties));
             continue;
         };
         // Blanks are part of a text that is used as it is.
         let is_verbatim = number(property, "minLength") == Some(0);
-        if value.is_null() || value.as_str().is_some_and(|s| s.trim().is_empty() && !is_verbatim) {
+        if value.as_str().is_some_and(|s| s.trim().is_empty() && !is_verbatim) {
             continue;
         }
         out.insert(name.clone(), fit(&name, value, property)?);
@@ -80,47 +85,31 @@ pub(super) fn read(
     Ok((Value::Object(out), warnings))
 }
 
-/// Renames arguments to their present names.
-fn present_names(
+/// Gives the arguments our names. An argument under our name counts before one under another.
+fn under_our_names(
     given: Map<String, Value>,
     properties: &Map<String, Value>,
-    warnings: &mut Vec<String>,
 ) -> Map<String, Value> {
-    let mut out = Map::new();
+    let is_ours = |name: &str| properties.contains_key(name);
+    let (mut out, others): (Map<String, Value>, Map<String, Value>) = given
+        .into_iter()
+        .filter(|(_, value)| !value.is_null())
+        .partition(|(name, _)| is_ours(name));
     let (mut first, mut last) = (None, None);
-    for (name, value) in given {
-        let is_old = |(old, new): &&(&str, &str)| {
-            *old == name && !properties.contains_key(*old) && properties.contains_key(*new)
-        };
-        let has_ranges = properties.contains_key("lines") && !properties.contains_key(&name);
-        if let Some((old, new)) = RENAMED.iter().find(is_old) {
-            warnings.push(format!("`{old}` is called `{new}` now"));
-            let value = if *old == "include_context" { of_flag(&value) } else { value };
-            out.entry(*new).or_insert(value);
-        } else if let Some((_, new)) = OTHER_NAMES.iter().find(is_old) {
-            out.entry(*new).or_insert(value);
-        } else if has_ranges && name == "start_line" {
-            first = scalar(&value);
-        } else if has_ranges && name == "end_line" {
-            last = scalar(&value);
-        } else {
-            out.insert(name, value);
+    for (name, value) in others {
+        let ours = OTHER_NAMES.iter().find(|(other, ours)| *other == name && is_ours(ours));
+        match (&*name, ours) {
+            (_, Some((_, ours))) => _ = out.entry(*ours).or_insert(value),
+            ("start_line", _) if is_ours("lines") => first = scalar(&value),
+            ("end_line", _) if is_ours("lines") => last = scalar(&value),
+            _ => _ = out.insert(name, value),
         }
     }
     if first.is_some() || last.is_some() {
         let lines = format!("{}-{}", first.unwrap_or_default(), last.unwrap_or_default());
-        warnings.push(format!("`start_line` and `end_line` are called `lines` now: {lines}"));
         out.entry("lines").or_insert(lines.into());
     }
     out
-}
-
-/// Converts the former flag to a number of lines.
-fn of_flag(value: &Value) -> Value {
-    match scalar(value).as_deref() {
-        Some("true" | "1") => SOME_LINES.into(),
-        _ => 0.into(),
-    }
 }
 
 fn not_an_object() -> AskError {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::rust_code;
+use crate::support::rust_code;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::project::{CHUNK_FILES, Output, Project, run};
+use crate::project::{CHUNK_FILES, Project, run};
 
 /// Returns the only result of an exact search.
 #[track_caller]
@@ -79,10 +79,9 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     p.open_to_all();
     p.chmod("locked", 0o000);
     p.chmod("closed.md", 0o000);
-    let outcome = p.unprivileged(&["index", "--json"]).map(|mut c| run(&mut c));
+    let out = run(&mut p.unprivileged(&["index", "--json"]));
     p.chmod("locked", 0o777);
     p.chmod("closed.md", 0o666);
-    let Some(out) = outcome else { return };
     p.take_back();
     let summary: Value = serde_json::from_str(&out.expect(0).stdout).unwrap();
     assert_eq!(
@@ -306,34 +305,25 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
     p.index();
     p.open_to_all();
     p.chmod(".cortex", 0o000);
-    let outcomes: Vec<Option<Output>> = [&["search", "potatoes"][..], &["index"], &["status"]]
-        .map(|args| p.unprivileged(args).map(|mut c| run(&mut c)))
-        .into();
+    let outcomes = [&["search", "potatoes"][..], &["index"], &["status"]]
+        .map(|args| run(&mut p.unprivileged(args)));
     p.chmod(".cortex", 0o777);
-    for out in outcomes.into_iter().flatten() {
+    for out in outcomes {
         let error = out.error();
         assert!(error.contains("/.cortex") && error.contains("ermission denied"), "{error}");
     }
     // An index that is readable but not writable is searched as it is.
     p.write("docs/new.md", "# New\n\nparsnips\n");
     assert!(p.command("chmod").args(["-R", "a-w", ".cortex"]).status().unwrap().success());
-    if let Some(mut c) = p.unprivileged(&["search", "--exact", "potatoes"]) {
-        let out = run(&mut c).expect(0);
-        assert!(out.stdout.starts_with("docs/guide.md:"), "{out:?}");
-        assert!(
-            out.stderr.contains("warning: ") && out.stderr.contains("/.cortex/"),
-            "{}",
-            out.stderr
-        );
-    }
+    let out = run(&mut p.unprivileged(&["search", "--exact", "potatoes"])).expect(0);
+    assert!(out.stdout.starts_with("docs/guide.md:"), "{out:?}");
+    assert!(out.stderr.contains("warning: ") && out.stderr.contains("/.cortex/"), "{}", out.stderr);
     let p = Project::sample();
     p.chmod(".", 0o555);
-    let out = p.unprivileged(&["search", "potatoes"]).map(|mut c| run(&mut c));
+    let out = run(&mut p.unprivileged(&["search", "potatoes"]));
     p.chmod(".", 0o755);
-    if let Some(out) = out {
-        let error = out.error();
-        assert!(error.contains("/.cortex") && error.contains("ermission denied"), "{error}");
-    }
+    let error = out.error();
+    assert!(error.contains("/.cortex") && error.contains("ermission denied"), "{error}");
     p.write(".cortex", "a file");
     for args in [&["search", "potatoes"][..], &["index"]] {
         let error = p.run(args).error();
@@ -446,17 +436,16 @@ fn a_read_only_checkout_is_indexed_in_the_users_cache() {
     let p = Project::sample();
     fs::set_permissions(p.home(), fs::Permissions::from_mode(0o777)).unwrap();
     p.chmod(".", 0o555);
-    let Some(mut search) = p.unprivileged(&["search", "--exact", "potatoes"]) else { return };
-    let out = run(&mut search).expect(0);
+    let out = run(&mut p.unprivileged(&["search", "--exact", "potatoes"])).expect(0);
     assert!(out.stdout.starts_with("docs/guide.md:") && !out.stderr.contains("warning"), "{out:?}");
-    let status = run(&mut p.unprivileged(&["status"]).unwrap()).expect(0).stdout;
+    let status = run(&mut p.unprivileged(&["status"])).expect(0).stdout;
     assert!(status.contains(".cache/cortex/") && status.contains("up to date"), "{status}");
-    run(&mut p.unprivileged(&["graph", "callers", "retry_with_backoff"]).unwrap());
+    run(&mut p.unprivileged(&["graph", "callers", "retry_with_backoff"]));
     assert!(!p.path(".cortex").exists());
     p.chmod(".", 0o755);
     p.write("docs/new.md", "# New\n\nparsnips\n");
     p.chmod(".", 0o555);
-    let out = run(&mut p.unprivileged(&["search", "--exact", "parsnips"]).unwrap()).expect(0);
+    let out = run(&mut p.unprivileged(&["search", "--exact", "parsnips"])).expect(0);
     assert!(out.stdout.starts_with("docs/new.md:"), "{out:?}");
     p.chmod(".", 0o755);
     // The same on request.

@@ -2,68 +2,16 @@
 //! `tests/it/clients/install.sh` installs both, and the suite of `conformance.rs`. Without them the
 //! tests are skipped, except on machines that set `CI`.
 
-use std::env;
-use std::io::{Write, stderr};
-use std::path::{Path, PathBuf, absolute};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::project::{Project, run};
-use crate::server::Server;
+use crate::support::clients::{INSPECTOR, PYTHON, clients, node_program, project, serve};
 
-const PYTHON: &str = "venv/bin/python";
-const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
-pub const CONFORMANCE: &str = "node_modules/.bin/conformance";
 const PYTHON_CLIENT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/python_client.py");
-
-/// Returns where the clients are. `None`, with a message, if they are not installed.
-pub fn clients() -> Option<PathBuf> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let clients = env::var_os("CORTEX_TEST_CLIENTS")
-        .map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
-    if [PYTHON, INSPECTOR, CONFORMANCE].iter().all(|program| clients.join(program).exists()) {
-        return Some(clients);
-    }
-    let how = format!(
-        "there are no MCP clients in {}: run tests/it/clients/install.sh",
-        clients.display()
-    );
-    assert!(env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{how}");
-    // Written directly, because the test harness hides the output of tests that pass.
-    stderr().write_all(format!("SKIPPED: {how}\n").as_bytes()).unwrap();
-    None
-}
-
-/// A git repository without an index, with something for every tool to find.
-pub fn project() -> Project {
-    let p = Project::with(&[
-        (
-            "src/retry.rs",
-            "/// Waits longer after each failed attempt.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 2\n}\n\n\
-             pub struct Backoff;\n\nimpl Backoff {\n    pub fn pause(&self) {}\n}\n",
-        ),
-        (
-            "src/poll.rs",
-            "/// Polls again after each attempt.\npub fn poll_with_backoff(attempts: u32) -> u32 {\n    attempts + 1\n}\n",
-        ),
-        (
-            "tools/colours.py",
-            "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n",
-        ),
-        ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n"),
-    ]);
-    assert!(p.command("git").args(["init", "--quiet"]).status().unwrap().success());
-    p
-}
-
-/// Starts a server over HTTP, and returns its MCP address.
-pub fn serve(p: &Project) -> (Server, String) {
-    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
-    let url = format!("{}/mcp", server.line());
-    (server, url)
-}
 
 /// Drives the target, a program or an address, with the Python SDK.
 #[track_caller]
@@ -89,15 +37,6 @@ fn the_python_sdk_gets_its_answers_over_http() {
         let (_server, url) = serve(&p);
         python(&clients, &p, mode, &url);
     }
-}
-
-/// Returns a command that runs a program of Node.js in the project.
-pub fn node_program(clients: &Path, p: &Project, program: &str) -> Command {
-    let mut c = p.command(clients.join(program).to_str().unwrap());
-    let node = clients.join("venv/bin");
-    let path = env::var_os("PATH").unwrap_or_default();
-    c.env("PATH", env::join_paths([node].into_iter().chain(env::split_paths(&path))).unwrap());
-    c
 }
 
 /// The inspector, in one of the two eras of the protocol. `target` is a program with its arguments,
@@ -202,7 +141,7 @@ fn calls() -> [(&'static str, Value, &'static str); 13] {
             json!({ "pattern": "pub fn $NAME($$$) -> u32 { $$$ }" }),
             "src/retry.rs",
         ),
-        ("cortex_files", json!({ "group_by": "file" }), "src/retry.rs"),
+        ("cortex_files", json!({ "by": "file" }), "src/retry.rs"),
         (
             "add_memory",
             json!({ "name": "Retries", "episode_body": "Retries end after five attempts." }),

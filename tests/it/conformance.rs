@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::clients::{CONFORMANCE, clients, node_program, project, serve};
 use crate::project::{Project, run};
+use crate::support::clients::{CONFORMANCE, clients, node_program, project, serve};
 
 /// The scenarios that do not apply to Cortex, by reason. A scenario may be followed by a colon and
 /// one of its checks: then its other checks must pass.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::following::wait_until;
 use crate::project::{Project, Random};
 use crate::server::{Client, Server, get, warnings};
+use crate::support::wait_until;
 
 /// Creates a project whose index is saved.
 fn saved() -> Project {

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::following::wait_until;
 use crate::project::{Project, run};
 use crate::server::{Client, Server, warnings};
+use crate::support::wait_until;
 
 /// Creates a project that keeps chunks of deleted files.
 fn keeping() -> Project {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::following::wait_until;
 use crate::project::Project;
 use crate::server::{Client, Server, initialize, warnings};
+use crate::support::wait_until;
 
 fn serve(p: &Project, arguments: &[&str]) -> (Server, Client) {
     let server = Server::start(
@@ -134,6 +134,46 @@ fn what_must_not_be_edited_is_not() {
         (&json!(1), &json!(1)),
         "blanks are text"
     );
+}
+
+/// Bug: `create` with `file_text`, as the text editor of Anthropic calls it, made an empty file and
+/// reported success, and `replace` with `new_str` deleted the old text.
+#[test]
+fn an_edit_without_its_text_makes_or_empties_a_file() {
+    let p = Project::sample();
+    p.index();
+    let (_server, client) = serve(&p, &["--no-watch"]);
+    for (n, name) in ["text", "file_text", "content"].into_iter().enumerate() {
+        let path = format!("new{n}.rs");
+        client.call(
+            "file_editor",
+            &json!({ "command": "create", "path": path, name: "fn new() {}\n" }),
+        );
+        assert_eq!(p.read(&path), "fn new() {}\n", "{name}");
+    }
+    client.call(
+        "file_editor",
+        &json!({ "command": "replace", "path": "new0.rs", "old_str": "new", "new_str": "old" }),
+    );
+    client.call(
+        "file_editor",
+        &json!({ "command": "insert", "path": "new0.rs", "insert_line": 0, "insert_text": "//\n" }),
+    );
+    assert_eq!(p.read("new0.rs"), "//\nfn old() {}\n");
+    for edit in [
+        json!({ "command": "create", "path": "none.rs" }),
+        json!({ "command": "create", "path": "none.rs", "text": null }),
+        json!({ "command": "create", "path": "none.rs", "body": "fn none() {}" }),
+        json!({ "command": "replace", "path": "new0.rs", "old_text": "old" }),
+        json!({ "command": "insert", "path": "new0.rs", "line": 0 }),
+    ] {
+        let why = refused(&client, "file_editor", &edit);
+        assert!(why.contains("text is missing"), "{edit}: {why}");
+    }
+    assert!(!p.path("none.rs").exists());
+    assert_eq!(p.read("new0.rs"), "//\nfn old() {}\n");
+    client.call("file_editor", &json!({ "command": "create", "path": "empty.rs", "text": "" }));
+    assert_eq!(p.read("empty.rs"), "");
 }
 
 /// Without permission no tool edits.

@@ -13,8 +13,9 @@ use cortex::search::{Filter, Query, Searcher};
 use cortex::source::{Included, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
-use crate::incremental::Tree;
 use crate::project::{Project, run};
+use crate::support::tree::Tree;
+use crate::support::wait_until;
 
 const QUIET: Duration = Duration::from_millis(20);
 
@@ -48,15 +49,6 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
         journal: None,
-    }
-}
-
-#[track_caller]
-pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::following::wait_until;
 use crate::project::{CHUNK_FILES, Output, Project};
 use crate::server::{Client, Server, warnings};
+use crate::support::wait_until;
 
 const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
 const DOCUMENTS: &str = ".cortex/chunks/doc-chunks.json";

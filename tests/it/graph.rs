@@ -94,7 +94,8 @@ fn agents_ask_the_graph_as_it_is_after_their_edits() {
     let server =
         Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch", "--tools", "graph,edit"]));
     let client = Client::new(&server.line());
-    let callers = json!({ "operation": "callers", "target": "Store::get", "include_context": true, "wait_ms": 20_000 });
+    let callers =
+        json!({ "operation": "callers", "target": "Store::get", "context": 3, "wait_ms": 20_000 });
     let found = client.call("cortex_graph", &callers);
     assert_eq!(
         (&found["targets"][0]["symbol"], &found["total"]),
@@ -133,8 +134,7 @@ fn agents_ask_the_graph_as_it_is_after_their_edits() {
         (&json!(1), &json!(4)),
         "{pattern}"
     );
-    let sizes =
-        client.call("cortex_files", &json!({ "group_by": "file", "sort": "lines", "top": 1 }));
+    let sizes = client.call("cortex_files", &json!({ "by": "file", "sort": "lines", "limit": 1 }));
     assert_eq!(
         (&sizes["rows"][0]["name"], &sizes["total"]["files"]),
         (&json!("src/main.rs"), &json!(3)),

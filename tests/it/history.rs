@@ -8,10 +8,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::following::wait_until;
-use crate::memory::told;
 use crate::project::Project;
 use crate::server::{Client, Server};
+use crate::support::hooks::told;
+use crate::support::wait_until;
 
 /// Files of the first commit.
 const N_FILES: usize = 60;

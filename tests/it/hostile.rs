@@ -399,7 +399,7 @@ fn arguments(tool: &str) -> Vec<Value> {
                 .collect()
         }
         "cortex_graph" => vec![json!({ "operation": "callers", "target": "retry" })],
-        "cortex_pattern" => vec![json!({ "pattern": "retry($A)", "language": "rust" })],
+        "cortex_pattern" => vec![json!({ "pattern": "retry($A)", "languages": "rust" })],
         "add_memory" => {
             vec![json!({ "name": "harmless", "episode_body": "We decided on potatoes." })]
         }
@@ -475,7 +475,7 @@ const EVERY: &[&str] = &[
     "status --json",
     "files",
     "map",
-    "pattern retry($A) --lang rust",
+    "pattern retry($A) --languages rust",
     "graph callers retry",
     "memory add harmless",
     "memory list",
@@ -574,13 +574,13 @@ attacks! {
         c.link("src/.ignore", "/dev/zero");
         c.link("docs/.cortexignore", "/dev/zero");
         c.link(".git/info/exclude", "/dev/zero");
-    }, &["index", "search harmless", "files", "pattern retry($A) --lang rust", "mcp"];
+    }, &["index", "search harmless", "files", "pattern retry($A) --languages rust", "mcp"];
     a_configuration_that_is_a_pipe_is_waited_for: |c| c.pipe(".cortex/config.toml"), FEW;
     ignore_files_that_are_pipes_are_waited_for: |c| {
         c.pipe("src/.gitignore");
         c.pipe("docs/.ignore");
         c.pipe(".cortexignore");
-    }, &["index", "search harmless", "files", "pattern retry($A) --lang rust", "mcp"];
+    }, &["index", "search harmless", "files", "pattern retry($A) --languages rust", "mcp"];
     a_lock_that_is_a_pipe_is_waited_for: |c| {
         c.pipe(".cortex/write.lock");
         c.pipe(".cortex/leader.lock");

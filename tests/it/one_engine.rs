@@ -226,37 +226,3 @@ fn each_mistake_has_one_message() {
         );
     }
 }
-
-/// Bug: scripts and configurations with former names must continue to work.
-#[test]
-fn earlier_names_of_flags_are_taken_with_a_warning() {
-    let p = project();
-    p.index();
-    for (old, new) in [
-        (
-            &[
-                "search",
-                "entry",
-                "--lang",
-                "rust",
-                "--in",
-                "src",
-                "--type",
-                "definitions",
-                "--path",
-                ".",
-            ][..],
-            &["--languages", "--paths", "--types", "--project"][..],
-        ),
-        (&["files", "--lang", "rust", "--path", "src"], &["--languages", "--project"]),
-    ] {
-        let out = p.run(old).expect(0);
-        for new in new {
-            assert!(
-                out.stderr.contains(&format!("is called {new} now")),
-                "{old:?}: {}",
-                out.stderr
-            );
-        }
-    }
-}

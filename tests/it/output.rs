@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::project::Project;
+use crate::support::has_script;
 
 fn project() -> Project {
     Project::with(&[
@@ -47,9 +47,8 @@ const COMMANDS: &[&[&str]] = &[
     &["search", "--exact", "\"no end"],
 ];
 
-/// Runs a command on a terminal, and returns the output without what differs between runs. `None`:
-/// there is no program that opens a terminal.
-fn shown(p: &Project, args: &[&str]) -> Option<String> {
+/// Runs a command on a terminal, and returns the output without what differs between runs.
+fn shown(p: &Project, args: &[&str]) -> String {
     let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
     let line =
         format!("stty cols 80 rows 40; exec {} {}", env!("CARGO_BIN_EXE_cortex"), quoted.join(" "));
@@ -59,23 +58,22 @@ fn shown(p: &Project, args: &[&str]) -> Option<String> {
         .env("TERM", "dumb")
         .env("NO_COLOR", "1")
         .output()
-        .ok()?;
+        .unwrap();
     let text = String::from_utf8(out.stdout).unwrap().replace('\r', "");
     let text = text.replace(&p.root().display().to_string(), "PROJECT");
-    Some(format!("{text}exit code {}\n", out.status.code().unwrap_or(-1)))
+    format!("{text}exit code {}\n", out.status.code().unwrap_or(-1))
 }
 
 #[test]
 fn output_is_what_the_golden_file_says() {
-    if !Command::new("script").arg("--version").output().is_ok_and(|out| out.status.success()) {
-        eprintln!("SKIPPED: there is no `script` (bsdutils), which makes a terminal");
+    if !has_script() {
         return;
     }
     let p = project();
     p.index();
     let mut now = String::new();
     for args in COMMANDS {
-        let _ = writeln!(now, "$ cortex {}\n{}", args.join(" "), shown(&p, args).unwrap());
+        let _ = writeln!(now, "$ cortex {}\n{}", args.join(" "), shown(&p, args));
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/output.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {

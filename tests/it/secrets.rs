@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::project::Project;
-use crate::remote_model::Model;
 use crate::server::{Client, Server};
+use crate::support::model::Model;
 
 /// The secrets of [`project`]. They are assembled here, so that no scanner finds them in this file.
 const SECRETS: [&str; 6] = [
@@ -101,12 +101,12 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
     }
     for text in SECRETS.into_iter().chain(["API", "password", "PRIVATE KEY", "REDACTED"]) {
         replies.push(client.call("search", &json!({ "query": text })));
-        replies.push(client.call("exact", &json!({ "query": text })));
+        replies.push(client.call("grep", &json!({ "pattern": text })));
     }
-    replies.push(client.call("pattern", &json!({ "pattern": "API=$X", "language": "python" })));
+    replies.push(client.call("pattern", &json!({ "pattern": "API=$X", "languages": "python" })));
     replies.push(client.call(
         "graph",
-        &json!({ "operation": "callers", "target": "upload_bucket", "include_context": true }),
+        &json!({ "operation": "callers", "target": "upload_bucket", "context": 3 }),
     ));
     replies.push(client.status());
     for reply in &replies {
@@ -160,12 +160,12 @@ fn a_pattern_is_an_oracle_for_a_secret() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
     let found = |pattern: &str| {
-        client.call("pattern", &json!({ "pattern": pattern, "language": "rust" }))["total"].clone()
+        client.call("pattern", &json!({ "pattern": pattern, "languages": "rust" }))["total"].clone()
     };
     assert_eq!(found(&format!("pub const CLOUD_ID: &str = \"{}\";", SECRETS[1])), 0);
     assert_eq!(found("pub const CLOUD_ID: &str = $X;"), 1);
-    let exact = client.call("exact", &json!({ "query": SECRETS[1] }));
-    assert_eq!(exact["results"].as_array().map_or(0, Vec::len), 0, "{exact}");
+    let lines = client.call("grep", &json!({ "pattern": SECRETS[1] }));
+    assert_eq!(lines["total"], 0, "{lines}");
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn a_server_over_its_budget_of_memory_says_what_it_does_without() {
     let p = Project::sample();
     p.index();
     let server =
-        Server::start(p.cortex(&["serve", "--port", "0"]).env("CORTEX_LIVE_MEMORY_MB", "1"));
+        Server::start(p.cortex(&["serve", "--port", "0"]).env("CORTEX_LIVE_MEMORY_BUDGET_MB", "1"));
     let client = Client::new(&server.line());
     let start = Instant::now();
     let status = loop {

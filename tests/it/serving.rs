@@ -14,9 +14,9 @@ use cortex::store::{ChunkWriter, Header, Layout, Manifest, Packing, WriteLock};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::following::wait_until;
 use crate::project::{CHUNK_FILES, Project, Random};
 use crate::server::{Client, LONG, Server, get, initialize, warnings};
+use crate::support::wait_until;
 
 /// Chunks of each type in one generation.
 const N_CHUNKS: usize = 30;
@@ -370,9 +370,7 @@ fn damage(with_manifest: bool) {
     let mut publisher = Publisher::new(&p, with_manifest);
     p.open_to_all();
     // File permissions do not apply to root.
-    let command = p.unprivileged(&["serve", "--port", "0", "--no-watch"]);
-    let may_forbid = command.is_some();
-    let mut command = command.unwrap_or_else(|| p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let mut command = p.unprivileged(&["serve", "--port", "0", "--no-watch"]);
     let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
     let client = Client::new(&server.line());
     let search =
@@ -397,7 +395,7 @@ fn damage(with_manifest: bool) {
             let is_repetition = !is_stress()
                 && *name != "manifest.json"
                 && fault as usize % CHUNK_FILES.len() != number;
-            if without_meaning || is_repetition || (fault == Fault::Forbidden && !may_forbid) {
+            if without_meaning || is_repetition {
                 continue;
             }
             let (path, what) = (format!(".cortex/chunks/{name}"), format!("{name} {fault:?}"));

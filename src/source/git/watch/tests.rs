@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output, Stdio};
-use std::thread::sleep;
 
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ struct Repo {
     root: PathBuf,
 }
 
-fn run(root: &Path, args: &[&str]) -> Output {
+fn command(root: &Path, args: &[&str]) -> Command {
     let base = [
         "-c",
         "user.name=t",
@@ -40,12 +40,12 @@ fn run(root: &Path, args: &[&str]) -> Output {
         .args(args)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1");
+    command.env("GIT_EDITOR", "true").env("GIT_SEQUENCE_EDITOR", "true").stdin(Stdio::null());
     command
-        .env("GIT_EDITOR", "true")
-        .env("GIT_SEQUENCE_EDITOR", "true")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+}
+
+fn run(root: &Path, args: &[&str]) -> Output {
+    command(root, args).output().unwrap()
 }
 
 fn git(root: &Path, args: &[&str]) -> String {
@@ -63,6 +63,17 @@ fn write(root: &Path, name: impl AsRef<Path>, text: &str) {
     let path = root.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
+}
+
+/// Returns when the clock of the file system, which goes in ticks, is past all earlier writes.
+fn await_tick() {
+    let mut file = tempfile::tempfile().unwrap();
+    let mut now = || {
+        file.write_all(b"x").unwrap();
+        file.metadata().unwrap().modified().unwrap()
+    };
+    let first = now();
+    while now() == first {}
 }
 
 impl Repo {
@@ -112,6 +123,13 @@ impl Repo {
         git(&self.root, args)
     }
 
+    /// Runs git as if this many seconds had passed. Its logs have whole seconds.
+    fn git_later(&self, passed: i64, args: &[&str]) {
+        let date = format!("{} +0000", seconds(SystemTime::now()) + passed);
+        let out = command(&self.root, args).env("GIT_COMMITTER_DATE", date).output().unwrap();
+        assert!(out.status.success(), "git {args:?}: {out:?}");
+    }
+
     fn write(&self, name: &str, text: &str) {
         write(&self.root, name, text);
     }
@@ -152,8 +170,7 @@ impl Watched {
     }
 
     fn edit(&self, name: &str, text: &str) {
-        // Leaves the clock tick of the file system in which the earlier files were written.
-        sleep(Duration::from_millis(10));
+        await_tick();
         write(&self.root, name, text);
     }
 
@@ -953,8 +970,7 @@ fn what_git_did_while_nothing_ran() {
     repo.git(&["reset", "-q", "--hard", "main"]);
     assert_eq!(again(&position).watch.operations().operations.len(), 1, "and there is a new one");
     repo.git(&["reflog", "delete", "HEAD@{1}"]);
-    sleep(Duration::from_millis(1100));
-    repo.git(&["checkout", "-q", "conf"]);
+    repo.git_later(10, &["checkout", "-q", "conf"]);
     let found = again(&position).watch.operations().operations;
     assert_eq!(
         found.last().map(|o| o.kind),
@@ -966,8 +982,7 @@ fn what_git_did_while_nothing_ran() {
     let mut watch = again(&position).watch;
     watch.operations();
     assert_eq!(watch.operations(), Happened::default(), "no line is left");
-    sleep(Duration::from_millis(1100));
-    repo.git(&["checkout", "-q", "main"]);
+    repo.git_later(20, &["checkout", "-q", "main"]);
     assert_eq!(watch.operations().operations.len(), 1);
 }
 
