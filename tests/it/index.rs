@@ -267,17 +267,37 @@ fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
         ("[search]\ncontext = 4\n\ncontex = 6\n", "config.toml:4", "did you mean `search.context`"),
         ("[search]\nlimit = 3\n[index]\nlimit = 4\n", "config.toml:4", "search.limit"),
         ("[search]\nlimit = 3\n[serch]\n# limit\nlimit = 4\n", "config.toml:5", "search.limit"),
-        ("[search]\nlimit = = 3\n", "config.toml:2", ""),
-        ("[search]\nlimit = \"many\"\n", "config.toml", ""),
+        ("[search]\nlimit = \"many\"\n", "config.toml", "search.limit"),
     ] {
         let p = Project::sample();
         p.write(".cortex/config.toml", config);
-        for args in [&["index"][..], &["search", "potatoes"]] {
-            let error = p.run(args).error();
-            assert!(error.contains(place) && error.contains(remedy), "{config:?}: {error}");
+        for args in [&["index"][..], &["search", "retry"]] {
+            let told = p.run(args).expect(0).stderr;
+            assert!(told.contains(place) && told.contains(remedy), "{config:?}: {told}");
         }
-        assert!(!p.path(".cortex/chunks").exists());
     }
+    let p = Project::sample();
+    p.write(".cortex/config.toml", "[search]\nlimit = = 3\n");
+    let error = p.run(&["index"]).error();
+    assert!(error.contains("config.toml:2"), "{error}");
+    assert!(!p.path(".cortex/chunks").exists());
+}
+
+/// A typo in the user's own settings must cost neither the tools of an agent nor a prompt.
+#[test]
+fn a_typo_of_the_user_ends_the_server_and_drops_the_prompt() {
+    let p = Project::sample();
+    let file = p.home().join(".config/cortex/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "[search]\nlimitt = 3\n").unwrap();
+    let mut server = crate::server::Server::start(&mut p.cortex(&["mcp"]));
+    let told = server.ask("initialize", &crate::server::initialize("2025-11-25"));
+    assert_eq!(told["result"]["serverInfo"]["name"], "cortex", "{told}");
+    let begin = crate::support::hooks::hook(&p, "session-start", &serde_json::json!({}));
+    let prompt = serde_json::json!({ "prompt": "We never retry a payment, because the bank counts attempts." });
+    crate::support::hooks::hook(&p, "prompt", &prompt);
+    let found = p.run(&["memory", "search", "retry a payment"]).expect(0).stdout;
+    assert!(found.contains("the bank counts attempts"), "{begin:?} {found}");
 }
 
 /// Settings come from the file; the environment overrides it, and a flag overrides both. Files that
