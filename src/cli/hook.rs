@@ -232,8 +232,15 @@ impl Hook {
                 };
                 self.answer(memories)
             }
-            // These events need no write first, and a user waits for them.
-            Event::SessionStart | Event::PreTool => {
+            Event::SessionStart => {
+                // The briefing contains what happened since the last session.
+                self.engine.project.record_past_in(memories, None);
+                let answered = self.answer(memories);
+                self.remember(memories)?;
+                answered
+            }
+            // This event needs no write first, and a user waits for it.
+            Event::PreTool => {
                 let answered = self.answer(memories);
                 self.remember(memories)?;
                 answered
@@ -241,6 +248,9 @@ impl Hook {
             // A database that is not writable can still be read.
             _ => {
                 let remembered = self.remember(memories);
+                if matches!(self.event, Event::Stop | Event::SessionEnd) {
+                    self.engine.project.record_past_in(memories, None);
+                }
                 self.answer(memories).and(remembered)
             }
         }

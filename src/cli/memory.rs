@@ -232,6 +232,7 @@ impl Args {
     fn carry_out(&self, project: Project) -> Result<Outcome> {
         let engine = args::engine(project, Look::AtIndex)?;
         let memories = &engine.memories(LONG_WAIT)?;
+        engine.project.record_past_in(memories, None);
         let outcome = match &self.command {
             Sub::Add(add) => self.add(&engine, add)?,
             Sub::Search(search) => self.search(&engine, memories, search)?,
