@@ -306,7 +306,12 @@ impl Hook {
                 let has_forgotten =
                     matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
-                let (briefing, ids) = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
+                let (briefing, ids) = memory::briefing(
+                    store,
+                    self.engine.project.layout.root(),
+                    &given,
+                    memory::BRIEFING_TOKENS,
+                )?;
                 let notice = self
                     .engine
                     .project

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::sql::Noted;
 use super::{
-    Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType,
+    CodeReference, Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType,
     Select, StorageError,
 };
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
@@ -37,6 +37,8 @@ pub(super) struct Event {
     /// Path before a move.
     pub from: Option<String>,
     pub symbols: Vec<String>,
+    /// SHA-256 of the content before; `None` for a new file.
+    pub before: Option<String>,
     pub whose: Attribution,
     pub session_id: String,
     pub at: DateTime<Utc>,
@@ -88,7 +90,7 @@ pub(super) fn events(
     let mut event = |(noted, whose): (Noted, Attribution)| {
         let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } =
             noted;
-        let is_new = before.is_none();
+        let (content_before, is_new) = (before.clone(), before.is_none());
         let is_gone = after.is_none();
         let from = after
             .filter(|_| is_new)
@@ -103,7 +105,7 @@ pub(super) fn events(
             None if is_gone => Operation::Delete,
             None => Operation::Update,
         };
-        Event { operation, path, from, symbols, whose, session_id, at }
+        Event { operation, path, from, symbols, before: content_before, whose, session_id, at }
     };
     let mut events: Vec<Event> = changes.into_iter().map(&mut event).collect();
     events.retain(|e| e.operation != Operation::Delete || !moved.contains(&e.path));
@@ -151,8 +153,13 @@ pub(super) enum Edit {
 }
 
 /// Returns the episode of an edit by hand: `update src/a.rs: parse, Config::load`. Several edits of
-/// one file within a session are one episode.
-pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageError> {
+/// one file within a session are one episode. It names `commit`, the one that is checked out, and
+/// the content before the edit, so that an edit that was undone can be told.
+pub(super) fn edit(
+    event: &Event,
+    commit: Option<String>,
+    store: &MemoryStore,
+) -> Result<Edit, StorageError> {
     let before = match event.from {
         Some(_) => None,
         None => former(event, store)?,
@@ -182,7 +189,12 @@ pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageEr
         content = format!("{content}: {}{more}", named.join(", "));
     }
     let new = event.memory(content, EpisodeSource::FilesystemWatch, None);
-    Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), ..new })))
+    let hash = match before.as_ref().and_then(|m| m.code.first()) {
+        Some(first) => first.hash.clone(),
+        None => event.before.clone().unwrap_or_default(),
+    };
+    let code = vec![CodeReference { path: event.path.clone(), symbol: None, commit, hash }];
+    Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), code, ..new })))
 }
 
 /// Returns the event that an edit continues.

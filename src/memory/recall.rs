@@ -188,7 +188,8 @@ impl Recall<'_> {
         let stale = memory
             .code
             .iter()
-            .filter(|code| is_stale(code, self.root))
+            // An event stays true; its code says what was before it.
+            .filter(|code| memory.source.operation().is_none() && is_stale(code, self.root))
             .map(|code| {
                 code.symbol
                     .as_ref()

@@ -307,7 +307,8 @@ impl Recorder {
                 continue;
             }
             used.extend([event.path.clone()].into_iter().chain(event.from.clone()));
-            match edit(&event, store)? {
+            let tree = self.home.root.join(tree_of(&event.path, trees).unwrap_or_default());
+            match edit(&event, source::head(&tree), store)? {
                 Edit::Kept(memory) => new.push(*memory),
                 Edit::Undone(id) => recorded.undone.push(id),
             }
