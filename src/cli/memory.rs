@@ -474,17 +474,12 @@ pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
             .dim()
             .to_string(),
     )?;
-    if found.stale.is_empty() {
-        return Ok(());
+    match found.doubt() {
+        Some(doubt) => line(
+            &style(format!("   may be out of date: {}", printable(&doubt))).yellow().to_string(),
+        ),
+        None => Ok(()),
     }
-    line(
-        &style(format!(
-            "   may be out of date: {} changed since",
-            printable(&found.stale.join(", "))
-        ))
-        .yellow()
-        .to_string(),
-    )
 }
 
 /// Returns the text after the user edited it. The file is in a folder that only this user can read.

@@ -197,26 +197,31 @@ fn sections(
     let undone = undone(edited.iter(), root);
     let edited: Vec<Memory> = edited.into_iter().filter(|m| !undone.contains(&m.id)).collect();
     let all = [&pinned, &decided, &operations, &edited];
-    let standing = Standing::of(all.into_iter().flatten(), root);
+    let standing = Standing::of(all.into_iter().flatten(), store, root)?;
     for edit in &edited {
         // A file that was edited twice is shown once.
         if edit.source.file_path().is_none_or(|path| files.insert(path.into())) {
-            edits.push(Line::new(edit, &named(edit), when(edit.created_at), LINE).with(&standing, edit));
+            edits.push(
+                Line::new(edit, &named(edit), when(edit.created_at), LINE).with(&standing, edit),
+            );
         }
     }
     let is = |m: &&Memory, wanted: ResponseType| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type == wanted);
     let last = answers.iter().find(|m| is(m, ResponseType::SessionSummary));
     let significant = answers.iter().filter(|m| is(m, ResponseType::SignificantResponse)).take(2);
-    let statement = |m: &Memory| {
-        Line::new(m, &named(m), source_and_time(m), STATEMENT).with(&standing, m)
-    };
+    let statement =
+        |m: &Memory| Line::new(m, &named(m), source_and_time(m), STATEMENT).with(&standing, m);
     let section =
         |heading, share, candidates| Section { heading, share, candidates, lines: Vec::new() };
     Ok(vec![
         section("Always", 120, pinned.iter().map(statement).collect()),
         section("Decided and noted", 170, decided.iter().map(statement).collect()),
         section("Last session", 120, last.map(summary).into_iter().collect()),
-        section("Git", 70, operations.iter().map(|m| operation(m, &reasons).with(&standing, m)).collect()),
+        section(
+            "Git",
+            70,
+            operations.iter().map(|m| operation(m, &reasons).with(&standing, m)).collect(),
+        ),
         section("Edited by hand", 70, edits),
         section(
             "Answered",

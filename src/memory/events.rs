@@ -10,8 +10,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::sql::Noted;
 use super::{
-    CodeReference, Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType,
-    Select, StorageError,
+    CodeReference, Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation,
+    ResponseType, Select, StorageError,
 };
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 use crate::text::{cut_at_word as cut, folded};
@@ -449,7 +449,8 @@ pub(super) fn contexts(
         }
         let derived_from: Vec<Uuid> = told.iter().map(|(_, m)| m.id).collect();
         let ids: Vec<String> = derived_from.iter().map(ToString::to_string).collect();
-        let id = id_of(&[&["context"], &*ids.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+        let id =
+            id_of(&[&["context"], &*ids.iter().map(String::as_str).collect::<Vec<_>>()].concat());
         let before = match all.iter().position(|m| m.id == id) {
             Some(i) => Some(all.remove(i)),
             None => store.get(id)?,

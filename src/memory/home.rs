@@ -174,7 +174,8 @@ impl MemoryHome {
                     let session = session.or_else(|| (!is_known).then(|| current.clone()));
                     Ok((change.clone(), session.unwrap_or_default(), at))
                 };
-                let noted: Vec<_> = changes.iter().map(noted).collect::<Result<_, StorageError>>()?;
+                let noted: Vec<_> =
+                    changes.iter().map(noted).collect::<Result<_, StorageError>>()?;
                 store.note_changes(&noted)
             });
             if let Err(e) = noted {

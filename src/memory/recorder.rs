@@ -221,7 +221,9 @@ impl Recorder {
     fn is_recent(&self, at: SystemTime) -> bool {
         let now = SystemTime::now();
         // A time in the future says nothing.
-        now.duration_since(at).or_else(|e| Ok::<_, ()>(e.duration())).is_ok_and(|age| age < self.settings.window)
+        now.duration_since(at)
+            .or_else(|e| Ok::<_, ()>(e.duration()))
+            .is_ok_and(|age| age < self.settings.window)
     }
 
     /// Reads git's logs: adds a batch for each operation, and returns the commits.
@@ -263,12 +265,16 @@ impl Recorder {
             Known::All => true,
             Known::Until(compared_at) => {
                 let n_noted = noted.len();
-                noted.retain(|n| !self.home.written_at(&n.change.path).is_some_and(|at| self.is_recent(at)));
+                noted.retain(|n| {
+                    !self.home.written_at(&n.change.path).is_some_and(|at| self.is_recent(at))
+                });
                 n_noted == noted.len()
                     && commits.iter().all(|(_, c)| is_past(c.at))
                     && self.recent.iter().all(|(batch, _)| is_past(batch.operation.at))
                     && trees.values().filter_map(|tree| tree.watch.as_ref()).all(|watch| {
-                        watch.written_at().is_none_or(|at| compared_at.is_some_and(|seen| at <= seen))
+                        watch
+                            .written_at()
+                            .is_none_or(|at| compared_at.is_some_and(|seen| at <= seen))
                     })
             }
         };
@@ -287,7 +293,11 @@ impl Recorder {
         let mut told: Vec<(String, Uuid)> = Vec::new();
         for (tree, commit) in self.commits(&commits) {
             let session_id = store.session_at(time(commit.1))?.unwrap_or_default();
-            by_git.push(GitEvent { name: commit_name(&commit.0), at: time(commit.1), session_id: session_id.clone() });
+            by_git.push(GitEvent {
+                name: commit_name(&commit.0),
+                at: time(commit.1),
+                session_id: session_id.clone(),
+            });
             told.push((tree.clone(), commit_id(&tree, &commit.0.id)));
             new.push(events::commit(&commit.0, &tree, &session_id, commit.1));
         }
@@ -335,7 +345,9 @@ impl Recorder {
         new.extend(contexts(&by_git, store)?);
         self.recent.retain(|(_, since)| since.elapsed() < RECENT);
         let is_at_rest = |tree: &Tree| {
-            tree.position.is_some() && tree.watch.is_some() && (tree.told.is_empty() || !is_complete)
+            tree.position.is_some()
+                && tree.watch.is_some()
+                && (tree.told.is_empty() || !is_complete)
         };
         if new.is_empty()
             && recorded.changes.is_empty()
@@ -455,7 +467,8 @@ impl Recorder {
         let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
         let mut known: HashMap<&str, Vec<Commit>> = HashMap::new();
         for own in made.chunk_by(|a, b| a.0 == b.0) {
-            let (tree, ids): (_, Vec<&str>) = (&own[0].0, own.iter().map(|(_, c)| &*c.id).collect());
+            let (tree, ids): (_, Vec<&str>) =
+                (&own[0].0, own.iter().map(|(_, c)| &*c.id).collect());
             let found = source::these_commits(&self.home.root.join(tree), &ids).unwrap_or_default();
             known.insert(tree, found);
         }

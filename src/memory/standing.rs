@@ -5,12 +5,14 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::{EpisodeSource, Memory, MemorySource, Operation};
+use super::{EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select, StorageError};
 use crate::dir::Dir;
 use crate::source::{CommitPlace, commit_places, sha256};
 
 /// Larger files are not compared with an edit.
 const MAX_BYTES: u64 = 8 << 20;
+/// Most operations of git that may explain why a commit is gone.
+const MAX_OPERATIONS: usize = 200;
 
 /// What the checked-out commit contains, for a set of memories.
 pub(super) struct Standing {
@@ -20,21 +22,31 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Looks at the commits of these memories. Memories of resets and rebases among them explain
-    /// why a commit is gone.
-    pub(super) fn of<'a>(memories: impl Iterator<Item = &'a Memory>, root: &Path) -> Self {
-        let (mut ids, mut operations) = (HashSet::new(), Vec::new());
-        for memory in memories {
-            ids.extend(commits_of(memory));
-            let is_git =
-                matches!(&memory.source, MemorySource::Episode(e) if e.source == EpisodeSource::GitMetadata);
-            let name = ["reset", "rebase"]
-                .into_iter()
-                .find(|name| memory.name.starts_with(&format!("git {name}")));
-            operations.extend(name.filter(|_| is_git).map(|name| (memory.created_at, name)));
+    /// Looks at the commits of these memories.
+    pub(super) fn of<'a>(
+        memories: impl Iterator<Item = &'a Memory>,
+        store: &MemoryStore,
+        root: &Path,
+    ) -> Result<Self, StorageError> {
+        let ids: HashSet<&str> = memories.flat_map(commits_of).collect();
+        if ids.is_empty() {
+            return Ok(Self { places: HashMap::new(), operations: Vec::new() });
         }
-        operations.sort_unstable();
-        Self { places: commit_places(root, &ids.into_iter().collect::<Vec<_>>()), operations }
+        let places = commit_places(root, &ids.into_iter().collect::<Vec<_>>());
+        let mut operations = Vec::new();
+        if places.values().any(|place| *place == CommitPlace::Nowhere) {
+            let select = Select {
+                sources: vec![EpisodeSource::GitMetadata.as_str().into()],
+                limit: MAX_OPERATIONS,
+                ..Select::default()
+            };
+            for memory in store.select(&select)?.into_iter().rev() {
+                let is_it = |name: &&str| memory.name.starts_with(&format!("git {name}"));
+                let name = ["reset", "rebase"].into_iter().find(is_it);
+                operations.extend(name.map(|name| (memory.created_at, name)));
+            }
+        }
+        Ok(Self { places, operations })
     }
 
     /// Returns the note for a memory that the checked-out commit does not contain, such as `not in
@@ -89,8 +101,10 @@ pub(super) fn undone<'a>(
             Some(before) => now.as_ref() == Some(&before.hash),
             None => false,
         };
+        // What was there before an edit that an agent reported is not known.
         let is_last_gone = edits
             .first()
+            .filter(|last| !last.code.is_empty())
             .is_some_and(|last| (last.source.operation() == Some(Operation::Delete)) == exists);
         let n = if is_last_gone {
             edits.len()

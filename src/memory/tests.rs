@@ -719,6 +719,21 @@ fn without_a_database_there_are_no_memories_and_no_error() {
     assert_eq!(feed.load(&Cancel::new(false)).unwrap().set.len(), 0);
 }
 
+/// Returns the reason for events of git that happen now.
+fn reason_for(
+    names: &[String],
+    session_id: &str,
+    store: &MemoryStore,
+) -> Result<Option<Memory>, StorageError> {
+    let event = |name: &String| events::GitEvent {
+        name: name.clone(),
+        session_id: session_id.into(),
+        at: now(),
+    };
+    let events: Vec<_> = names.iter().map(event).collect();
+    Ok(events::contexts(&events, store)?.pop())
+}
+
 /// A change of a file between two contents; `None`: no file.
 fn change(path: &str, before: Option<&str>, after: Option<&str>, symbols: &[&str]) -> FileChange {
     let hash = |text: Option<&str>| text.map(|t| crate::source::sha256(t.as_bytes()));
@@ -1143,7 +1158,7 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
                 )
                 .tool_memory(Path::new("/project")),
                 4..=5 => {
-                    let context = events::context(&[format!("commit {n}")], &id, &f.store).unwrap();
+                    let context = reason_for(&[format!("commit {n}")], &id, &f.store).unwrap();
                     assert!(context.is_none_or(|m| f.capture.capture(m).is_ok()));
                     None
                 }
@@ -1197,7 +1212,7 @@ fn what_an_older_version_derived_is_forgotten_too() {
         ..HookInput::default()
     };
     let id = f.capture.capture(prompt.prompt_memory().unwrap()).unwrap();
-    let context = events::context(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
+    let context = reason_for(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
     f.capture.capture(Memory { derived_from: Vec::new(), ..context }).unwrap();
     assert_eq!(f.store.stats().unwrap().memories, 2);
     f.capture.forget(id).unwrap();
@@ -1517,7 +1532,7 @@ fn a_long_prompt_lost_its_tail() {
         "{text}"
     );
     assert!(text.contains("Answered: The stove is off."), "{text}");
-    let git = events::context(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
+    let git = reason_for(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
     assert!(
         git.content.contains("Asked: Why is the kettle cold?")
             && git.content.contains("Said: The stove is off."),
@@ -1738,9 +1753,7 @@ fn the_reason_for_an_operation_of_git_is_told_with_it() {
         Memory::new(format!("{name}\n1a2b3c4 → 5d6e7f8"), MemorySource::Episode(reset), "s");
     f.capture.capture(Memory { name: name.into(), ..memory }).unwrap();
     f.capture
-        .capture(
-            events::context(&["commit 1: x".into(), name.into()], "s", &f.store).unwrap().unwrap(),
-        )
+        .capture(reason_for(&["commit 1: x".into(), name.into()], "s", &f.store).unwrap().unwrap())
         .unwrap();
     let (text, ids) = briefing(&f.store, f.layout.root(), &[], BRIEFING_TOKENS).unwrap();
     let line = text.lines().find(|l| l.contains(name)).unwrap();

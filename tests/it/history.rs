@@ -630,25 +630,77 @@ fn a_commit_that_a_reset_discards_at_once_is_told_as_discarded() {
             assert!(text.contains(": two edits") && !text.contains("not in HEAD"), "{text}");
             assert!(text.contains("create new.rs"), "{text}");
         }
+        r.project.run(&["memory", "add", "The part of src/part3/file59.rs is final."]).expect(0);
         git_past(&r.project.root(), 30, &["reset", "-q", "--hard", "HEAD~1"]);
         r.age();
         for session in ["one", "two"] {
             let text = r.briefing(session);
             assert!(text.contains("git reset --hard: 3 files at "), "{text}");
-            assert!(text.contains("was discarded by reset"), "{text}");
+            let is_marked = |part: &str| {
+                let line = text.lines().find(|line| line.contains(part)).unwrap();
+                line.contains("not in HEAD: commit ") && line.contains(" was discarded by reset")
+            };
+            assert!(is_marked(": two edits") && is_marked("is final"), "{text}");
+            assert!(!is_marked("written in Rust"), "{text}");
             assert!(!text.contains("new.rs: "), "the edit is gone: {text}");
             r.project.index();
         }
         let did = r.told().2;
         assert_eq!(did.len(), 2, "{did:?}");
+        let found = r.project.run(&["memory", "search", "two edits"]).expect(0).stdout;
+        assert!(found.contains("was discarded by reset"), "{found}");
+        git_past(&r.project.root(), 20, &["merge", "-q", "ORIG_HEAD"]);
+        r.age();
+        let text = r.briefing("three");
+        assert!(text.contains("git merge: 3 files") && !text.contains("not in HEAD"), "{text}");
     }
+}
+
+/// The reflog names a reset, but not its kind: this one changed no file.
+#[test]
+fn a_soft_reset_is_not_told_as_one_that_changed_files() {
+    let r = Repository::new();
+    git_past(&r.project.root(), 30, &["reset", "-q", "--soft", "HEAD~1"]);
+    r.age();
+    let text = r.briefing("one");
+    assert!(text.contains("git reset: no files at ") && !text.contains("--hard"), "{text}");
+    r.project.index();
+    assert_eq!(r.told().2.len(), 1);
+}
+
+/// A commit is not discarded while a branch has it, and it belongs to HEAD again after a checkout.
+#[test]
+fn work_on_another_branch_is_told_as_such() {
+    let r = Repository::new();
+    git_past(&r.project.root(), 50, &["checkout", "-q", "-b", "work"]);
+    r.project.write(file(55), code(55, "worked on"));
+    r.age();
+    r.project.index();
+    git_past(&r.project.root(), 40, &["commit", "-q", "-am", "the work"]);
+    let line = |session: &str, part: &str| {
+        let text = r.briefing(session);
+        text.lines().find(|line| line.contains(part)).unwrap_or_default().to_string()
+    };
+    let told = line("one", ": the work");
+    assert!(!told.is_empty() && !told.contains("not in HEAD"), "{told}");
+    let edited = format!("update {}", file(55));
+    assert!(!line("two", &edited).is_empty());
+    git_past(&r.project.root(), 30, &["checkout", "-q", "main"]);
+    r.age();
+    assert!(line("three", ": the work").contains(" is on another branch"));
+    assert_eq!(line("four", &edited), "", "the file is as it was before");
+    git_past(&r.project.root(), 20, &["checkout", "-q", "work"]);
+    r.age();
+    assert!(!line("five", ": the work").contains("not in HEAD"));
+    assert!(!line("six", &edited).is_empty());
 }
 
 #[test]
 fn a_commit_belongs_to_the_session_in_which_it_happened() {
     let r = Repository::new();
     let hook = |event: &str, session: &str, prompt: &str| {
-        let input = serde_json::json!({ "session_id": session, "source": "startup", "prompt": prompt });
+        let input =
+            serde_json::json!({ "session_id": session, "source": "startup", "prompt": prompt });
         told(&r.project, event, input);
     };
     hook("session-start", "past", "");

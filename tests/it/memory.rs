@@ -154,7 +154,7 @@ fn a_session_stays_current_while_another_one_ends() {
     let rows = p.json(&["memory", "timeline"]);
     let rows = rows["sessions"].as_array().unwrap();
     assert_eq!(rows.len(), 3, "{rows:?}");
-    assert!(rows.iter().all(|row| row["status"] == "Completed"), "{rows:?}");
+    assert!(rows.iter().all(|row| row["session"]["status"] == "Completed"), "{rows:?}");
 }
 
 /// Bug: the hook stored a prompt under a new id, and when a later step failed, it spooled the prompt

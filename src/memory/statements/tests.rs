@@ -80,8 +80,10 @@ fn a_statement_that_leans_on_the_sentence_before_takes_it_along() {
 fn a_statement_without_a_subject_takes_the_sentence_before_along_or_is_none() {
     for (text, want) in [
         ("The limit is 300 tokens. Never go above.", "The limit is 300 tokens. Never go above."),
-        ("We decided on a limit of 300. Never exceed that.", "We decided on a limit of 300. Never exceed that."),
-
+        (
+            "We decided on a limit of 300. Never exceed that.",
+            "We decided on a limit of 300. Never exceed that.",
+        ),
         ("Never go above 300 tokens.", "Never go above 300 tokens."),
         ("Never write to the cache below the lock.", "Never write to the cache below the lock."),
     ] {
