@@ -5,6 +5,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select, StorageError};
 use crate::dir::Dir;
 use crate::source::{CommitPlace, commit_places, sha256};
@@ -17,8 +20,16 @@ const MAX_OPERATIONS: usize = 200;
 /// What the checked-out commit contains, for a set of memories.
 pub(super) struct Standing {
     places: HashMap<String, CommitPlace>,
-    /// When resets and rebases happened, oldest first, each with its name.
-    operations: Vec<(chrono::DateTime<chrono::Utc>, &'static str)>,
+    /// Resets and rebases, oldest first.
+    operations: Vec<Discarding>,
+}
+
+/// An operation of git that may discard commits.
+struct Discarding {
+    name: &'static str,
+    at: DateTime<Utc>,
+    /// The short id of the commit that was checked out before.
+    from: String,
 }
 
 impl Standing {
@@ -43,7 +54,13 @@ impl Standing {
             for memory in store.select(&select)?.into_iter().rev() {
                 let is_it = |name: &&str| memory.name.starts_with(&format!("git {name}"));
                 let name = ["reset", "rebase"].into_iter().find(is_it);
-                operations.extend(name.map(|name| (memory.created_at, name)));
+                let from = memory.content.lines().find_map(|line| line.split_once(" → "));
+                let from = from.map_or(String::new(), |(from, _)| from.to_string());
+                operations.extend(name.map(|name| Discarding {
+                    name,
+                    at: memory.created_at,
+                    from,
+                }));
             }
         }
         Ok(Self { places, operations })
@@ -60,8 +77,10 @@ impl Standing {
         Some(match self.places[id] {
             CommitPlace::Elsewhere => format!("not in HEAD: commit {short} is on another branch"),
             _ => {
-                let by = self.operations.iter().find(|(at, _)| *at >= memory.created_at);
-                let by = by.map_or(String::new(), |(_, name)| format!(" by {name}"));
+                // The operation that began at the commit, or the first one after the memory.
+                let from = || self.operations.iter().rfind(|o| o.from == short);
+                let later = || self.operations.iter().find(|o| o.at >= memory.created_at);
+                let by = from().or_else(later).map_or(String::new(), |o| format!(" by {}", o.name));
                 format!("not in HEAD: commit {short} was discarded{by}")
             }
         })
@@ -81,10 +100,7 @@ fn commits_of(memory: &Memory) -> impl Iterator<Item = &str> {
 
 /// Returns the ids of edits of files, newest first, that left no trace: the file is as it was before
 /// them, or it is gone.
-pub(super) fn undone<'a>(
-    edits: impl Iterator<Item = &'a Memory>,
-    root: &Path,
-) -> HashSet<uuid::Uuid> {
+pub(super) fn undone<'a>(edits: impl Iterator<Item = &'a Memory>, root: &Path) -> HashSet<Uuid> {
     let Ok(dir) = Dir::open(root) else { return HashSet::new() };
     let mut by_path: HashMap<&str, Vec<&Memory>> = HashMap::new();
     for edit in edits {
