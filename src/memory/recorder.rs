@@ -91,7 +91,8 @@ impl Tree {
     fn position_with(&self, told: impl Iterator<Item = Uuid>) -> String {
         let mut words: Vec<String> = self.told.iter().cloned().chain(told.map(told_word)).collect();
         words.drain(..words.len().saturating_sub(MAX_TOLD));
-        [&[self.start.clone()], &*words].concat().join(" ")
+        words.insert(0, self.start.clone());
+        words.join(" ")
     }
 }
 
@@ -248,6 +249,32 @@ impl Recorder {
         Ok(commits)
     }
 
+    fn is_past(&self, known: Known, at: i64) -> bool {
+        known == Known::All || !self.is_recent(time(at).into())
+    }
+
+    /// Returns whether the stored changes contain every file of every operation. Drops changes that
+    /// are too recent to be recorded.
+    fn is_complete(
+        &self,
+        known: Known,
+        noted: &mut Vec<Noted>,
+        commits: &[(String, source::Committed)],
+        trees: &BTreeMap<String, Tree>,
+    ) -> bool {
+        let Known::Until(compared_at) = known else { return true };
+        let n_noted = noted.len();
+        noted
+            .retain(|n| !self.home.written_at(&n.change.path).is_some_and(|at| self.is_recent(at)));
+        let is_seen = |watch: &GitWatch| {
+            watch.written_at().is_none_or(|at| compared_at.is_some_and(|seen| at <= seen))
+        };
+        n_noted == noted.len()
+            && commits.iter().all(|(_, c)| self.is_past(known, c.at))
+            && self.recent.iter().all(|(batch, _)| self.is_past(known, batch.operation.at))
+            && trees.values().filter_map(|tree| tree.watch.as_ref()).all(is_seen)
+    }
+
     /// Records changes and git operations. Returns false if another process recorded meanwhile.
     fn record_as(
         &mut self,
@@ -256,28 +283,11 @@ impl Recorder {
         mut noted: Vec<Noted>,
         memories: &Memories,
     ) -> Result<bool, CaptureError> {
-        let Memories { store, capture, .. } = memories;
+        let store = &memories.store;
         let n_before = self.recent.len();
         let mut commits = self.happened(trees, store)?;
-        let is_past = |at: i64| known == Known::All || !self.is_recent(time(at).into());
-        // Every file of every operation is among the stored changes.
-        let is_complete = match known {
-            Known::All => true,
-            Known::Until(compared_at) => {
-                let n_noted = noted.len();
-                noted.retain(|n| {
-                    !self.home.written_at(&n.change.path).is_some_and(|at| self.is_recent(at))
-                });
-                n_noted == noted.len()
-                    && commits.iter().all(|(_, c)| is_past(c.at))
-                    && self.recent.iter().all(|(batch, _)| is_past(batch.operation.at))
-                    && trees.values().filter_map(|tree| tree.watch.as_ref()).all(|watch| {
-                        watch
-                            .written_at()
-                            .is_none_or(|at| compared_at.is_some_and(|seen| at <= seen))
-                    })
-            }
-        };
+        let is_complete = self.is_complete(known, &mut noted, &commits, trees);
+        let is_past = |at: i64| self.is_past(known, at);
         let is_told = |tree: &str, id: Uuid| trees[tree].told.contains(&told_word(id));
         commits.retain(|(tree, c)| is_past(c.at) && !is_told(tree, commit_id(tree, &c.id)));
         let untold: Vec<usize> = (n_before..self.recent.len())
@@ -290,16 +300,12 @@ impl Recorder {
 
         let mut recorded = Recorded::default();
         let (mut by_git, mut new): (Vec<GitEvent>, Vec<Memory>) = (Vec::new(), Vec::new());
-        let mut told: Vec<(String, Uuid)> = Vec::new();
-        for (tree, commit) in self.commits(&commits) {
-            let session_id = store.session_at(time(commit.1))?.unwrap_or_default();
-            by_git.push(GitEvent {
-                name: commit_name(&commit.0),
-                at: time(commit.1),
-                session_id: session_id.clone(),
-            });
-            told.push((tree.clone(), commit_id(&tree, &commit.0.id)));
-            new.push(events::commit(&commit.0, &tree, &session_id, commit.1));
+        let mut told: Vec<(String, Uuid)> =
+            commits.iter().map(|(tree, c)| (tree.clone(), commit_id(tree, &c.id))).collect();
+        for (tree, (commit, at)) in self.commits(&commits) {
+            let session_id = store.session_at(time(at))?.unwrap_or_default();
+            new.push(events::commit(&commit, &tree, &session_id, at));
+            by_git.push(GitEvent { name: commit_name(&commit), at: time(at), session_id });
         }
         let mut touched = BTreeSet::new();
         let numbers: Vec<(i64, String)> =
@@ -369,6 +375,17 @@ impl Recorder {
                 (name.clone(), tree.position.clone(), now)
             })
             .collect();
+        self.store(recorded, new, trees, memories)
+    }
+
+    /// Stores the result of a recording. Returns false if another process recorded meanwhile.
+    fn store(
+        &self,
+        mut recorded: Recorded,
+        new: Vec<Memory>,
+        trees: &mut BTreeMap<String, Tree>,
+        Memories { store, capture, .. }: &Memories,
+    ) -> Result<bool, CaptureError> {
         let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
         recorded.episodes = episodes;
         let limits = EventLimits {
