@@ -166,13 +166,11 @@ fn a_prompt_is_stored_once_although_its_hook_fails_after_storing_it() {
     let change = |sql: &str| {
         Connection::open(p.path(".cortex/memory.db")).unwrap().execute_batch(sql).unwrap();
     };
-    change(
-        "CREATE TRIGGER refuse BEFORE INSERT ON given BEGIN SELECT RAISE(ABORT, 'no space'); END",
-    );
+    change("ALTER TABLE given RENAME TO elsewhere");
     let prompt = "We decided to keep the cache in one file. Why is it slow?";
     told(&p, "prompt-submit", json!({ "session_id": "one", "prompt": prompt }));
+    change("ALTER TABLE elsewhere RENAME TO given");
     told(&p, "stop", json!({ "session_id": "one", "last_assistant_message": "The disk is slow." }));
-    change("DROP TRIGGER refuse");
     let all = contents(&p);
     for text in [prompt, "We decided to keep the cache in one file.", "The disk is slow."] {
         assert_eq!(all.iter().filter(|c| *c == text).count(), 1, "{text}: {all:?}");
