@@ -1737,6 +1737,19 @@ fn memories_about_a_file_fit_with_their_heading() {
     assert!(ids.len() > 3 && n <= super::hook::FILE_TOKENS, "{n} tokens, {} memories", ids.len());
 }
 
+/// Bug: a long answer was told in the summary of its session, and once more below it.
+#[test]
+fn a_briefing_does_not_repeat_an_answer_that_the_summary_tells() {
+    let f = fixture();
+    f.ask("s", "How does the importer read the old invoices?");
+    let words: Vec<String> = (0..150).map(|i| format!("invoice{i}")).collect();
+    let answer = format!("The importer reads {}.", words.join(" "));
+    f.capture.capture_claude_response(&answer, ResponseType::SignificantResponse, "s").unwrap();
+    f.capture.capture(summary(&f.store, "s").unwrap().unwrap()).unwrap();
+    let (text, _) = briefing(&f.store, f.layout.root(), &[], BRIEFING_TOKENS).unwrap();
+    assert_eq!(text.matches("The importer reads invoice0").count(), 1, "{text}");
+}
+
 /// Bug: the reason for a git operation was never shown.
 #[test]
 fn the_reason_for_an_operation_of_git_is_told_with_it() {
