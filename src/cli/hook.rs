@@ -20,8 +20,7 @@ use super::outcome::Outcome;
 use crate::dir::{Dir, OpenMode};
 use crate::engine::{Engine, Look, Project, ProjectError};
 use crate::memory::{
-    self, CaptureError, HookInput, Memories, Memory, MemorySource, MemoryStore, SessionError,
-    StorageError,
+    self, CaptureError, HookInput, Memories, Memory, MemoryStore, SessionError, StorageError,
 };
 
 /// Handle the events of an agent session: store memories, and give the agent relevant ones (Claude
@@ -187,6 +186,9 @@ impl Hook {
     }
 
     fn run(mut self) -> Result<()> {
+        if self.event == Event::SessionEnd && !self.engine.remembers() {
+            return Ok(());
+        }
         let result = match self.engine.memories(self.event.limits().busy).map_err(cause) {
             Ok(memories) => self.with(&memories),
             Err(e) => self.keep(&e).and(Err(e)),
@@ -230,8 +232,15 @@ impl Hook {
                 };
                 self.answer(memories)
             }
-            // These events need no write first, and a user waits for them.
-            Event::SessionStart | Event::PreTool => {
+            Event::SessionStart => {
+                // The briefing contains what happened since the last session.
+                self.engine.project.record_past_in(memories, None);
+                let answered = self.answer(memories);
+                self.remember(memories)?;
+                answered
+            }
+            // This event needs no write first, and a user waits for it.
+            Event::PreTool => {
                 let answered = self.answer(memories);
                 self.remember(memories)?;
                 answered
@@ -239,6 +248,9 @@ impl Hook {
             // A database that is not writable can still be read.
             _ => {
                 let remembered = self.remember(memories);
+                if matches!(self.event, Event::Stop | Event::SessionEnd) {
+                    self.engine.project.record_past_in(memories, None);
+                }
                 self.answer(memories).and(remembered)
             }
         }
@@ -254,20 +266,12 @@ impl Hook {
     }
 
     fn capture(&self, Memories { capture, sessions, .. }: &Memories) -> Result<()> {
-        if !self.input.session_id.is_empty() {
+        // The end of a session neither begins it nor makes it the current one.
+        if !self.input.session_id.is_empty() && self.event != Event::SessionEnd {
             sessions.resume(&self.input.session_id)?;
         }
-        let Some(Memory { content, source, session_id, .. }) = &self.own else { return Ok(()) };
-        match source.clone() {
-            MemorySource::HookDescription { hook_type, tool_name, file_path } => {
-                capture.capture_hook_description(
-                    content, hook_type, session_id, tool_name, file_path,
-                )?;
-            }
-            MemorySource::ClaudeResponse { response_type } => {
-                capture.capture_claude_response(content, response_type, session_id)?;
-            }
-            MemorySource::MDFileChunk { .. } | MemorySource::Episode(_) => {}
+        if let Some(memory) = &self.own {
+            capture.capture_of_hook(memory.clone())?;
         }
         Ok(())
     }
@@ -302,7 +306,12 @@ impl Hook {
                 let has_forgotten =
                     matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
-                let (briefing, ids) = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
+                let (briefing, ids) = memory::briefing(
+                    store,
+                    self.engine.project.layout.root(),
+                    &given,
+                    memory::BRIEFING_TOKENS,
+                )?;
                 let notice = self
                     .engine
                     .project

@@ -232,6 +232,7 @@ impl Args {
     fn carry_out(&self, project: Project) -> Result<Outcome> {
         let engine = args::engine(project, Look::AtIndex)?;
         let memories = &engine.memories(LONG_WAIT)?;
+        engine.project.record_past_in(memories, None);
         let outcome = match &self.command {
             Sub::Add(add) => self.add(&engine, add)?,
             Sub::Search(search) => self.search(&engine, memories, search)?,
@@ -473,17 +474,12 @@ pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
             .dim()
             .to_string(),
     )?;
-    if found.stale.is_empty() {
-        return Ok(());
+    match found.doubt() {
+        Some(doubt) => line(
+            &style(format!("   may be out of date: {}", printable(&doubt))).yellow().to_string(),
+        ),
+        None => Ok(()),
     }
-    line(
-        &style(format!(
-            "   may be out of date: {} changed since",
-            printable(&found.stale.join(", "))
-        ))
-        .yellow()
-        .to_string(),
-    )
 }
 
 /// Returns the text after the user edited it. The file is in a folder that only this user can read.

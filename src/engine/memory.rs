@@ -204,7 +204,12 @@ impl Engine {
     pub fn briefing(&self, call: &Call) -> Result<BriefingAnswer, AskError> {
         Ok(match self.memories_so_far()? {
             Some(memories) => {
-                let (text, _) = memory::briefing(&memories.store, &[], BRIEFING_TOKENS)?;
+                let (text, _) = memory::briefing(
+                    &memories.store,
+                    self.project.layout.root(),
+                    &[],
+                    BRIEFING_TOKENS,
+                )?;
                 BriefingAnswer {
                     text,
                     state: self.state_with(self.project.memory_home().notice(), call),

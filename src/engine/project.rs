@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::chunk::{Cancel, ChunkSet, Feed, FeedError, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
@@ -185,22 +185,36 @@ impl Project {
         lock_wait: Duration,
         tell: &(dyn Fn(Progress) + Sync),
     ) -> Result<Summary, ProjectError> {
+        let start = SystemTime::now();
         let summary = self.indexer(lock_wait).run(mode, &Scope::All, tell);
         let summary = summary.map_err(|source| ProjectError::Index {
             root: self.layout.root().to_path_buf(),
             source,
         })?;
-        if summary.changed && self.memory_home().is_in_use() && !LeaderLock::is_held(&self.layout) {
-            // Without a leader, no other process records changes as memories. Changes that are too
-            // recent for that are left to a later run.
-            let recorded = self
-                .memories_within(SHORT_WAIT)
-                .and_then(|memories| Ok(self.recorder().record(&memories)?));
-            let _ = recorded.inspect_err(|e| {
-                tracing::warn!("cannot record changes of files yet, a later run tries again: {e}");
-            });
-        }
+        self.record_past(Some(start));
         Ok(summary)
+    }
+
+    /// Records edits and git operations that ended before this process began, after this process
+    /// compared the index with the tree.
+    pub(super) fn record_past(&self, compared_at: Option<SystemTime>) {
+        if self.memory_home().is_in_use() {
+            match self.memories_within(SHORT_WAIT) {
+                Ok(memories) => self.record_past_in(&memories, compared_at),
+                Err(e) => tracing::warn!("cannot record changes of files yet: {e}"),
+            }
+        }
+    }
+
+    /// Does the same in an open memory, unless a server records. `compared_at` is `None` in a
+    /// process that does not look at the tree. A failure is left to the next process.
+    pub fn record_past_in(&self, memories: &Memories, compared_at: Option<SystemTime>) {
+        if memories.store.read_only().is_some() || LeaderLock::is_held(&self.layout) {
+            return;
+        }
+        if let Err(e) = self.recorder().record_past(memories, compared_at) {
+            tracing::warn!("cannot record changes of files yet, a later run tries again: {e}");
+        }
     }
 
     pub(super) fn recorder(&self) -> Recorder {

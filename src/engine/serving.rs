@@ -1,7 +1,7 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 
@@ -297,12 +297,14 @@ impl Engine {
             load()?;
         } else {
             // Usually nothing has changed, so load the index while the tree is compared with it.
+            let start = SystemTime::now();
             let (is_stale, loaded) = rayon::join(|| self.project.is_stale(), load);
             if is_stale {
                 self.index(command)?;
                 load()?;
             } else {
                 loaded?;
+                self.project.record_past(Some(start));
             }
         }
         let mut done = command.done.lock();
@@ -311,11 +313,13 @@ impl Engine {
     }
 
     fn bring_up_to_date(&self, command: &Command) -> Result<(), AskError> {
-        if command.look == Look::AtTree
-            && !command.done.lock().is_up_to_date
-            && self.project.is_stale()
-        {
-            self.index(command)?;
+        if command.look == Look::AtTree && !command.done.lock().is_up_to_date {
+            let start = SystemTime::now();
+            if self.project.is_stale() {
+                self.index(command)?;
+            } else {
+                self.project.record_past(Some(start));
+            }
         }
         command.done.lock().is_up_to_date = true;
         Ok(())

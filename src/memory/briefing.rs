@@ -2,11 +2,13 @@
 //! and what happened since; one line each, with its source.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use chrono::{DateTime, Local, Utc};
 use uuid::Uuid;
 
 use super::recall::{DATA, source_of};
+use super::standing::{Standing, undone};
 use super::statements::{self, StatementKind, is_recognised};
 use super::summary::{DECIDED, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
@@ -61,17 +63,18 @@ struct Part {
     may_be_left_out: bool,
 }
 
-/// Returns the briefing for a session that has received `given`, in at most `max_tokens` tokens,
+/// Returns the briefing for a session in the project at `root` that has received `given`, in at most `max_tokens` tokens,
 /// and the ids of the memories in it. It is empty if there is nothing to show.
 ///
 /// # Errors
 /// When the memories cannot be read.
 pub fn briefing(
     store: &MemoryStore,
+    root: &Path,
     given: &[Uuid],
     max_tokens: usize,
 ) -> Result<(String, Vec<Uuid>), StorageError> {
-    let mut sections = sections(store, given)?;
+    let mut sections = sections(store, root, given)?;
     let mut budget = Budget {
         left: max_tokens.saturating_sub(tokens(DATA) + tokens(CLOSING) + 2),
         n: 0,
@@ -125,15 +128,17 @@ impl Budget {
         }
     }
 
-    /// Returns whether a text was shown, perhaps as part of another.
+    /// Returns whether a text was shown, perhaps as part of another. A text of which a long
+    /// beginning was shown counts, because it would be cut as well.
     fn is_known(&self, text: &str) -> bool {
         let key = between_blanks(text);
-        self.known.iter().any(|known| known.contains(&key))
+        let is_beginning = |known: &String| known.len() >= LEAST && key.starts_with(known.as_str());
+        self.known.iter().any(|known| known.contains(&key) || is_beginning(known))
     }
 }
 
 fn between_blanks(text: &str) -> String {
-    format!(" {} ", statements::key(text))
+    format!(" {} ", statements::key(statements::without_label(text)))
 }
 
 impl Line {
@@ -158,7 +163,11 @@ impl Line {
 }
 
 /// Returns the sections in the order in which they are shown and use the budget.
-fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, StorageError> {
+fn sections(
+    store: &MemoryStore,
+    root: &Path,
+    given: &[Uuid],
+) -> Result<Vec<Section>, StorageError> {
     let of = |sources: &[EpisodeSource]| Select {
         sources: sources.iter().map(|s| s.as_str().into()).collect(),
         exclude_operations: vec!["move".into(), "rename".into()],
@@ -184,23 +193,35 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
     let reasons = read(of(&[EpisodeSource::GitContext]))?;
     let mut files: BTreeSet<String> = BTreeSet::new();
     let mut edits: Vec<Line> = Vec::new();
-    for edit in read(of(&[EpisodeSource::FilesystemWatch]))? {
+    let edited = read(of(&[EpisodeSource::FilesystemWatch]))?;
+    let undone = undone(edited.iter(), root);
+    let edited: Vec<Memory> = edited.into_iter().filter(|m| !undone.contains(&m.id)).collect();
+    let all = [&pinned, &decided, &operations, &edited];
+    let standing = Standing::of(all.into_iter().flatten(), store, root)?;
+    for edit in &edited {
         // A file that was edited twice is shown once.
         if edit.source.file_path().is_none_or(|path| files.insert(path.into())) {
-            edits.push(Line::new(&edit, &named(&edit), when(edit.created_at), LINE));
+            edits.push(
+                Line::new(edit, &named(edit), when(edit.created_at), LINE).with(&standing, edit),
+            );
         }
     }
     let is = |m: &&Memory, wanted: ResponseType| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type == wanted);
     let last = answers.iter().find(|m| is(m, ResponseType::SessionSummary));
     let significant = answers.iter().filter(|m| is(m, ResponseType::SignificantResponse)).take(2);
-    let statement = |m: &Memory| Line::new(m, &named(m), source_and_time(m), STATEMENT);
+    let statement =
+        |m: &Memory| Line::new(m, &named(m), source_and_time(m), STATEMENT).with(&standing, m);
     let section =
         |heading, share, candidates| Section { heading, share, candidates, lines: Vec::new() };
     Ok(vec![
         section("Always", 120, pinned.iter().map(statement).collect()),
         section("Decided and noted", 170, decided.iter().map(statement).collect()),
         section("Last session", 120, last.map(summary).into_iter().collect()),
-        section("Git", 70, operations.iter().map(|m| operation(m, &reasons)).collect()),
+        section(
+            "Git",
+            70,
+            operations.iter().map(|m| operation(m, &reasons).with(&standing, m)).collect(),
+        ),
         section("Edited by hand", 70, edits),
         section(
             "Answered",
@@ -216,6 +237,14 @@ impl Line {
     fn new(memory: &Memory, text: &str, source: String, most: usize) -> Self {
         let part = Part { start: String::new(), text: text.into(), may_be_left_out: true };
         Self { ids: vec![memory.id], parts: vec![part], source, most }
+    }
+
+    /// Adds the note for a memory of work that HEAD does not contain.
+    fn with(self, standing: &Standing, memory: &Memory) -> Self {
+        match standing.note(memory) {
+            Some(note) => Self { source: format!("{}; {note}", self.source), ..self },
+            None => self,
+        }
     }
 }
 

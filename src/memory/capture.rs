@@ -113,8 +113,12 @@ impl MemoryCaptureService {
         ))
     }
 
-    /// Stores a memory that a hook left in the spool.
-    pub(super) fn capture_kept(&self, memory: Memory) -> Result<Uuid, CaptureError> {
+    /// Stores the memory of a hook under its own id, so that storing it again changes nothing: a
+    /// hook that is interrupted leaves the same memory in the spool.
+    ///
+    /// # Errors
+    /// As [`MemoryCaptureService::capture_hook_description`].
+    pub fn capture_of_hook(&self, memory: Memory) -> Result<Uuid, CaptureError> {
         if is_text(&memory) { self.capture_text(memory) } else { self.capture(memory) }
     }
 
@@ -136,7 +140,10 @@ impl MemoryCaptureService {
         // The session's context holds this text until it is compacted.
         if !memory.session_id.is_empty() {
             let ids: Vec<Uuid> = stored.iter().map(|(memory, _)| memory.id).collect();
-            self.store.give(&memory.session_id, &ids)?;
+            // The text is stored. Without this record, the session may only receive it once more.
+            if let Err(e) = self.store.give(&memory.session_id, &ids) {
+                tracing::debug!("a stored text is not recorded as received: {e}");
+            }
         }
         Ok(memory.id)
     }

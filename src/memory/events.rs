@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use chrono::{DateTime, Local, TimeDelta, Utc};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::sql::Noted;
 use super::{
-    Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType,
-    Select, StorageError,
+    CodeReference, Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation,
+    ResponseType, Select, StorageError,
 };
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 use crate::text::{cut_at_word as cut, folded};
@@ -36,6 +37,8 @@ pub(super) struct Event {
     /// Path before a move.
     pub from: Option<String>,
     pub symbols: Vec<String>,
+    /// SHA-256 of the content before; `None` for a new file.
+    pub before: Option<String>,
     pub whose: Attribution,
     pub session_id: String,
     pub at: DateTime<Utc>,
@@ -87,7 +90,7 @@ pub(super) fn events(
     let mut event = |(noted, whose): (Noted, Attribution)| {
         let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } =
             noted;
-        let is_new = before.is_none();
+        let (content_before, is_new) = (before.clone(), before.is_none());
         let is_gone = after.is_none();
         let from = after
             .filter(|_| is_new)
@@ -102,7 +105,7 @@ pub(super) fn events(
             None if is_gone => Operation::Delete,
             None => Operation::Update,
         };
-        Event { operation, path, from, symbols, whose, session_id, at }
+        Event { operation, path, from, symbols, before: content_before, whose, session_id, at }
     };
     let mut events: Vec<Event> = changes.into_iter().map(&mut event).collect();
     events.retain(|e| e.operation != Operation::Delete || !moved.contains(&e.path));
@@ -150,8 +153,13 @@ pub(super) enum Edit {
 }
 
 /// Returns the episode of an edit by hand: `update src/a.rs: parse, Config::load`. Several edits of
-/// one file within a session are one episode.
-pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageError> {
+/// one file within a session are one episode. It names `commit`, the one that is checked out, and
+/// the content before the edit, so that an edit that was undone can be told.
+pub(super) fn edit(
+    event: &Event,
+    commit: Option<String>,
+    store: &MemoryStore,
+) -> Result<Edit, StorageError> {
     let before = match event.from {
         Some(_) => None,
         None => former(event, store)?,
@@ -181,7 +189,12 @@ pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageEr
         content = format!("{content}: {}{more}", named.join(", "));
     }
     let new = event.memory(content, EpisodeSource::FilesystemWatch, None);
-    Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), ..new })))
+    let hash = match before.as_ref().and_then(|m| m.code.first()) {
+        Some(first) => first.hash.clone(),
+        None => event.before.clone().unwrap_or_default(),
+    };
+    let code = vec![CodeReference { path: event.path.clone(), symbol: None, commit, hash }];
+    Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), code, ..new })))
 }
 
 /// Returns the event that an edit continues.
@@ -210,10 +223,12 @@ pub(super) struct Batch {
     /// The work tree, relative to the root.
     pub tree: String,
     pub operation: source::GitOperation,
-    memory_id: Uuid,
+    pub memory_id: Uuid,
     pub git_batch_id: String,
     session_id: String,
     n_files: usize,
+    /// The number of its files that git names, for an operation of which the index knows none.
+    pub n_by_git: usize,
     /// Number of files by top folder.
     places: BTreeMap<String, usize>,
     /// The first files.
@@ -222,13 +237,23 @@ pub(super) struct Batch {
 
 impl Batch {
     pub(super) fn new(tree: &str, operation: source::GitOperation, session_id: &str) -> Self {
+        let id = |what| {
+            let source::GitOperation { kind, from, to, subject, started, .. } = &operation;
+            let mut parts = vec![what, tree, kind.text(), from.as_deref().unwrap_or_default()];
+            // Where an operation of several steps ends is not known from the beginning.
+            if !matches!(kind, OperationKind::Rebase | OperationKind::Pull) {
+                parts.extend([to.as_deref().unwrap_or_default(), subject]);
+            }
+            id_of(&[&parts[..], &[&started.to_string()]].concat())
+        };
         Self {
             tree: tree.into(),
+            memory_id: id("operation"),
+            git_batch_id: id("batch").to_string(),
             operation,
-            memory_id: Uuid::now_v7(),
-            git_batch_id: Uuid::now_v7().to_string(),
             session_id: session_id.into(),
             n_files: 0,
+            n_by_git: 0,
             places: BTreeMap::new(),
             files: Vec::new(),
         }
@@ -245,9 +270,13 @@ impl Batch {
             to: None,
             subject,
             at,
+            started: at,
             zone,
+            is_old: false,
         };
-        Self::new(tree, operation, &event.session_id)
+        // Nothing distinguishes it from another one of the same second.
+        let new = Self::new(tree, operation, &event.session_id);
+        Self { memory_id: Uuid::now_v7(), git_batch_id: Uuid::now_v7().to_string(), ..new }
     }
 
     /// Returns whether no file of the operation is known.
@@ -272,9 +301,15 @@ impl Batch {
         event.memory(content, EpisodeSource::GitBulkUpdate, Some(self.git_batch_id.clone()))
     }
 
+    /// Returns the operation as an event of git.
+    pub(super) fn event(&self) -> GitEvent {
+        let (name, session_id) = (self.summary(), self.session_id.clone());
+        GitEvent { name, session_id, at: time(self.operation.at) }
+    }
+
     /// Returns a line such as `git reset --hard: 47 files at 15:30`.
-    pub(super) fn summary(&self) -> String {
-        self.operation.summary(self.n_files)
+    fn summary(&self) -> String {
+        self.operation.summary(if self.is_empty() { self.n_by_git } else { self.n_files })
     }
 
     /// Returns the memory of the whole operation.
@@ -307,7 +342,9 @@ impl Batch {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        content = format!("{content}\n{places}");
+        if !places.is_empty() {
+            content = format!("{content}\n{places}");
+        }
         let new =
             metadata(name, &content, &self.session_id, time(*at), Some(self.git_batch_id.clone()));
         Memory { id: self.memory_id, ..new }
@@ -324,7 +361,19 @@ pub(super) fn commit(commit: &Commit, tree: &str, session_id: &str, at: i64) -> 
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let content =
         if files.is_empty() { name.clone() } else { format!("{name}\n{}{more}", files.join(", ")) };
-    metadata(name, &content, session_id, time(at), None)
+    // The batch of a commit is the commit.
+    let new = metadata(name, &content, session_id, time(at), Some(commit.id.clone()));
+    Memory { id: commit_id(tree, &commit.id), ..new }
+}
+
+/// Returns the id of the memory of a commit.
+pub(super) fn commit_id(tree: &str, commit: &str) -> Uuid {
+    id_of(&["commit", tree, commit])
+}
+
+/// Makes an id from what git says, so that an event that is found again is the same memory.
+fn id_of(parts: &[&str]) -> Uuid {
+    Builder::from_custom_bytes(xxh3_128(parts.join("\0").as_bytes()).to_be_bytes()).into_uuid()
 }
 
 /// Returns a name such as `commit 1a2b3c4: subject`.
@@ -353,53 +402,78 @@ fn metadata(
     }
 }
 
-/// Returns the reason for a git operation: the session's last prompt and answer. `None` if there
-/// are none.
-pub(super) fn context(
-    what: &[String],
-    session_id: &str,
+/// An event of git that is recorded now.
+pub(super) struct GitEvent {
+    /// Its name, such as `git reset --hard: 47 files at 15:30`.
+    pub name: String,
+    pub session_id: String,
+    pub at: DateTime<Utc>,
+}
+
+/// Returns the reasons for events of git: the last prompt and answer before them in their sessions.
+/// Events with the same reason share one memory. An event outside of sessions has none.
+pub(super) fn contexts(
+    events: &[GitEvent],
     store: &MemoryStore,
-) -> Result<Option<Memory>, StorageError> {
-    if what.is_empty() || session_id.is_empty() {
-        return Ok(None);
+) -> Result<Vec<Memory>, StorageError> {
+    let mut said: HashMap<&str, Vec<Memory>> = HashMap::new();
+    let mut all: Vec<Memory> = Vec::new();
+    for event in events.iter().filter(|event| !event.session_id.is_empty()) {
+        if !said.contains_key(&*event.session_id) {
+            let select = Select {
+                session_id: Some(event.session_id.clone()),
+                sources: vec!["hook_description".into(), "claude_response".into()],
+                limit: RECENT,
+                ..Select::default()
+            };
+            said.insert(&event.session_id, store.select(&select)?);
+        }
+        // Git states its times in whole seconds.
+        let end = event.at + TimeDelta::seconds(1);
+        let newest = |is: fn(&MemorySource) -> bool| {
+            let before = said[&*event.session_id].iter().filter(|m| m.created_at < end);
+            before.into_iter().find(|m| is(&m.source) && !m.is_continued())
+        };
+        let asked = newest(|s| {
+            matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. })
+        });
+        let answered = newest(
+            |s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary),
+        );
+        let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", answered)]
+            .into_iter()
+            .filter_map(|(who, m)| Some((who, m?)))
+            .collect();
+        if told.is_empty() {
+            continue;
+        }
+        let derived_from: Vec<Uuid> = told.iter().map(|(_, m)| m.id).collect();
+        let ids: Vec<String> = derived_from.iter().map(ToString::to_string).collect();
+        let id =
+            id_of(&[&["context"], &*ids.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+        let before = match all.iter().position(|m| m.id == id) {
+            Some(i) => Some(all.remove(i)),
+            None => store.get(id)?,
+        };
+        let names = before.iter().flat_map(|m| m.name.split("; ")).filter(|n| *n != event.name);
+        let name = cut(&names.chain([&*event.name]).collect::<Vec<_>>().join("; "), REASONING);
+        let parts: Vec<String> =
+            told.iter().map(|(who, m)| format!("{who}: {}", quoted(m))).collect();
+        let episode = Episode {
+            source: EpisodeSource::GitContext,
+            operation: None,
+            origin_path: None,
+            git_batch_id: None,
+        };
+        let content = format!("{name}\n{}", parts.join("\n"));
+        all.push(Memory {
+            id,
+            name,
+            derived_from,
+            ..Memory::new(content, MemorySource::Episode(episode), &event.session_id)
+        });
     }
-    let recent = Select {
-        session_id: Some(session_id.into()),
-        sources: vec!["hook_description".into(), "claude_response".into()],
-        limit: RECENT,
-        ..Select::default()
-    };
-    let recent = store.select(&recent)?;
-    let newest =
-        |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source) && !m.is_continued());
-    let asked = newest(|s| {
-        matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. })
-    });
-    let said = newest(
-        |s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary),
-    );
-    let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", said)]
-        .into_iter()
-        .filter_map(|(who, m)| Some((who, m?)))
-        .collect();
-    if told.is_empty() {
-        return Ok(None);
-    }
-    let parts: Vec<String> = told.iter().map(|(who, m)| format!("{who}: {}", quoted(m))).collect();
-    let derived_from = told.iter().map(|(_, m)| m.id).collect();
-    let name = cut(&what.join("; "), REASONING);
-    let episode = Episode {
-        source: EpisodeSource::GitContext,
-        operation: None,
-        origin_path: None,
-        git_batch_id: None,
-    };
-    let content = format!("{name}\n{}", parts.join("\n"));
-    Ok(Some(Memory {
-        name,
-        derived_from,
-        ..Memory::new(content, MemorySource::Episode(episode), session_id)
-    }))
+    Ok(all)
 }
 
 /// Returns the part of a prompt or an answer that is kept with a git operation.
@@ -412,6 +486,7 @@ fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }
 
-fn time(seconds: i64) -> DateTime<Utc> {
+/// Converts Unix seconds.
+pub(super) fn time(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds, 0).unwrap_or_default()
 }

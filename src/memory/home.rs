@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use chrono::{DateTime, Utc};
+
 use super::folder::trace;
 use super::trust::Records;
 use super::{
-    CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, now,
+    CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError,
     sessions, spool, sql,
 };
 use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
@@ -163,13 +165,40 @@ impl MemoryHome {
             if !home.is_in_use() {
                 return;
             }
-            let session = home.current_session();
-            if let Err(e) =
-                home.store(NOTING).and_then(|store| store.note_changes(changes, &session, now()))
-            {
+            let noted = home.store(NOTING).and_then(|store| {
+                let current = home.current_session();
+                let is_known = store.session(&current)?.is_some();
+                let noted = |change: &FileChange| {
+                    let at = home.changed_at(&change.path);
+                    let session = if is_known { store.session_at(at)? } else { None };
+                    let session = session.or_else(|| (!is_known).then(|| current.clone()));
+                    Ok((change.clone(), session.unwrap_or_default(), at))
+                };
+                let noted: Vec<_> =
+                    changes.iter().map(noted).collect::<Result<_, StorageError>>()?;
+                store.note_changes(&noted)
+            });
+            if let Err(e) = noted {
                 tracing::warn!("what happened to {} files is not remembered: {e}", changes.len());
             }
         }
+    }
+
+    /// Returns when a file was last written; for a file that is gone, when its folder was.
+    pub(super) fn written_at(&self, path: &str) -> Option<SystemTime> {
+        let stat = |path: &Path| {
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            Some(self.tree.stat(path).ok()??.modified)
+        };
+        Path::new(path).ancestors().find_map(stat)
+    }
+
+    /// Returns when a change was made that an index run finds now: since the index was last compared
+    /// with the tree.
+    fn changed_at(&self, path: &str) -> DateTime<Utc> {
+        let now = SystemTime::now();
+        let first = (self.compared_at)().unwrap_or(SystemTime::UNIX_EPOCH);
+        self.written_at(path).map_or(now, |at| at.max(first).min(now)).into()
     }
 
     /// Opens or creates the database. A database inside the project counts only if it was made

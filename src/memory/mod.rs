@@ -50,6 +50,7 @@ mod session;
 mod sessions;
 mod spool;
 mod sql;
+mod standing;
 mod statements;
 mod summary;
 mod trust;
@@ -163,7 +164,8 @@ pub struct CodeReference {
     /// The commit that was checked out then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Hash of the named code: `xxh3:` and 32 hexadecimal digits.
+    /// Hash of the named code: `xxh3:` and 32 hexadecimal digits. For an edit, the SHA-256 of the
+    /// file before it; empty if there was none.
     pub hash: String,
 }
 

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::code::is_stale;
+use super::standing::Standing;
 use super::{
     Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question,
 };
@@ -55,6 +56,20 @@ pub struct RecalledMemory {
     pub dominant: &'static str,
     /// Files and definitions that it names and that changed since: it may no longer be true.
     pub stale: Vec<String>,
+    /// Says that the checked-out commit does not contain what it describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_in_head: Option<String>,
+}
+
+impl RecalledMemory {
+    /// Returns why it may no longer be true, such as `src/a.rs changed since`.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        let changed =
+            (!self.stale.is_empty()).then(|| format!("{} changed since", self.stale.join(", ")));
+        let doubts: Vec<String> = changed.into_iter().chain(self.not_in_head.clone()).collect();
+        (!doubts.is_empty()).then(|| doubts.join("; "))
+    }
 }
 
 /// Why memories cannot be shown.
@@ -128,6 +143,18 @@ impl Recall<'_> {
             b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id))
         });
         found.truncate(limit);
+        self.compared_with_head(found)
+    }
+
+    /// Notes which memories describe work that the checked-out commit does not contain.
+    fn compared_with_head(
+        &self,
+        mut found: Vec<RecalledMemory>,
+    ) -> Result<Vec<RecalledMemory>, RecallError> {
+        let standing = Standing::of(found.iter().map(|f| &f.memory), self.store, self.root)?;
+        for one in &mut found {
+            one.not_in_head = standing.note(&one.memory);
+        }
         Ok(found)
     }
 
@@ -139,7 +166,7 @@ impl Recall<'_> {
         now: DateTime<Utc>,
     ) -> Result<Vec<RecalledMemory>, RecallError> {
         let newest = self.store.select(&Select { limit, ..Select::from(filter) })?;
-        Ok(newest.into_iter().map(|memory| self.dated(memory, now)).collect())
+        self.compared_with_head(newest.into_iter().map(|m| self.dated(m, now)).collect())
     }
 
     /// Returns the result of a hit; `None` if the memory was deleted after it was indexed.
@@ -188,7 +215,8 @@ impl Recall<'_> {
         let stale = memory
             .code
             .iter()
-            .filter(|code| is_stale(code, self.root))
+            // An event stays true; its code says what was before it.
+            .filter(|code| memory.source.operation().is_none() && is_stale(code, self.root))
             .map(|code| {
                 code.symbol
                     .as_ref()
@@ -204,6 +232,7 @@ impl Recall<'_> {
             retrievers: BTreeMap::from([(RECENT, recency)]),
             dominant: RECENT,
             stale,
+            not_in_head: None,
         }
     }
 }
@@ -249,12 +278,8 @@ pub fn context(found: &[RecalledMemory], max_tokens: usize) -> (String, usize) {
                 one.memory.created_at.format("%Y-%m-%d")
             ),
         };
-        if !one.stale.is_empty() {
-            let _ = writeln!(
-                head,
-                "**May be out of date**: {} changed since",
-                printable(&one.stale.join(", "))
-            );
+        if let Some(doubt) = one.doubt() {
+            let _ = writeln!(head, "**May be out of date**: {}", printable(&doubt));
         }
         let left = max_tokens.saturating_sub(tokens(&text) + tokens(&head) + 1);
         if left < LEAST.min(tokens(&one.memory.content)) {

@@ -10,9 +10,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{TimeDelta, Utc};
 use parking_lot::Mutex;
+use uuid::Uuid;
 
 use super::backup::back_up_if_due;
-use super::events::{Batch, Edit, Event, coalesced, commit, commit_name, context, edit, events};
+use super::events::{
+    self, Batch, Edit, Event, GitEvent, coalesced, commit_id, commit_name, contexts, edit, events,
+    time,
+};
 use super::sql::{EventLimits, Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageError};
 use crate::source::{self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, TreeChange};
@@ -74,6 +78,40 @@ struct Tree {
     touched: Option<Instant>,
     /// Position in git's logs at the last recording.
     position: Option<String>,
+    /// The same without the words of `told`, or where the logs were opened.
+    start: String,
+    /// Words in the position for the events after it that are recorded already. The position itself
+    /// moves only when the files of all operations are known, because what git did tells who changed
+    /// them.
+    told: Vec<String>,
+}
+
+impl Tree {
+    /// Returns the same position, with these events among those that are recorded.
+    fn position_with(&self, told: impl Iterator<Item = Uuid>) -> String {
+        let mut words: Vec<String> = self.told.iter().cloned().chain(told.map(told_word)).collect();
+        words.drain(..words.len().saturating_sub(MAX_TOLD));
+        words.insert(0, self.start.clone());
+        words.join(" ")
+    }
+}
+
+/// Begins the word in a position for an event that is recorded.
+const TOLD: &str = "told=";
+/// Most such words.
+const MAX_TOLD: usize = 1_000;
+
+fn told_word(id: Uuid) -> String {
+    format!("{TOLD}{:016x}", id.as_u64_pair().0)
+}
+
+/// What a recording knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// Everything: this process follows the tree, and has waited.
+    All,
+    /// The changes of files up to this time; `None` if this process did not look at the tree.
+    Until(Option<SystemTime>),
 }
 
 impl Recorder {
@@ -131,13 +169,21 @@ impl Recorder {
         Ok(Recording { worker })
     }
 
-    /// Records the stored changes. If some are so recent that git may still write its log, it
-    /// records nothing and returns how long to wait.
+    /// Records the stored changes, in the process that follows the tree. If some are so recent
+    /// that git may still write its log, it records nothing and returns how long to wait.
     ///
     /// # Errors
     /// When the database fails. Nothing is lost then.
     pub fn record(&mut self, memories: &Memories) -> Result<Option<Duration>, CaptureError> {
-        let result = self.try_to_record(memories);
+        let trees = self.trees.clone();
+        let mut trees = trees.lock();
+        let noted = memories.store.noted_changes()?;
+        let result = self.open(&mut trees, &noted, &memories.store).map_err(CaptureError::from);
+        let result = result.and_then(|()| match self.must_wait(&noted, &trees) {
+            Some(wait) => Ok((true, Some(wait))),
+            None => Ok((self.record_as(Known::All, &mut trees, noted, memories)?, None)),
+        });
+        drop(trees);
         if !matches!(result, Ok((true, _))) {
             // Git's logs are read again from the last recorded position.
             self.forget();
@@ -145,91 +191,201 @@ impl Recorder {
         result.map(|(_, wait)| wait)
     }
 
+    /// Records what ended before this process began, where no process follows the tree. The times
+    /// of files and git's logs show what that is; the rest is left to the next process.
+    /// `compared_at` is when this process compared the index with the tree. Without it, changes by
+    /// git stay stored, because their files are not known yet; operations are recorded all the same.
+    ///
+    /// # Errors
+    /// When the database fails. Nothing is lost then.
+    pub fn record_past(
+        mut self,
+        memories: &Memories,
+        compared_at: Option<SystemTime>,
+    ) -> Result<(), CaptureError> {
+        let noted = memories.store.noted_changes()?;
+        let mut trees = BTreeMap::new();
+        self.open(&mut trees, &noted, &memories.store)?;
+        if !trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
+            // If another process records at the same time, there is nothing left to do.
+            self.record_as(Known::Until(compared_at), &mut trees, noted, memories)?;
+        }
+        Ok(())
+    }
+
     fn forget(&mut self) {
         self.trees.lock().clear();
         self.recent.clear();
     }
 
-    /// Returns the commits since the last call as memories, each with its name, and starts a batch
-    /// for every other git operation.
-    fn committed(
+    /// Returns whether something happened so recently that more of it may follow.
+    fn is_recent(&self, at: SystemTime) -> bool {
+        let now = SystemTime::now();
+        // A time in the future says nothing.
+        now.duration_since(at)
+            .or_else(|e| Ok::<_, ()>(e.duration()))
+            .is_ok_and(|age| age < self.settings.window)
+    }
+
+    /// Reads git's logs: adds a batch for each operation, and returns the commits.
+    fn happened(
         &mut self,
         trees: &mut BTreeMap<String, Tree>,
-        session: &str,
-    ) -> Vec<(String, Memory)> {
-        let mut new = Vec::new();
+        store: &MemoryStore,
+    ) -> Result<Vec<(String, source::Committed)>, StorageError> {
+        let mut commits = Vec::new();
         for (name, tree) in trees.iter_mut() {
             let Some(watch) = &mut tree.watch else { continue };
             let happened = watch.operations();
             // The commits of a repository that has just appeared were not made here.
-            let commits =
-                if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
-            new.extend(
-                self.commits(name, commits)
-                    .into_iter()
-                    .map(|(id, at)| (commit_name(&id), commit(&id, name, session, at))),
-            );
-            self.recent.extend(
-                happened
-                    .operations
-                    .into_iter()
-                    .map(|o| (Batch::new(name, o, session), Instant::now())),
-            );
-        }
-        new
-    }
-
-    /// Returns false if another process recorded meanwhile.
-    fn try_to_record(
-        &mut self,
-        memories: &Memories,
-    ) -> Result<(bool, Option<Duration>), CaptureError> {
-        let Memories { store, capture, sessions } = memories;
-        let noted = store.noted_changes()?;
-        let trees = self.trees.clone();
-        let mut trees = trees.lock();
-        self.open(&mut trees, &noted, store)?;
-        if let Some(wait) = self.must_wait(&noted, &trees) {
-            return Ok((true, Some(wait)));
-        }
-        let session = sessions.current_session().ok().flatten().unwrap_or_default();
-        let mut recorded =
-            Recorded { changes: noted.iter().map(|n| n.number).collect(), ..Recorded::default() };
-        let n_before = self.recent.len();
-        let (mut by_git, mut new): (Vec<String>, Vec<Memory>) =
-            self.committed(&mut trees, &session).into_iter().unzip();
-        let mut touched = BTreeSet::new();
-        for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| {
-            tree_of(path, &trees)
-        }) {
-            if event.whose == Attribution::Git {
-                let i = self.batch_of(&event, n_before, &trees);
-                touched.insert(i);
-                new.push(self.recent[i].0.take(&event));
-            } else {
-                match edit(&event, store)? {
-                    Edit::Kept(memory) => new.push(*memory),
-                    Edit::Undone(id) => recorded.undone.push(id),
-                }
+            if tree.position.is_some() || name.is_empty() {
+                commits.extend(happened.commits.into_iter().map(|c| (name.clone(), c)));
+            }
+            for operation in happened.operations {
+                let session = store.session_at(time(operation.at))?.unwrap_or_default();
+                self.recent.push((Batch::new(name, operation, &session), Instant::now()));
             }
         }
+        Ok(commits)
+    }
+
+    fn is_past(&self, known: Known, at: i64) -> bool {
+        known == Known::All || !self.is_recent(time(at).into())
+    }
+
+    /// Returns whether the stored changes contain every file of every operation. Drops changes that
+    /// are too recent to be recorded.
+    fn is_complete(
+        &self,
+        known: Known,
+        noted: &mut Vec<Noted>,
+        commits: &[(String, source::Committed)],
+        trees: &BTreeMap<String, Tree>,
+    ) -> bool {
+        let Known::Until(compared_at) = known else { return true };
+        let n_noted = noted.len();
+        noted
+            .retain(|n| !self.home.written_at(&n.change.path).is_some_and(|at| self.is_recent(at)));
+        let is_seen = |watch: &GitWatch| {
+            watch.written_at().is_none_or(|at| compared_at.is_some_and(|seen| at <= seen))
+        };
+        n_noted == noted.len()
+            && commits.iter().all(|(_, c)| self.is_past(known, c.at))
+            && self.recent.iter().all(|(batch, _)| self.is_past(known, batch.operation.at))
+            && trees.values().filter_map(|tree| tree.watch.as_ref()).all(is_seen)
+    }
+
+    /// Records changes and git operations. Returns false if another process recorded meanwhile.
+    fn record_as(
+        &mut self,
+        known: Known,
+        trees: &mut BTreeMap<String, Tree>,
+        mut noted: Vec<Noted>,
+        memories: &Memories,
+    ) -> Result<bool, CaptureError> {
+        let store = &memories.store;
+        let n_before = self.recent.len();
+        let mut commits = self.happened(trees, store)?;
+        let is_complete = self.is_complete(known, &mut noted, &commits, trees);
+        let is_past = |at: i64| self.is_past(known, at);
+        let is_told = |tree: &str, id: Uuid| trees[tree].told.contains(&told_word(id));
+        commits.retain(|(tree, c)| is_past(c.at) && !is_told(tree, commit_id(tree, &c.id)));
+        let untold: Vec<usize> = (n_before..self.recent.len())
+            .filter(|i| {
+                let Batch { operation, tree, memory_id, .. } = &self.recent[*i].0;
+                let is_new = trees[tree].position.is_some() || tree.is_empty();
+                is_new && !operation.is_old && is_past(operation.at) && !is_told(tree, *memory_id)
+            })
+            .collect();
+
+        let mut recorded = Recorded::default();
+        let (mut by_git, mut new): (Vec<GitEvent>, Vec<Memory>) = (Vec::new(), Vec::new());
+        let mut told: Vec<(String, Uuid)> =
+            commits.iter().map(|(tree, c)| (tree.clone(), commit_id(tree, &c.id))).collect();
+        for (tree, (commit, at)) in self.commits(&commits) {
+            let session_id = store.session_at(time(at))?.unwrap_or_default();
+            new.push(events::commit(&commit, &tree, &session_id, at));
+            by_git.push(GitEvent { name: commit_name(&commit), at: time(at), session_id });
+        }
+        let mut touched = BTreeSet::new();
+        let numbers: Vec<(i64, String)> =
+            noted.iter().map(|n| (n.number, n.change.path.clone())).collect();
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        for event in events(classified(coalesced(noted, &self.home.root), trees), |path| {
+            tree_of(path, trees)
+        }) {
+            if event.whose == Attribution::Git {
+                if is_complete {
+                    let i = self.batch_of(&event, n_before, trees);
+                    touched.insert(i);
+                    new.push(self.recent[i].0.take(&event));
+                }
+                continue;
+            }
+            used.extend([event.path.clone()].into_iter().chain(event.from.clone()));
+            let tree = self.home.root.join(tree_of(&event.path, trees).unwrap_or_default());
+            match edit(&event, source::head(&tree), store)? {
+                Edit::Kept(memory) => new.push(*memory),
+                Edit::Undone(id) => recorded.undone.push(id),
+            }
+        }
+        let uses = |path: &String| is_complete || used.contains(path);
+        recorded.changes =
+            numbers.into_iter().filter(|(_, path)| uses(path)).map(|(number, _)| number).collect();
+        for i in untold {
+            let Batch { operation, tree, .. } = &self.recent[i].0;
+            if let Some(watch) = trees[tree].watch.as_ref().filter(|_| !touched.contains(&i)) {
+                let (n_changed, n_written) = watch.effect_of(operation);
+                self.recent[i].0.n_by_git = n_written;
+                if n_changed > 0 {
+                    touched.insert(i);
+                }
+            }
+            let Batch { tree, memory_id, .. } = &self.recent[i].0;
+            told.push((tree.clone(), *memory_id));
+        }
         for batch in touched.into_iter().map(|i| &self.recent[i].0) {
-            by_git.push(batch.summary());
+            by_git.push(batch.event());
             new.push(batch.memory());
         }
-        new.extend(context(&by_git, &session, store)?);
+        new.extend(contexts(&by_git, store)?);
         self.recent.retain(|(_, since)| since.elapsed() < RECENT);
+        let is_at_rest = |tree: &Tree| {
+            tree.position.is_some()
+                && tree.watch.is_some()
+                && (tree.told.is_empty() || !is_complete)
+        };
         if new.is_empty()
             && recorded.changes.is_empty()
-            && trees.values().all(|tree| tree.position.is_some() && tree.watch.is_some())
+            && told.is_empty()
+            && trees.values().all(is_at_rest)
         {
-            return Ok((true, None));
+            return Ok(true);
         }
-        let now = |tree: &Tree| tree.watch.as_ref().map(GitWatch::position);
         recorded.positions = trees
             .iter()
-            .map(|(name, tree)| (name.clone(), tree.position.clone(), now(tree)))
+            .filter(|(name, tree)| is_complete || tree.position.is_some() || name.is_empty())
+            .map(|(name, tree)| {
+                let own = told.iter().filter(|(tree, _)| tree == name).map(|(_, id)| *id);
+                let now = if is_complete {
+                    tree.watch.as_ref().map(GitWatch::position)
+                } else {
+                    Some(tree.position_with(own))
+                };
+                (name.clone(), tree.position.clone(), now)
+            })
             .collect();
+        self.store(recorded, new, trees, memories)
+    }
+
+    /// Stores the result of a recording. Returns false if another process recorded meanwhile.
+    fn store(
+        &self,
+        mut recorded: Recorded,
+        new: Vec<Memory>,
+        trees: &mut BTreeMap<String, Tree>,
+        Memories { store, capture, .. }: &Memories,
+    ) -> Result<bool, CaptureError> {
         let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
         recorded.episodes = episodes;
         let limits = EventLimits {
@@ -239,11 +395,14 @@ impl Recorder {
         let is_done = store.record(&recorded, &limits)?;
         if is_done {
             store.count_redacted(n_secrets)?;
-            for (tree, (_, _, position)) in trees.values_mut().zip(recorded.positions) {
-                tree.position = position;
+            for (name, _, position) in recorded.positions {
+                if let Some(tree) = trees.get_mut(&name) {
+                    tree.position = position;
+                    tree.told.clear();
+                }
             }
         }
-        Ok((is_done, None))
+        Ok(is_done)
     }
 
     /// Opens every work tree that contains the project or a change, at its last recorded position.
@@ -287,7 +446,13 @@ impl Recorder {
             // A folder without a repository of its own belongs to the repository around it.
             let watch = watch.filter(|watch| name.is_empty() || watch.is_of(&at));
             if watch.is_some() || position.is_some() {
-                trees.insert(name, Tree { watch, position, touched: None });
+                let start = position.clone().or_else(|| Some(watch.as_ref()?.position()));
+                let start = start.unwrap_or_default();
+                let (told, start): (Vec<&str>, Vec<&str>) =
+                    start.split(' ').partition(|word| word.starts_with(TOLD));
+                let told = told.into_iter().map(String::from).collect();
+                let start = start.join(" ");
+                trees.insert(name, Tree { watch, position, start, told, touched: None });
             }
         }
         Ok(())
@@ -313,17 +478,19 @@ impl Recorder {
         wait
     }
 
-    /// Returns the newest commits with their files and times. A commit that git cannot show has no
-    /// files, and its subject comes from git's log.
-    fn commits(&self, tree: &str, made: &[source::Committed]) -> Vec<(Commit, i64)> {
+    /// Returns the newest commits with their files and times, by work tree. A commit that git cannot
+    /// show has no files, and its subject comes from git's log.
+    fn commits(&self, made: &[(String, source::Committed)]) -> Vec<(String, (Commit, i64))> {
         let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
-        if made.is_empty() {
-            return Vec::new();
+        let mut known: HashMap<&str, Vec<Commit>> = HashMap::new();
+        for own in made.chunk_by(|a, b| a.0 == b.0) {
+            let (tree, ids): (_, Vec<&str>) =
+                (&own[0].0, own.iter().map(|(_, c)| &*c.id).collect());
+            let found = source::these_commits(&self.home.root.join(tree), &ids).unwrap_or_default();
+            known.insert(tree, found);
         }
-        let ids: Vec<&str> = made.iter().map(|c| &*c.id).collect();
-        let known = source::these_commits(&self.home.root.join(tree), &ids).unwrap_or_default();
-        let full = |c: &source::Committed| {
-            let found = known.iter().find(|k| k.id == c.id).cloned();
+        let full = |(tree, c): &(String, source::Committed)| {
+            let found = known[&**tree].iter().find(|k| k.id == c.id).cloned();
             let found = found.unwrap_or_else(|| Commit {
                 id: c.id.clone(),
                 at: c.at,
@@ -331,7 +498,7 @@ impl Recorder {
                 body: String::new(),
                 files: Vec::new(),
             });
-            (found, c.at)
+            (tree.clone(), (found, c.at))
         };
         made.iter().map(full).collect()
     }

@@ -103,7 +103,8 @@ impl SessionManager {
             })?;
         }
         if self.current_session()?.as_deref() == Some(id) {
-            self.write_current("")?;
+            // Another session may still be active; the one that did something last is current.
+            self.write_current(&self.store.latest_active_session()?.unwrap_or_default())?;
         }
         Ok(())
     }

@@ -172,7 +172,7 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, Cap
         };
         capture.store().put_session(&session)?;
     }
-    match capture.capture_kept(memory) {
+    match capture.capture_of_hook(memory) {
         Ok(_) => Ok(SpooledItem::Yes),
         Err(CaptureError::EmptyContent) => Ok(SpooledItem::Nothing),
         Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => {

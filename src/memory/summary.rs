@@ -36,7 +36,12 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     let mut parts: Vec<String> = Vec::new();
     let mut decided: Vec<&Memory> = memories.iter().filter(|m| is_recognised(m)).collect();
     decided.sort_by_key(|m| statements::kind_of(&m.content));
-    parts.extend(decided.iter().take(8).map(|m| format!("{DECIDED}{}", folded(&m.content))));
+    parts.extend(
+        decided
+            .iter()
+            .take(8)
+            .map(|m| format!("{DECIDED}{}", statements::without_label(&folded(&m.content)))),
+    );
     let asked: Vec<String> = of(HookType::UserPromptSubmit).map(statements::rest).collect();
     let mut telling = asked.iter().filter(|text| text.split_whitespace().count() >= TELLING);
     let first_asked = match telling.next() {

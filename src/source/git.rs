@@ -6,6 +6,7 @@ mod reflog;
 mod watch;
 mod whose;
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -94,6 +95,70 @@ pub fn is_ancestor(root: &Path, old: &str, new: &str) -> bool {
     let mut command = command(root);
     command.args(["merge-base", "--is-ancestor", old, new]);
     GitDir::of(root).is_some() && output(&mut command, Vec::new()).is_ok_and(|o| o.code == Some(0))
+}
+
+/// Where a commit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitPlace {
+    /// The checked-out commit is it or comes after it.
+    Head,
+    /// A branch or tag contains it, but not the checked-out commit.
+    Elsewhere,
+    /// No branch or tag contains it any more.
+    Nowhere,
+}
+
+/// Returns where commits of a tree and its submodules are. Answers nothing where git does not.
+#[must_use]
+pub fn commit_places(root: &Path, ids: &[&str]) -> HashMap<String, CommitPlace> {
+    let mut places = HashMap::new();
+    let mut left: Vec<&str> =
+        ids.iter().copied().filter(|id| object_id(id).as_deref() == Some(id)).collect();
+    let trees = std::iter::once(root.to_path_buf())
+        .chain(submodules(root).into_iter().map(|tree| root.join(tree)));
+    for tree in trees {
+        if left.is_empty() || GitDir::of(&tree).is_none() || head(&tree).is_none() {
+            continue;
+        }
+        let ask = |arguments: &[&str], input: String| {
+            let mut command = command(&tree);
+            let out = output(command.args(arguments), input.into_bytes()).ok()?;
+            let text = String::from_utf8_lossy(&out.stdout).into_owned();
+            (out.code == Some(0)).then_some(text)
+        };
+        let types = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
+        let Some(known) = ask(&types, left.join("\n") + "\n") else { continue };
+        let here: Vec<&str> =
+            left.iter().copied().filter(|id| known.contains(&format!("{id} commit"))).collect();
+        if here.is_empty() {
+            continue;
+        }
+        left.retain(|id| !here.contains(id));
+        // Lists what the commits contain and the other references do not.
+        let without = |others: &[&str]| {
+            let all = [&["rev-list"], &here[..], &["--not", "HEAD"], others].concat();
+            let out = ask(&all, String::new())?;
+            Some(out.lines().map(String::from).collect::<HashSet<String>>())
+        };
+        let Some(outside) = without(&[]) else { continue };
+        let nowhere = if outside.is_empty() {
+            HashSet::new()
+        } else {
+            without(&["--branches", "--tags", "--remotes"]).unwrap_or_default()
+        };
+        places.extend(here.into_iter().map(|id| {
+            let place = match (outside.contains(id), nowhere.contains(id)) {
+                (false, _) => CommitPlace::Head,
+                (true, false) => CommitPlace::Elsewhere,
+                (true, true) => CommitPlace::Nowhere,
+            };
+            (id.to_string(), place)
+        }));
+    }
+    if !places.is_empty() || head(root).is_some() {
+        places.extend(left.into_iter().map(|id| (id.to_string(), CommitPlace::Nowhere)));
+    }
+    places
 }
 
 /// Returns those of the commits that changed something below `root`, in the same order.

@@ -15,9 +15,9 @@ mod watch;
 
 pub use choice::{IgnoreRule, Included, LeftOut, WalkOptions, is_ignore_file};
 pub use git::{
-    Attribution, ChangedFile, Commit, CommitLog, Committed, GitOperation, GitWatch, OperationKind,
-    commits, commits_between, exclude_from_git, git_directory, head, is_ancestor,
-    not_ignored_by_git, submodules, these_commits, tracked_by_git, with_repository,
+    Attribution, ChangedFile, Commit, CommitLog, CommitPlace, Committed, GitOperation, GitWatch,
+    OperationKind, commit_places, commits, commits_between, exclude_from_git, git_directory, head,
+    is_ancestor, not_ignored_by_git, submodules, these_commits, tracked_by_git, with_repository,
 };
 pub use hash::sha256;
 pub use printable::{printable, printable_but, printable_lines};

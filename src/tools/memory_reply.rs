@@ -40,6 +40,9 @@ pub(super) struct Remembrance {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     stale: Vec<String>,
+    /// Why it may no longer be true, in the text form.
+    #[serde(skip)]
+    doubt: Option<String>,
 }
 
 /// Where a memory comes from.
@@ -113,13 +116,14 @@ impl Remembrance {
             },
             created_at: memory.created_at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             stale: found.stale.clone(),
+            doubt: found.doubt(),
         }
     }
 
     /// Returns the memory as one line of text.
     pub(super) fn in_short(&self) -> String {
         let content = self.content.split_whitespace().collect::<Vec<_>>().join(" ");
-        let stale = if self.stale.is_empty() { "" } else { ", may be out of date" };
+        let stale = if self.doubt.is_none() { "" } else { ", may be out of date" };
         format!(
             "{} ({}, {}{stale})",
             printable(&cut(&content, SHORT)),
@@ -163,9 +167,8 @@ impl Remembrance {
             self.dominant_embedder
         );
         let name = (!self.name.is_empty()).then(|| format!("> {}", printable(&self.name)));
-        let stale = (!self.stale.is_empty()).then(|| {
-            printable(&format!("  may be out of date: {} changed since", self.stale.join(", ")))
-        });
+        let stale =
+            self.doubt.as_ref().map(|doubt| printable(&format!("  may be out of date: {doubt}")));
         std::iter::once(printable(&head))
             .chain(name)
             .chain(stale)

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -28,6 +29,10 @@ struct Repository {
 type Told = (Vec<String>, Vec<String>, Vec<String>);
 
 fn git(directory: &Path, args: &[&str]) -> bool {
+    git_command(directory, args).output().unwrap().status.success()
+}
+
+fn git_command(directory: &Path, args: &[&str]) -> Command {
     let base = [
         "-c",
         "user.name=t",
@@ -47,7 +52,17 @@ fn git(directory: &Path, args: &[&str]) -> bool {
         .args(args)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1");
-    command.env("GIT_EDITOR", "true").output().unwrap().status.success()
+    command.env("GIT_EDITOR", "true");
+    command
+}
+
+/// Runs git as if that many minutes ago.
+#[track_caller]
+fn git_past(directory: &Path, minutes: u64, args: &[&str]) {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() - 60 * minutes;
+    let mut command = git_command(directory, args);
+    let out = command.env("GIT_COMMITTER_DATE", format!("{at} +0000")).output().unwrap();
+    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
 }
 
 fn file(i: usize) -> String {
@@ -84,6 +99,35 @@ impl Repository {
         this.git(&["checkout", "-q", "main"]);
         this.project.index();
         this
+    }
+
+    /// Lets all files be an hour old, so that nothing is of just now.
+    fn age(&self) {
+        let old = SystemTime::now() - Duration::from_hours(1);
+        let mut folders = vec![self.project.root()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+                let name = entry.file_name();
+                match entry.file_type().unwrap() {
+                    t if t.is_dir() && name != ".git" && name != ".cortex" => {
+                        folders.push(entry.path());
+                    }
+                    t if t.is_file() => set_modified(&entry.path(), old),
+                    _ => {}
+                }
+            }
+            set_modified(&folder, old);
+        }
+    }
+
+    /// Starts a session, and returns its briefing.
+    #[track_caller]
+    fn briefing(&self, session: &str) -> String {
+        told(
+            &self.project,
+            "session-start",
+            serde_json::json!({ "session_id": session, "source": "startup" }),
+        )
     }
 
     /// Indexes as if nothing had changed for long.
@@ -483,6 +527,210 @@ fn without_a_server_the_next_run_records() {
     r.project.write("edited.rs", code(0, "three"));
     r.project.index();
     assert_eq!(r.told(), Told::default(), "too new");
+}
+
+fn set_modified(path: &Path, at: SystemTime) {
+    fs::File::open(path).unwrap().set_modified(at).unwrap();
+}
+
+/// Bug: with default settings the change that an index run found was always too new, and no later
+/// run looked again.
+#[test]
+fn without_a_server_every_command_records_what_ended_before() {
+    let edited = format!("update {}", file(55));
+    for how in ["index", "search", "memory", "session-start", "stop", "session-end"] {
+        let r = Repository::new();
+        r.project.write(file(55), code(55, "edited"));
+        r.project.index();
+        assert_eq!(r.told(), Told::default(), "{how}: of just now");
+        r.age();
+        match how {
+            "index" => drop(r.project.index()),
+            "search" => drop(r.project.run(&["search", "function"]).expect(0)),
+            "memory" => drop(r.project.run(&["memory", "add", "One more."]).expect(0)),
+            hook => {
+                let input = serde_json::json!({ "session_id": "one", "source": "startup", "last_assistant_message": "Done." });
+                told(&r.project, hook, input);
+            }
+        }
+        let all = r.project.json(&["memory", "list", "-n", "100", "--sources", "filesystem_watch"]);
+        let is_by_how = all["memories"].as_array().unwrap().len() == 1;
+        assert!(is_by_how, "{how}: {all}");
+        assert_eq!(r.told().0.join(""), edited, "{how}");
+    }
+}
+
+/// Bug: hooks did not look at git, and an index run looked only if a file had changed.
+#[test]
+fn without_a_server_a_session_is_told_each_operation_of_git() {
+    let case = |(said, before, operation): (&str, &[&str], &str)| {
+        // The times of git's own files are all that tells of these.
+        if ["--squash", " -n ", " -- "].iter().any(|part| operation.contains(part)) {
+            return;
+        }
+        let mut r = Repository { project: Project::new(), seen: BTreeSet::new() };
+        let run = |words: &str| {
+            git_past(&r.project.root(), 50, &words.split(' ').collect::<Vec<_>>());
+        };
+        run("init -q");
+        for name in ["changed.rs", "removed.rs", "kept.rs"] {
+            r.project.write(name, code(1, name));
+        }
+        let commit = |subject: &str| {
+            run("add -A");
+            run(&format!("commit -q -m {subject}"));
+        };
+        commit("one");
+        run("checkout -q -b feat");
+        for name in ["made.rs", "deep/below/made.rs"] {
+            r.project.write(name, code(2, name));
+        }
+        r.project.write("changed.rs", code(1, "changed"));
+        r.project.remove("removed.rs");
+        commit("feat");
+        run("checkout -q main");
+        for words in before {
+            run(words);
+        }
+        r.project.index();
+        begin(&r, "memory add");
+        run(operation);
+        r.project.write("by_hand.rs", code(3, "by hand"));
+        r.age();
+        let line = format!("{said}: 4 files at ");
+        for session in ["one", "two"] {
+            let text = r.briefing(session);
+            assert_eq!(text.matches(&line).count(), 1, "{operation}: {text}");
+        }
+        r.project.index();
+        r.project.index();
+        r.expect(operation, &["create by_hand.rs"], 4, &[&line]);
+    };
+    let failed: Vec<&str> = OPERATIONS
+        .into_iter()
+        .filter(|row| std::panic::catch_unwind(|| case(*row)).is_err())
+        .map(|(_, _, operation)| operation)
+        .collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Bug: the two cancelled each other out for the index, so the reset was dropped and its commit kept.
+#[test]
+fn a_commit_that_a_reset_discards_at_once_is_told_as_discarded() {
+    for with_index in [false, true] {
+        let r = Repository::new();
+        r.write_all(50..52, "discarded");
+        r.project.write("new.rs", code(60, "new"));
+        git_past(&r.project.root(), 40, &["add", "-A"]);
+        git_past(&r.project.root(), 40, &["commit", "-q", "-m", "two edits"]);
+        if with_index {
+            r.age();
+            r.project.index();
+            let text = r.briefing("before");
+            assert!(text.contains(": two edits") && !text.contains("not in HEAD"), "{text}");
+            assert!(text.contains("create new.rs"), "{text}");
+        }
+        r.project.run(&["memory", "add", "The part of src/part3/file59.rs is final."]).expect(0);
+        git_past(&r.project.root(), 30, &["reset", "-q", "--hard", "HEAD~1"]);
+        r.age();
+        for session in ["one", "two"] {
+            let text = r.briefing(session);
+            assert!(text.contains("git reset --hard: 3 files at "), "{text}");
+            let is_marked = |part: &str| {
+                let line = text.lines().find(|line| line.contains(part)).unwrap();
+                line.contains("not in HEAD: commit ") && line.contains(" was discarded by reset")
+            };
+            assert!(is_marked(": two edits") && is_marked("is final"), "{text}");
+            assert!(!is_marked("written in Rust"), "{text}");
+            assert!(!text.contains("new.rs: "), "the edit is gone: {text}");
+            r.project.index();
+        }
+        let did = r.told().2;
+        assert_eq!(did.len(), 2, "{did:?}");
+        let found = r.project.run(&["memory", "search", "two edits"]).expect(0).stdout;
+        assert!(found.contains("was discarded by reset"), "{found}");
+        git_past(&r.project.root(), 20, &["merge", "-q", "ORIG_HEAD"]);
+        r.age();
+        let text = r.briefing("three");
+        assert!(text.contains("git merge: 3 files") && !text.contains("not in HEAD"), "{text}");
+    }
+}
+
+/// The reflog names a reset, but not its kind: this one changed no file.
+#[test]
+fn a_soft_reset_is_not_told_as_one_that_changed_files() {
+    let r = Repository::new();
+    git_past(&r.project.root(), 30, &["reset", "-q", "--soft", "HEAD~1"]);
+    r.age();
+    let text = r.briefing("one");
+    assert!(text.contains("git reset: no files at ") && !text.contains("--hard"), "{text}");
+    r.project.index();
+    assert_eq!(r.told().2.len(), 1);
+}
+
+/// A commit is not discarded while a branch has it, and it belongs to HEAD again after a checkout.
+#[test]
+fn work_on_another_branch_is_told_as_such() {
+    let r = Repository::new();
+    git_past(&r.project.root(), 50, &["checkout", "-q", "-b", "work"]);
+    r.project.write(file(55), code(55, "worked on"));
+    r.age();
+    r.project.index();
+    git_past(&r.project.root(), 40, &["commit", "-q", "-am", "the work"]);
+    let line = |session: &str, part: &str| {
+        let text = r.briefing(session);
+        text.lines().find(|line| line.contains(part)).unwrap_or_default().to_string()
+    };
+    let told = line("one", ": the work");
+    assert!(!told.is_empty() && !told.contains("not in HEAD"), "{told}");
+    let edited = format!("update {}", file(55));
+    assert!(!line("two", &edited).is_empty());
+    git_past(&r.project.root(), 30, &["checkout", "-q", "main"]);
+    r.age();
+    assert!(line("three", ": the work").contains(" is on another branch"));
+    assert_eq!(line("four", &edited), "", "the file is as it was before");
+    git_past(&r.project.root(), 20, &["checkout", "-q", "work"]);
+    r.age();
+    assert!(!line("five", ": the work").contains("not in HEAD"));
+    assert!(!line("six", &edited).is_empty());
+}
+
+#[test]
+fn a_commit_belongs_to_the_session_in_which_it_happened() {
+    let r = Repository::new();
+    let hook = |event: &str, session: &str, prompt: &str| {
+        let input =
+            serde_json::json!({ "session_id": session, "source": "startup", "prompt": prompt });
+        told(&r.project, event, input);
+    };
+    hook("session-start", "past", "");
+    hook("prompt-submit", "past", "Add the parser of invoices to the importer.");
+    hook("session-end", "past", "");
+    let past = rusqlite::Connection::open(r.project.path(".cortex/memory.db")).unwrap();
+    past.execute_batch(
+        "UPDATE sessions SET started_at = started_at - 7200000, ended_at = ended_at - 6000000;
+         UPDATE memories SET created_at = created_at - 7200000;",
+    )
+    .unwrap();
+    drop(past);
+    hook("session-start", "present", "");
+    hook("prompt-submit", "present", "Translate the manual into Danish.");
+    for (minutes, subject) in [(110, "during"), (60, "between"), (5, "before")] {
+        git_past(&r.project.root(), minutes, &["commit", "-q", "--allow-empty", "-m", subject]);
+    }
+    r.project.index();
+    let all = r.project.json(&["memory", "list", "-n", "1000"]);
+    let all = all["memories"].as_array().unwrap();
+    let of = |subject: &str| {
+        let is_it = |m: &&Value| m["name"].as_str().unwrap().ends_with(&format!(": {subject}"));
+        let is_commit = |m: &&Value| m["source"]["source"] == "git_metadata";
+        all.iter().filter(is_commit).find(is_it).unwrap()["session_id"].clone()
+    };
+    assert_eq!([of("during"), of("between"), of("before")], ["past", "", ""]);
+    let reasons: Vec<&Value> =
+        all.iter().filter(|m| m["source"]["source"] == "git_context").collect();
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    assert!(reasons[0]["content"].as_str().unwrap().contains("invoices"), "{reasons:?}");
 }
 
 /// Changes that git would not report, reports in quotes, or has forgotten: the comparison with the

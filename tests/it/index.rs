@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::project::{CHUNK_FILES, Project, run};
+use crate::server::{Server, initialize};
+use crate::support::hooks::hook;
 
 /// Returns inode and time of the chunk files and the manifest; writing a file again changes them.
 fn stamps(p: &Project) -> Vec<(String, u64, SystemTime)> {
@@ -290,14 +292,21 @@ fn a_typo_of_the_user_ends_the_server_and_drops_the_prompt() {
     let file = p.home().join(".config/cortex/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "[search]\nlimitt = 3\n").unwrap();
-    let mut server = crate::server::Server::start(&mut p.cortex(&["mcp"]));
-    let told = server.ask("initialize", &crate::server::initialize("2025-11-25"));
+    let mut server = Server::start(&mut p.cortex(&["mcp"]));
+    let told = server.ask("initialize", &initialize("2025-11-25"));
     assert_eq!(told["result"]["serverInfo"]["name"], "cortex", "{told}");
-    let begin = crate::support::hooks::hook(&p, "session-start", &serde_json::json!({}));
-    let prompt = serde_json::json!({ "prompt": "We never retry a payment, because the bank counts attempts." });
-    crate::support::hooks::hook(&p, "prompt", &prompt);
+    let prompt = "We never retry a payment, because the bank counts attempts.";
+    for (event, input) in [
+        ("session-start", serde_json::json!({ "session_id": "s" })),
+        ("prompt-submit", serde_json::json!({ "session_id": "s", "prompt": prompt })),
+    ] {
+        let cwd = serde_json::json!(p.root());
+        let mut input = input;
+        input["cwd"] = cwd;
+        hook(&p, event, input.to_string().as_bytes()).expect(0);
+    }
     let found = p.run(&["memory", "search", "retry a payment"]).expect(0).stdout;
-    assert!(found.contains("the bank counts attempts"), "{begin:?} {found}");
+    assert!(found.contains("the bank counts attempts"), "{found}");
 }
 
 /// Settings come from the file; the environment overrides it, and a flag overrides both. Files that

@@ -45,20 +45,19 @@ pub(in crate::memory) struct EventLimits {
 }
 
 impl MemoryStore {
-    /// Stores changes of files until the recorder knows their cause.
+    /// Stores changes of files until the recorder knows their cause, each with its session and
+    /// time.
     ///
     /// # Errors
     /// When they cannot be written.
     pub fn note_changes(
         &self,
-        changes: &[FileChange],
-        session_id: &str,
-        at: DateTime<Utc>,
+        changes: &[(FileChange, String, DateTime<Utc>)],
     ) -> Result<(), StorageError> {
         self.write(|t| {
             let mut statement =
                 t.prepare_cached("INSERT INTO changes(path, before, after, symbols, session_id, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
-            for FileChange { path, before, after, symbols } in changes {
+            for (FileChange { path, before, after, symbols }, session_id, at) in changes {
                 statement.execute(params![path, before, after, symbols.join("\n"), session_id, at.timestamp_millis()])?;
             }
             Ok(())

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::folder::{folder_of, trace};
 use super::session::{Session, SessionStatus};
-use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
+use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, now};
 use crate::chunk::{Fingerprint, Quantized};
 use crate::dir::{Dir, DirId, FileKind, Stat};
 use crate::platform::set_mode;
@@ -36,6 +36,9 @@ const PRIVATE: u32 = 0o600;
 const NOT_OURS: &str = "it holds nothing that cortex wrote";
 /// How long an operation waits for another process's lock.
 const BUSY: Duration = Duration::from_secs(5);
+/// What happens this long after the last prompt, answer or tool call of a session does not belong
+/// to it: its agent may have ended without a word.
+const SILENT: TimeDelta = TimeDelta::hours(1);
 
 /// The migrations. Each adds one version of the schema; `user_version` holds the number of the last
 /// one applied.
@@ -616,6 +619,31 @@ impl MemoryStore {
     /// Returns the sessions that have not ended.
     pub(super) fn active_sessions(&self) -> Result<Vec<Session>, StorageError> {
         self.sessions_where("status = ?1", vec![SessionStatus::Active.as_str().to_string().into()])
+    }
+
+    /// Returns the id of the active session that began or stored something last.
+    pub(super) fn latest_active_session(&self) -> Result<Option<String>, StorageError> {
+        self.latest_session("status = 'Active'", now())
+    }
+
+    /// Returns the id of the session in which something happened at this time: it had begun, had
+    /// not ended, and was not silent for longer than [`SILENT`]. Of several, the one that stored
+    /// something last before that time.
+    pub(super) fn session_at(&self, at: DateTime<Utc>) -> Result<Option<String>, StorageError> {
+        self.latest_session("(ended_at IS NULL OR ended_at >= ?1) AND ?1 - last <= ?2", at)
+    }
+
+    fn latest_session(
+        &self,
+        condition: &str,
+        at: DateTime<Utc>,
+    ) -> Result<Option<String>, StorageError> {
+        // Git states its times in whole seconds, so all of that second counts.
+        let sql = format!(
+            "SELECT id FROM (SELECT id, started_at, ended_at, status, max(started_at, coalesce((SELECT max(created_at) FROM memories m WHERE m.session_id = s.id AND m.created_at < ?1 + 1000 AND m.source_name IN ('hook_description', 'claude_response')), 0)) AS last FROM sessions s WHERE started_at < ?1 + 1000) WHERE ?2 > 0 AND {condition} ORDER BY last DESC, started_at DESC, id DESC LIMIT 1"
+        );
+        let values = params![at.timestamp_millis(), SILENT.num_milliseconds()];
+        self.read(|c| c.prepare_cached(&sql)?.query_row(values, |r| r.get(0)).optional())
     }
 
     fn sessions_where(

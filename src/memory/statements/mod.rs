@@ -126,6 +126,15 @@ pub(super) fn is_recognised(memory: &Memory) -> bool {
         && matches!(&memory.source, MemorySource::Episode(e) if e.source == EpisodeSource::Message)
 }
 
+/// Returns a statement without the label with which it calls itself a decision or a rule
+/// (`Decision: `), for a list that has such a label already.
+pub(super) fn without_label(text: &str) -> &str {
+    let label = text.split_once(": ").filter(|(label, _)| {
+        RULES.labels.contains(&label.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+    });
+    label.map_or(text, |(_, rest)| rest.trim_start())
+}
+
 /// Returns the strongest kind of statement in a text.
 pub(super) fn kind_of(text: &str) -> Option<StatementKind> {
     sentences(text, Speaker::Person).into_iter().filter_map(|s| s.kind).min()
@@ -155,16 +164,23 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
                     .iter()
                     .any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
             // A sentence that depends on the one before is stored together with it.
+            let dangles = kind.is_some() && RULES.dangles.iter().any(|r| r.is_in(&words, &starts));
             let before = all.last().filter(|b| {
-                kind.is_some() && leans(&words, &starts) && all.len() > from && b.kind.is_none()
+                let leans = leans(&words, &starts) && b.kind.is_none();
+                kind.is_some() && (dangles || leans) && all.len() > from
             });
-            if let Some(together) =
-                before.map(|b| format!("{} {text}", b.text)).filter(|t| t.len() <= LONGEST)
-            {
+            let together = before
+                .map(|b| Sentence {
+                    text: format!("{} {text}", b.text),
+                    kind: b.kind.into_iter().chain(kind).min(),
+                    is_chat,
+                })
+                .filter(|together| together.text.len() <= LONGEST);
+            if let Some(together) = together {
                 all.pop();
-                all.push(Sentence { text: together, kind, is_chat });
+                all.push(together);
             } else {
-                all.push(Sentence { text, kind, is_chat });
+                all.push(Sentence { text, kind: kind.filter(|_| !dangles), is_chat });
             }
         }
     }
@@ -361,8 +377,10 @@ struct Rules {
     chat: Vec<Rule>,
     openers: BTreeSet<String>,
     leans: Vec<Rule>,
+    dangles: Vec<Rule>,
     stands: Vec<Rule>,
     same: BTreeSet<String>,
+    labels: BTreeSet<String>,
     lines: Vec<String>,
 }
 
@@ -371,6 +389,7 @@ struct Rule(Vec<SentencePart>);
 
 enum SentencePart {
     Start,
+    End,
     Gap,
     /// Any of these words; the flag says whether it is optional.
     Word(Vec<&'static str>, bool),
@@ -390,8 +409,10 @@ impl Rules {
             chat: Vec::new(),
             openers: BTreeSet::new(),
             leans: Vec::new(),
+            dangles: Vec::new(),
             stands: Vec::new(),
             same: BTreeSet::new(),
+            labels: BTreeSet::new(),
             lines: Vec::new(),
         };
         let listed = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
@@ -414,8 +435,10 @@ impl Rules {
                 "chat" => rules.chat.push(Rule::new(rule)),
                 "not" => rules.not.push(Rule::new(rule)),
                 "opener" => rules.openers.extend(listed(rule)),
+                "dangles" => rules.dangles.push(Rule::new(rule)),
                 "leans" => rules.leans.push(Rule::new(rule)),
                 "stands" => rules.stands.push(Rule::new(rule)),
+                "label" => drop(rules.labels.insert(rule.into())),
                 "same" => rules.same.extend(listed(rule)),
                 "line" => rules.lines.push(rule.into()),
                 // A test checks that the file has no other kind of rule.
@@ -430,6 +453,7 @@ impl Rule {
     fn new(text: &'static str) -> Self {
         let part = |part: &'static str| match part {
             "^" => SentencePart::Start,
+            "$" => SentencePart::End,
             "*" => SentencePart::Gap,
             word => SentencePart::Word(
                 word.trim_end_matches('?').split('|').collect(),
@@ -448,6 +472,7 @@ fn follows(parts: &[SentencePart], words: &[String], at: usize, starts: &[usize]
     let Some((part, rest)) = parts.split_first() else { return true };
     match part {
         SentencePart::Start => starts.contains(&at) && follows(rest, words, at, starts),
+        SentencePart::End => at == words.len() && follows(rest, words, at, starts),
         SentencePart::Gap => {
             (1..=GAP).any(|n| at + n <= words.len() && follows(rest, words, at + n, starts))
         }

@@ -37,7 +37,7 @@ fn prompts_were_repeated_instead_of_decisions() {
 fn every_line_of_the_rules_is_understood() {
     let kinds = [
         "decision", "rule", "order", "fact", "not", "not-rule", "not-fact", "chat", "opener",
-        "leans", "stands", "same", "line",
+        "leans", "dangles", "stands", "same", "label", "line",
     ];
     for line in include_str!("rules.tsv").lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
         let (kind, rule) = line.split_once('\t').unwrap();
@@ -73,6 +73,37 @@ fn a_statement_that_leans_on_the_sentence_before_takes_it_along() {
         "The login test was flaky. The reason is that the proxy closes idle connections."
     );
     assert_eq!(found[1], "We moved on. This is why we pin the port.");
+}
+
+/// Bug: "Never go above." was told without its subject.
+#[test]
+fn a_statement_without_a_subject_takes_the_sentence_before_along_or_is_none() {
+    for (text, want) in [
+        ("The limit is 300 tokens. Never go above.", "The limit is 300 tokens. Never go above."),
+        (
+            "We decided on a limit of 300. Never exceed that.",
+            "We decided on a limit of 300. Never exceed that.",
+        ),
+        ("Never go above 300 tokens.", "Never go above 300 tokens."),
+        ("Never write to the cache below the lock.", "Never write to the cache below the lock."),
+    ] {
+        assert_eq!(texts(text, Speaker::Person).first().map(String::as_str), Some(want), "{text}");
+    }
+    for text in ["Never go above.", "Always do it like that.", "Never change this."] {
+        assert_eq!(texts(text, Speaker::Person), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_decision_that_calls_itself_one_is_labelled_once() {
+    for (text, want) in [
+        ("Decision: we use one file.", "we use one file."),
+        ("**Decision**: we use one file.", "we use one file."),
+        ("Note: the cache is cold.", "the cache is cold."),
+        ("The cache: we use one file.", "The cache: we use one file."),
+    ] {
+        assert_eq!(without_label(text), want);
+    }
 }
 
 /// Any text gives only a few short statements.

@@ -55,8 +55,12 @@ pub struct GitOperation {
     pub subject: String,
     /// Unix seconds.
     pub at: i64,
+    /// When it began: earlier than `at` for a rebase of several steps.
+    pub started: i64,
     /// Time zone of the user, in minutes east of UTC.
     pub zone: i64,
+    /// Whether it may have happened before the memory began.
+    pub is_old: bool,
 }
 
 /// A new commit. Committing changes no file.
@@ -323,6 +327,15 @@ impl GitWatch {
         self.dir.own.join("HEAD").exists()
     }
 
+    /// Returns when git last wrote a file that says what it did. The answer is complete only for a
+    /// tree that was looked at later.
+    #[must_use]
+    pub fn written_at(&self) -> Option<SystemTime> {
+        let own = ["index", "AUTO_MERGE", SQUASH, reflog::NAME].map(|name| self.dir.own.join(name));
+        let all = own.into_iter().chain([self.dir.common.join(STASHES)]);
+        all.filter_map(|path| modified(&path).ok()).max()
+    }
+
     /// Whether git is changing the work tree now. A killed git may leave its lock, so
     /// an old one does not count.
     #[must_use]
@@ -448,7 +461,17 @@ impl GitWatch {
                     running =
                         matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
                     let LogEntry { from, to, message: subject, at, zone } = entry;
-                    happened.operations.push(GitOperation { kind, from, to, subject, at, zone });
+                    let (started, is_old) = (at, i < n_old);
+                    happened.operations.push(GitOperation {
+                        kind,
+                        from,
+                        to,
+                        subject,
+                        at,
+                        started,
+                        zone,
+                        is_old,
+                    });
                 }
                 Action::Nothing => {}
             }
@@ -527,7 +550,9 @@ impl GitWatch {
             to: entry.to.clone(),
             subject: entry.message.clone(),
             at: entry.at,
+            started: entry.at,
             zone: entry.zone,
+            is_old: false,
         };
         for entry in self.stashes.iter().filter(|e| !is_in(&before, e)) {
             // All work trees share the stashes. If the index was not
@@ -548,6 +573,7 @@ impl GitWatch {
                     kind,
                     to,
                     at,
+                    started: at,
                     zone: self.log.zone,
                     ..push(entry)
                 });
@@ -581,7 +607,8 @@ impl GitWatch {
         let subject =
             message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
         let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
-        GitOperation { kind, from: self.head.clone(), to: None, subject, at, zone: self.log.zone }
+        let (from, zone) = (self.head.clone(), self.log.zone);
+        GitOperation { kind, from, to: None, subject, at, started: at, zone, is_old: false }
     }
 
     fn forget_old(&mut self) {
@@ -664,8 +691,14 @@ impl GitOperation {
     #[must_use]
     pub fn summary(&self, files: usize) -> String {
         let minutes = (self.at.div_euclid(60) + self.zone).rem_euclid(24 * 60);
-        let files = if files == 1 { "1 file".to_string() } else { format!("{files} files") };
-        format!("{}: {files} at {:02}:{:02}", self.kind.text(), minutes / 60, minutes % 60)
+        let (what, files) = match (self.kind, files) {
+            // The reflog does not tell how hard a reset was; this one left the files alone.
+            (OperationKind::Reset, 0) => ("git reset", "no files".to_string()),
+            (kind, 0) => (kind.text(), "no files".to_string()),
+            (kind, 1) => (kind.text(), "1 file".to_string()),
+            (kind, n) => (kind.text(), format!("{n} files")),
+        };
+        format!("{what}: {files} at {:02}:{:02}", minutes / 60, minutes % 60)
     }
 }
 

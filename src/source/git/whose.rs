@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use super::object_id;
 use super::reflog::{is_zero, lines};
-use super::watch::{Evidence, GitWatch, Merged, RefMove, Rewrite, Stashed, modified};
+use super::watch::{
+    Evidence, GitOperation, GitWatch, Merged, OperationKind, RefMove, Rewrite, Stashed, modified,
+};
 
 use crate::platform::{name_bytes, name_of_bytes};
 
@@ -19,6 +21,8 @@ const LATE: Duration = Duration::from_secs(1);
 const MAX_RESTARTS: usize = 8;
 /// Most steps that are compared, the newest ones, after [`Evidence::joined_steps`].
 const MAX_STEPS: usize = 6;
+/// Most files of an operation that are compared with the tree to see whether it wrote them.
+const MAX_SAMPLE: usize = 64;
 /// Most symbolic links that are hashed; each takes a git command.
 const MAX_LINKS: usize = 32;
 
@@ -122,6 +126,37 @@ impl GitWatch {
             judge(&plain, &mut whose);
         }
         whose
+    }
+
+    /// Returns how many files of the opened tree differ between the two ends of an operation, and
+    /// how many of them it wrote: none if it only moved HEAD.
+    #[must_use]
+    pub fn effect_of(&self, operation: &GitOperation) -> (usize, usize) {
+        let (from, to) = match (&operation.kind, &operation.from, &operation.to) {
+            (OperationKind::Stash, _, Some(stash)) => (format!("{stash}^1"), stash),
+            (_, Some(from), Some(to)) => (from.clone(), to),
+            _ => return (0, 0),
+        };
+        let mut command = self.git();
+        command.args(["diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv"]);
+        command.args(["--no-renames", &from, to]);
+        let Some((out, true)) = ask(&mut command, Vec::new()) else { return (0, 0) };
+        let path = |name: &[u8]| {
+            let path = PathBuf::from(name_of_bytes(name.to_vec()));
+            Some(path.strip_prefix(&self.prefix).ok()?.to_path_buf())
+        };
+        let files: Vec<PathBuf> =
+            out.split(|&b| b == 0).filter(|name| !name.is_empty()).filter_map(path).collect();
+        let sample: Vec<ChangedFile> = files
+            .iter()
+            .take(MAX_SAMPLE)
+            .map(|path| ChangedFile {
+                exists: self.dir.top.join(&self.prefix).join(path).symlink_metadata().is_ok(),
+                path: path.clone(),
+            })
+            .collect();
+        let did_write = self.classify(&sample).contains(&Attribution::Git);
+        (files.len(), if did_write { files.len() } else { 0 })
     }
 
     /// Judges by the versions in the places that git may have copied, and by the time of writing.
