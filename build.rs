@@ -39,7 +39,9 @@ const KEPT: [(&str, &[&str]); 3] = [
     (
         "VERSION_OF_SAVED",
         &[
+            LANGUAGES,
             "src/chunk",
+            "src/embed/passage.rs",
             "src/search",
             "src/secrets.rs",
             "src/secrets",

@@ -57,6 +57,9 @@ pub struct Loaded {
     pub indexed_at: Option<String>,
     /// Messages for people about oddities of the source.
     pub warnings: Vec<String>,
+    /// Whether files of ours are not those that their writer finished: somebody should write them
+    /// anew.
+    pub is_torn: bool,
     /// Number of files that were parsed rather than reused.
     pub n_parsed: usize,
 }

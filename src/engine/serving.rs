@@ -23,6 +23,8 @@ const FIRST_LOAD: Duration = Duration::from_secs(5);
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long the reply to an edit waits until the edit is indexed.
 const AFTER_EDIT: Duration = Duration::from_secs(3);
+/// Shortest time between two requests to write damaged files anew.
+const REPAIR: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 /// How often a call that waits for a generation requests a reload.
 const LOOK: Duration = Duration::from_millis(200);
@@ -98,8 +100,23 @@ pub(super) struct ServingState {
     pub(super) graph: GraphUpkeep,
     /// Watches notes until it is dropped; `None` if they are not followed or cannot be watched.
     notes: Option<MDFileWatcher>,
+    /// When an answer last requested that damaged files are written anew.
+    repaired_at: Mutex<Option<Instant>>,
     /// Records changes of files as memories until it is dropped.
     _recording: Option<Recording>,
+}
+
+impl ServingState {
+    /// Requests an index run that writes damaged files anew, unless one was requested just now.
+    fn repair(&self) {
+        let mut last = self.repaired_at.lock();
+        if last.is_none_or(|at| at.elapsed() > REPAIR)
+            && let Some(indexing) = &self.indexing
+        {
+            *last = Some(Instant::now());
+            indexing.repair();
+        }
+    }
 }
 
 /// The code corpus that is served at one moment. An answer from it describes one generation.
@@ -171,6 +188,7 @@ impl Engine {
             reloader,
             indexing,
             notes,
+            repaired_at: Mutex::default(),
             _recording: recording,
         }));
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
@@ -299,7 +317,14 @@ impl Engine {
             // Usually nothing has changed, so load the index while the tree is compared with it.
             let start = SystemTime::now();
             let (is_stale, loaded) = rayon::join(|| self.project.is_stale(), load);
-            if is_stale {
+            // Whoever finds damage mends it: an index run writes files anew that are not intact.
+            let is_damaged = match &loaded {
+                Ok(_) => {
+                    self.manager.current().feed(ChunkFiles::NAME).is_some_and(|code| code.is_torn)
+                }
+                Err(_) => true,
+            };
+            if is_stale || is_damaged && !self.project.layout.is_foreign() {
                 self.index(command)?;
                 load()?;
             } else {
@@ -503,6 +528,9 @@ impl Engine {
     ) {
         troubles.extend(snapshot.damage());
         let metrics = self.manager.metrics();
+        if metrics.last_error.is_some() || code.is_torn {
+            server.repair();
+        }
         if let Some(e) = &metrics.last_error {
             troubles.push(format!("{e}. The last good generation is served"));
         }

@@ -366,7 +366,10 @@ impl Indexer {
     }
 
     fn previous(&self, mode: Mode) -> Previous {
-        let manifest = Manifest::read(&self.layout).ok().flatten();
+        let manifest = Manifest::read(&self.layout).ok().flatten().or_else(|| {
+            // The manifest was lost. The generation must not begin anew, since readers know it.
+            SourceTable::read(&self.layout)?.manifest
+        });
         let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
             // Incomplete, damaged or foreign files cannot be copied. The

@@ -103,6 +103,8 @@ struct Queue {
     paths: BTreeSet<String>,
     /// Whether git changed its data, as it does with every commit.
     git: bool,
+    /// Whether a reader found the chunk files damaged.
+    repair: bool,
 }
 
 impl Queue {
@@ -118,6 +120,7 @@ impl Queue {
     fn add(&mut self, other: Self) {
         self.all |= other.all;
         self.git |= other.git;
+        self.repair |= other.repair;
         self.paths.extend(other.paths);
     }
 
@@ -174,6 +177,15 @@ impl IndexingService {
     pub fn sync(&self) -> Ticket {
         self.shared.queue.lock().all = true;
         self.worker.handle().request()
+    }
+
+    /// Requests a run that compares the content of the chunk files with what was written, and writes
+    /// them anew if it differs.
+    pub fn repair(&self) {
+        let mut queue = self.shared.queue.lock();
+        (queue.all, queue.repair) = (true, true);
+        drop(queue);
+        self.worker.handle().request();
     }
 
     /// Requests a look at one file, relative to the root, that was just written or removed.
@@ -417,7 +429,7 @@ impl Job {
             let head = self.indexer.head();
             let look = self.pool.install(|| self.indexer.look(&scope));
             let cost = start.elapsed();
-            if look.is_stale {
+            if look.is_stale || work.repair {
                 self.index(&scope)?;
             }
             // A process that wrote chunks requests their vectors. Without new chunks, only the

@@ -119,6 +119,7 @@ impl ChunkManager {
                 corpus,
                 n_without_vectors: 0,
                 warnings: Vec::new(),
+                is_torn: false,
             }));
             sources.push(ServedFeed {
                 feed,
@@ -447,7 +448,8 @@ impl ServedFeed {
         n_parsed_in_all: &mut usize,
     ) -> Result<Option<(Served, ChunkDelta)>, ReloadError> {
         let restored = if self.is_restored { None } else { self.restore(embedder.dimensions()) };
-        let Loaded { set, generation, indexed_at, warnings, n_parsed } = self.feed.load(cancel)?;
+        let Loaded { set, generation, indexed_at, warnings, is_torn, n_parsed } =
+            self.feed.load(cancel)?;
         *n_parsed_in_all += n_parsed;
         let rebuild = restored.is_none() && self.builder.is_none();
         let served = restored.as_ref().map_or(&before.corpus, |(_, corpus)| corpus).chunks();
@@ -499,6 +501,7 @@ impl ServedFeed {
             n_without_vectors: self.lacking.len(),
             corpus,
             warnings,
+            is_torn,
         };
         Ok(Some((served, delta)))
     }

@@ -56,6 +56,8 @@ pub struct Served {
     pub n_without_vectors: usize,
     /// Messages for people about oddities of the source.
     pub warnings: Vec<String>,
+    /// Whether the files are not those that their writer finished.
+    pub is_torn: bool,
 }
 
 /// Statistics of all reloads so far.

@@ -30,6 +30,8 @@ const FORMAT_VERSION: u32 = 1;
 pub(super) const GENERATOR: &str = "cortex ";
 /// First bytes of each file of ours.
 pub(super) const OPENING: &str = "{\"_metadata\":{\"format_version\":1,\"generator\":\"cortex ";
+/// Most bytes of the opening that may be damaged. No other program begins nearly as ours.
+const MAX_FLIPPED: usize = 2;
 const CHUNKS_OPEN: &str = "\"chunks\":[";
 pub(super) const CLOSE: &str = "]}\n";
 
@@ -417,10 +419,22 @@ pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
             beginning(Packing::Plain)
                 .is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
         }
-        Ok(bytes) => !OPENING.as_bytes().starts_with(&bytes),
+        Ok(bytes) => differs(&bytes) > MAX_FLIPPED,
         // The file is missing, or it is something that cannot be a chunk file.
         Err(_) => false,
     }
+}
+
+/// Whether a file begins with the whole opening of ours, even if a few bytes of it are damaged.
+pub(super) fn is_ours(dir: &Dir, name: &str) -> bool {
+    dir.open_file(name)
+        .and_then(|file| beginning(file, Packing::of(name)))
+        .is_ok_and(|bytes| bytes.len() == OPENING.len() && differs(&bytes) <= MAX_FLIPPED)
+}
+
+/// Returns the number of bytes that differ from our opening.
+fn differs(beginning: &[u8]) -> usize {
+    beginning.iter().zip(OPENING.as_bytes()).filter(|(a, b)| a != b).count()
 }
 
 /// Returns the first bytes, at most as many as our opening has.

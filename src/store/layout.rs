@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::chunk_file::is_stranger;
+use super::chunk_file::{is_ours, is_stranger};
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, SharedDir, Stat, own_user};
@@ -483,14 +483,18 @@ impl Layout {
         Ok(self.code_graph())
     }
 
-    /// Whether another program wrote the chunk files: they exist, and there is no manifest and no
-    /// `.next` manifest.
+    /// Whether another program wrote the chunk files: one of them does not begin as ours do, and there
+    /// is no manifest and no `.next` manifest. (If all of them begin as ours do, the manifest was
+    /// lost, and the index is built anew.)
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        let there = |name: &str| self.has(name);
-        !there(MANIFEST)
-            && !there(&next_name(MANIFEST))
-            && ChunkType::ALL.iter().any(|t| there(&self.chunk_name_found(*t)))
+        let is_theirs = |dir: &Dir| {
+            let names = ChunkType::ALL.iter().map(|t| self.chunk_name_found(*t));
+            names.into_iter().any(|name| self.has(&name) && !is_ours(dir, &name))
+        };
+        !self.has(MANIFEST)
+            && !self.has(&next_name(MANIFEST))
+            && self.data().is_ok_and(|dir| is_theirs(&dir))
     }
 
     /// Whether the project has an index.

@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use bitcode::{Decode, Encode};
 
 use super::chunk_file::is_stranger;
-use super::layout::{MANIFEST, in_chunks};
+use super::layout::{MANIFEST, in_chunks, next_name};
 use super::packing::EXTENSION;
 use super::{FileEntry, Layout, WriteLock};
 use crate::chunk::ChunkType;
@@ -96,7 +96,32 @@ fn own_names() -> impl Iterator<Item = String> {
 /// When one of them cannot be moved.
 pub fn set_others_aside(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
     let dir = layout.data()?;
+    let manifest = [MANIFEST.to_string()];
+    for name in own_names().chain(manifest).flat_map(|name| [next_name(&name), name]) {
+        set_directory_aside(&dir, &name)?;
+    }
     own_names().try_for_each(|name| set_aside(&dir, &name))
+}
+
+/// Moves a directory aside that has the name of a file: no file can replace it.
+fn set_directory_aside(dir: &Dir, name: &str) -> io::Result<()> {
+    if dir.stat(name)?.is_none_or(|stat| stat.kind != FileKind::Directory) {
+        return Ok(());
+    }
+    for aside in (1_u64..).map(|n| format!("{name}.directory{n}")) {
+        match dir.rename_to_new(name, &aside) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
+            done => done?,
+        }
+        let (was, is) = (dir.full(name), dir.full(&aside));
+        tracing::warn!(
+            "{}: a directory had the name of a chunk file; it is {} now",
+            was.display(),
+            is.display()
+        );
+        break;
+    }
+    Ok(())
 }
 
 /// Moves a file aside if another program wrote it.

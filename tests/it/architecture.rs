@@ -383,3 +383,52 @@ fn files_of_a_project_are_not_reached_by_their_paths() {
     }
     assert!(unused.is_empty(), "exceptions that nothing needs any more: {unused:?}");
 }
+
+/// A hash of sources is the version of the data that they make. A source that they use and that is
+/// not among them can change the data without changing the version, so that an update of the program
+/// serves what is outdated. Allowed exceptions: the variable, the module, and the reason.
+const NOT_KEPT: &[(&str, &[&str], &str)] = &[
+    ("VERSION_OF_CHUNKS", &["source", "store", "dir", "work"], "how files are found and written"),
+    ("VERSION_OF_CHUNKS", &["embed"], "the id of the embedder is part of the rules"),
+    ("VERSION_OF_GRAPH_ROWS", &["sqlite", "work", "text"], "how rows are kept and answers are cut"),
+    (
+        "VERSION_OF_SAVED",
+        &[
+            "embed", "source", "dir", "platform", "worker", "work", "sqlite", "text", "graph",
+            "syntax",
+        ],
+        "how data is stored and found; what of it decides is named file by file",
+    ),
+];
+
+#[test]
+fn an_update_of_the_program_serves_what_an_earlier_one_made() {
+    let build = std::fs::read_to_string(Path::new(ROOT).join("build.rs")).unwrap();
+    let table = build.split("const KEPT").nth(1).unwrap().split("];\n\nfn").next().unwrap();
+    let table = table.replace("LANGUAGES", "\"src/languages\"");
+    let all = sources();
+    let mut variables = 0;
+    for part in table.split("\"VERSION_OF_").skip(1) {
+        let words: Vec<&str> = part.split('"').collect();
+        let variable = format!("VERSION_OF_{}", words[0]);
+        let kept: Vec<&str> =
+            words.iter().copied().filter_map(|word| word.strip_prefix("src/")).collect();
+        let is_kept = |path: &Path| kept.iter().any(|kept| path.starts_with(kept));
+        for (path, text) in all.iter().filter(|(path, _)| is_kept(path)) {
+            for module in used(text) {
+                let is_whole = kept.iter().any(|kept| kept.trim_end_matches(".rs") == module);
+                let is_part = kept.iter().any(|kept| kept.starts_with(&format!("{module}/")));
+                let is_excused = NOT_KEPT
+                    .iter()
+                    .any(|(of, modules, _)| *of == variable && modules.contains(&&*module));
+                assert!(
+                    is_whole || is_part || is_excused,
+                    "{variable}: {} uses {module}, whose changes do not change the version",
+                    path.display()
+                );
+            }
+        }
+        variables += 1;
+    }
+    assert_eq!(variables, 3);
+}

@@ -119,3 +119,87 @@ fn a_search_over_a_damaged_saved_index_answers() {
         }
     }
 }
+
+/// A project that is indexed, without a saved index.
+fn unsaved() -> Project {
+    let p = Project::sample();
+    p.index();
+    p
+}
+
+fn finds(p: &Project) {
+    let found = p.run(&["search", "retry_with_backoff"]).expect(0);
+    assert!(found.stdout.contains("src/retry.rs"), "{found:?}");
+    assert!(!found.stdout.contains("error"), "{found:?}");
+    let after = p.run(&["search", "retry_with_backoff"]).expect(0);
+    assert_eq!(after.stderr, "", "the command that found the damage mended it");
+}
+
+#[test]
+fn a_flipped_byte_fails_every_search_until_somebody_indexes() {
+    let n = unsaved().chunk_file("code-definitions.json").len();
+    for at in [0, 40, n / 3, n / 2, n - 3] {
+        for bit in [1, 0x80] {
+            let p = unsaved();
+            let path = p.path(".cortex/chunks/code-definitions.json");
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[at] ^= bit;
+            fs::write(&path, bytes).unwrap();
+            finds(&p);
+        }
+    }
+}
+
+#[test]
+fn a_directory_in_place_of_a_chunk_file_stays_for_ever() {
+    for name in ["code-data.json", "code-definitions.json", "doc-chunks.json.next", "manifest.json"]
+    {
+        let p = unsaved();
+        let path = p.path(format!(".cortex/chunks/{name}"));
+        let _ = fs::remove_file(&path);
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("kept"), "x").unwrap();
+        p.write("src/new.rs", "pub fn newcomer() {}\n");
+        p.index();
+        finds(&p);
+        let kept = p.path(format!(".cortex/chunks/{name}.directory1/kept"));
+        assert_eq!(fs::read_to_string(kept).unwrap(), "x", "{name}");
+    }
+}
+
+#[test]
+fn a_lost_manifest_freezes_the_index() {
+    let p = unsaved();
+    let generation = p.index()["generation"].as_u64().unwrap();
+    fs::remove_file(p.path(".cortex/chunks/manifest.json")).unwrap();
+    p.write("src/new.rs", "pub fn newcomer() {}\n");
+    assert_eq!(p.found(&["search", "newcomer", "-n", "1"]), ["src/new.rs"]);
+    assert!(p.index()["generation"].as_u64().unwrap() > generation);
+
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    client.call("search", &json!({ "query": "newcomer", "wait_ms": 20_000 }));
+    fs::remove_file(p.path(".cortex/chunks/manifest.json")).unwrap();
+    p.write("src/later.rs", "pub fn latecomer() {}\n");
+    let found = client.call("search", &json!({ "query": "latecomer", "wait_ms": 20_000 }));
+    assert_eq!(found["results"][0]["path"], "src/later.rs", "{found}");
+    assert_eq!(warnings(&found), "");
+}
+
+#[test]
+fn a_server_leaves_damage_to_others() {
+    let p = unsaved();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    client.call("search", &json!({ "query": "retry", "wait_ms": 20_000 }));
+    let path = p.path(".cortex/chunks/code-definitions.json");
+    let mut bytes = fs::read(&path).unwrap();
+    let n = bytes.len();
+    bytes[n / 2] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    wait_until("the damage is mended", || {
+        let found = client.call("search", &json!({ "query": "retry_with_backoff" }));
+        let is_mended = fs::read(&path).unwrap() != bytes;
+        is_mended && found["results"][0]["path"] == "src/retry.rs" && warnings(&found).is_empty()
+    });
+}

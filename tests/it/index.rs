@@ -328,7 +328,7 @@ fn flags_beat_environment_beats_file() {
     assert_eq!(n(None, &[]), 1);
     assert_eq!(n(Some("2"), &[]), 2);
     assert_eq!(n(Some("2"), &["-n", "1"]), 1);
-    let error = run(p.cortex(&["index"]).env("CORTEX_SEARCH_LIMITS", "2")).error();
+    let error = run(p.cortex(&["index"]).env("CORTEX_SEARCH_LIMITS", "2")).expect(0).stderr;
     assert!(error.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{error}");
     p.write(".cortex/config.toml", "[index]\nexclude = [\"src\"]\n");
     let summary = p.index();
@@ -338,4 +338,43 @@ fn flags_beat_environment_beats_file() {
         "{summary:#}"
     );
     assert!(p.found(&["--exact", "attempts"]).is_empty());
+}
+
+/// An index that another version of the program made is made anew, and keeps nothing outdated.
+#[test]
+fn an_index_of_an_earlier_version_is_served() {
+    let p = Project::sample();
+    p.index();
+    p.run(&["search", "retry"]).expect(0);
+    // As another build left it: other headings in all chunks, and its own versions in all files.
+    let replace = |path: std::path::PathBuf, pairs: &[(&str, &str)]| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let changed = pairs.iter().fold(text.clone(), |t, (from, to)| t.replace(from, to));
+        assert_ne!(text, changed, "{}", path.display());
+        std::fs::write(path, changed).unwrap();
+    };
+    let version = format!("cortex {}", env!("CARGO_PKG_VERSION"));
+    replace(p.path(".cortex/cache/sources.json"), &[(&version, "cortex 0.0.9")]);
+    for saved in std::fs::read_dir(p.path(".cortex/cache")).unwrap().flatten() {
+        if saved.file_name().to_str().unwrap().starts_with("index-") {
+            replace(saved.path().join("saved.json"), &[(&version, "cortex 0.0.9")]);
+        }
+    }
+    let stale: std::collections::BTreeSet<_> = std::fs::read_dir(p.path(".cortex/cache"))
+        .unwrap()
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
+    p.run(&["search", "retry"]).expect(0);
+    let fresh = p.fresh_copy();
+    assert_eq!(p.timeless(), fresh.timeless());
+    let now: std::collections::BTreeSet<_> = std::fs::read_dir(p.path(".cortex/cache"))
+        .unwrap()
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
+    let left = |name: &std::ffi::OsString| name.to_str().unwrap().starts_with("index-");
+    assert!(!stale.intersection(&now).any(left), "the saved index is made anew: {now:?}");
+    let search = |p: &Project| p.json(&["search", "retry", "--explain"])["results"].clone();
+    assert_eq!(search(&p), search(&fresh));
 }

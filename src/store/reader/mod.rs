@@ -204,6 +204,7 @@ impl ChunkFiles {
             .collect::<Result<Vec<_>, ChunkFileError>>()?;
         let mut warnings: Vec<String> =
             files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
+        let is_torn = torn.is_some();
         warnings.extend(torn);
         let n_parsed = files
             .iter()
@@ -230,7 +231,7 @@ impl ChunkFiles {
         self.had_manifest = manifest.is_some();
         let (generation, indexed_at) =
             manifest.map_or((None, None), |m| (Some(m.generation), m.indexed_at));
-        Ok(Loaded { set, generation, indexed_at, warnings, n_parsed })
+        Ok(Loaded { set, generation, indexed_at, warnings, is_torn, n_parsed })
     }
 
     fn reader<'a>(&'a self, cancel: &'a Cancel) -> FileReader<'a> {
