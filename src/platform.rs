@@ -12,10 +12,20 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use signal_hook::consts::SIGXFSZ;
 
 /// Permissions of a directory that only this user may look into.
 const PRIVATE_DIR: u32 = 0o700;
+
+/// Turns the signal of a file that exceeds the size limit of the process (`ulimit -f`) into the error
+/// of the write, which says what happened. Without this, the system ends the process.
+pub fn survive_file_size_limit() {
+    // Only a forbidden signal cannot be caught.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
 
 /// Returns the bytes of a file name, as the system and git know it.
 pub fn name_bytes(name: &OsStr) -> &[u8] {

@@ -42,6 +42,7 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use self::outcome::Outcome;
+use crate::platform::survive_file_size_limit;
 use crate::source;
 use crate::work::STACK_BYTES;
 
@@ -127,6 +128,7 @@ pub fn run() -> ExitCode {
         .without_time()
         .with_target(false)
         .init();
+    survive_file_size_limit();
     // Without this pool, rayon makes one whose threads have smaller stacks.
     let _ = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build_global();
     let result = match cli.command {

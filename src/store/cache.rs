@@ -33,8 +33,10 @@ const MAX_CONTENTS: u64 = 1 << 20;
 /// Only the user may read the directory, since the saved data may be private.
 const PRIVATE_DIR: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
-/// An unfinished directory that is older than this was left by a writer that crashed.
-const ABANDONED: Duration = Duration::from_hours(1);
+/// An unfinished directory without a lock that is older than this was left by a writer that crashed.
+const SOON: Duration = Duration::from_mins(1);
+/// Held in an unfinished directory by its writer. The system releases it when the writer dies.
+const WRITER: &str = "writer.lock";
 
 /// The cache of what is served from the chunk files of a project, for one embedder.
 #[derive(Debug)]
@@ -101,6 +103,18 @@ fn all(dir: &Dir, prefix: &str) -> Vec<String> {
     all.into_iter().map(|(_, name)| name).collect()
 }
 
+/// Removes the directories of writers that died.
+fn remove_abandoned(dir: &Dir) {
+    let is_abandoned = |name: &String| match dir.open_file(format!("{name}/{WRITER}")) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        // It is about to be locked, or about to be renamed.
+        Err(_) => matches!(dir.stat(name), Ok(Some(stat)) if stat.is_older(SOON)),
+    };
+    for name in all(dir, UNFINISHED).into_iter().filter(is_abandoned) {
+        let _ = dir.remove_dir(name);
+    }
+}
+
 impl Written {
     fn of(file: &File, entry: FileEntry) -> io::Result<Self> {
         let stat = Stat::of(file)?;
@@ -144,6 +158,8 @@ impl CorpusCache for IndexCache {
         let dir = self.place.make(PRIVATE_DIR)?;
         let name = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
         let own = dir.make_dir(&name, PRIVATE_DIR)?;
+        let lock = own.file(WRITER, OpenMode::New, PRIVATE_FILE)?;
+        lock.lock()?;
         let mut saving = Unfinished { dir: &dir, own, name, files: BTreeMap::new() };
         write(&mut saving)?;
         let contents = serde_json::to_vec(&Contents {
@@ -151,15 +167,14 @@ impl CorpusCache for IndexCache {
             files: saving.finish()?,
         })?;
         saving.write(CONTENTS, &contents)?;
+        saving.own.remove_file(WRITER)?;
         let place = format!("{PREFIX}{:032x}", xxh3_128(&contents));
         dir.rename(&saving.name, &place)?;
         // The older ones are useless now. A process that is about to open one does without a cache.
-        let is_abandoned =
-            |name: &String| matches!(dir.stat(name), Ok(Some(stat)) if stat.is_older(ABANDONED));
-        let unfinished = all(&dir, UNFINISHED).into_iter().filter(is_abandoned);
-        for old in all(&dir, PREFIX).into_iter().filter(|name| *name != place).chain(unfinished) {
+        for old in all(&dir, PREFIX).into_iter().filter(|name| *name != place) {
             let _ = dir.remove_dir(old);
         }
+        remove_abandoned(&dir);
         Ok(())
     }
 }

@@ -169,6 +169,7 @@ fn crates_are_named_in_one_place() {
         ("console", "cli"),
         ("frostem", "search/tokens.rs"),
         ("rmcp", "serve/mcp.rs"),
+        ("signal_hook", "platform.rs"),
         ("axum", "serve"),
         ("hyper", "serve/listen.rs"),
         ("ureq", "embed/http.rs"),

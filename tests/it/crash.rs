@@ -349,3 +349,33 @@ fn clean_waits_for_the_indexer() {
     assert!(child.wait_with_output().unwrap().status.success());
     assert!(!p.path(".cortex/chunks").exists());
 }
+
+#[test]
+fn unfinished_folders_of_killed_writers_stay() {
+    use std::fs;
+    let p = Project::sample();
+    p.run(&["search", "retry"]).expect(0);
+    let left = p.path(".cortex/cache/unfinished-0123");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("writer.lock"), "").unwrap();
+    let held = p.path(".cortex/cache/unfinished-4567");
+    fs::create_dir(&held).unwrap();
+    let writer = fs::File::create(held.join("writer.lock")).unwrap();
+    writer.lock().unwrap();
+    p.write("src/new.rs", "pub fn newcomer() {}\n");
+    p.run(&["search", "newcomer"]).expect(0);
+    assert!(!left.exists(), "its writer is dead");
+    assert!(held.exists(), "its writer is at it");
+}
+
+#[test]
+fn a_limit_of_file_sizes_ends_the_process_without_a_word() {
+    let p = Project::sample();
+    let text = "pub fn filler() { let x = 1; }\n".repeat(9_000);
+    p.write("src/large.rs", text);
+    let mut shell = p.command("sh");
+    shell.args(["-c", "ulimit -f 64; exec \"$0\" index", env!("CARGO_BIN_EXE_cortex")]);
+    let error = crate::project::run(&mut shell).error();
+    assert!(error.contains("File too large"), "{error}");
+    p.index();
+}
