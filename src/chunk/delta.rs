@@ -53,6 +53,10 @@ impl ChunkDelta {
             Some(before) if before.is_same(entry) => Difference::Anew(entry.clone()),
             Some(before) => {
                 let both = before.chunk().zip(entry.chunk());
+                // Other spaces, or the same time with another offset, are no change.
+                if both.as_ref().is_some_and(|(a, b)| a == b) {
+                    return Difference::Anew(entry.clone());
+                }
                 let metadata_only = both
                     .is_some_and(|(a, b)| a.indexed() == b.indexed() && a.embedding == b.embedding);
                 Difference::Updated(Change { new: entry.clone(), metadata_only })

@@ -1,11 +1,12 @@
 //! One chunk and its JSON.
 
+use std::borrow::Cow;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use bitcode::{Decode, Encode};
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::metadata::{Metadata, hash_str};
@@ -104,10 +105,30 @@ struct Raw {
     tags: Option<Vec<String>>,
     #[serde(default)]
     metadata: Option<Metadata>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "created_at")]
     created_at: Option<DateTime<Utc>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "updated_at")]
     updated_at: Option<DateTime<Utc>>,
+}
+
+fn created_at<'d, D: Deserializer<'d>>(d: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    time(d, "created_at")
+}
+
+fn updated_at<'d, D: Deserializer<'d>>(d: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    time(d, "updated_at")
+}
+
+/// Reads a time of RFC 3339, with any offset. The error names the field.
+fn time<'d, D: Deserializer<'d>>(d: D, field: &str) -> Result<Option<DateTime<Utc>>, D::Error> {
+    let Some(written) = Option::<Cow<'d, str>>::deserialize(d)? else { return Ok(None) };
+    let time = DateTime::parse_from_rfc3339(&written).map_err(|_| {
+        let shown: String = written.chars().take(40).collect();
+        serde::de::Error::custom(format!(
+            "`{field}` is `{shown}`, but must be a time with an offset, such as 2026-01-31T12:00:00Z"
+        ))
+    })?;
+    Ok(Some(time.to_utc()))
 }
 
 #[derive(Serialize)]

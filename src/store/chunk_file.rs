@@ -359,7 +359,10 @@ fn trouble(
         ParseError::Json(e) => {
             let column =
                 if e.line() <= 1 { column + e.column().saturating_sub(1) } else { e.column() };
-            Trouble::Json(line + e.line().saturating_sub(1), column, short(&e))
+            let id = serde_json::from_str::<serde_json::Value>(json).ok();
+            let id = id.as_ref().and_then(|chunk| chunk["id"].as_str());
+            let of = id.map(|id| format!("chunk `{id}`: ")).unwrap_or_default();
+            Trouble::Json(line + e.line().saturating_sub(1), column, of + &short(&e))
         }
         ParseError::Chunk(e) => Trouble::Chunk(
             id.unwrap_or_else(|| format!("number {number} (line {line})")),

@@ -627,3 +627,45 @@ fn arrays_are_no_objects_and_a_header_needs_no_dimensions() {
     ));
     assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "");
 }
+
+#[test]
+fn a_time_without_an_offset_is_named_a_premature_end() {
+    let chunk = r#"{"id":"late","text":"nougat","updated_at":"2026-01-31T12:00:00"}"#;
+    let p = foreign(format!("{{\"chunks\":[\n{chunk}\n]}}"));
+    let error = p.run(&["search", "nougat"]).error();
+    for part in
+        ["code-definitions.json:2:", "chunk `late`", "`updated_at` is `2026-01-31T12:00:00`", "Z"]
+    {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// What another program writes in another form is the same chunk.
+#[test]
+fn the_same_chunks_in_another_form_are_updated() {
+    let chunk = |id: &str, at: &str, space: &str| {
+        format!(
+            "{{\"id\":{space}\"{id}\",{space}\"text\": \"nougat {id}\",\"updated_at\":\"{at}\"}}"
+        )
+    };
+    let file = |at: &str, space: &str| {
+        let chunks = ["a", "b"].map(|id| chunk(id, at, space)).join(",\n");
+        format!("{{\"chunks\":[\n{chunks}\n]}}")
+    };
+    let p = foreign(file("2026-01-31T12:00:00Z", ""));
+    let server = Server::start(
+        p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "50"),
+    );
+    let client = Client::new(&server.line());
+    let reloads = || {
+        let status = client.status();
+        let of = |name: &str| status["reload"][name].as_u64().unwrap();
+        (of("published"), of("files_parsed"))
+    };
+    client.call("search", &json!({ "query": "nougat" }));
+    let before = reloads();
+    p.write(DEFINITIONS, file("2026-01-31T14:00:00+02:00", "   "));
+    wait_until("the file is read", || reloads().1 > before.1);
+    client.call("search", &json!({ "query": "nougat", "wait_ms": 5_000 }));
+    assert_eq!(reloads().0, before.0, "nothing is published, because no chunk changed");
+}
