@@ -159,7 +159,8 @@ impl Engine {
         let memory = project.memory_feed();
         let facts = memory.facts();
         let notes = if follow { project.watch_notes() } else { None };
-        let feeds: Vec<Box<dyn Feed>> = vec![Box::new(project.chunk_files()), Box::new(memory)];
+        let chunk_files = project.chunk_files().debounced(project.config.debounce);
+        let feeds: Vec<Box<dyn Feed>> = vec![Box::new(chunk_files), Box::new(memory)];
         let manager = Arc::new(ChunkManager::new(feeds, project.embedder.clone())?);
         let created = if follow { project.layout.create() } else { Ok(()) };
         if let Err(e) = &created {

@@ -82,7 +82,7 @@ impl Header {
 pub enum ChunkFileError {
     #[error("a chunk file cannot be read: {source}")]
     Read { source: std::io::Error },
-    #[error("{}:{line}:{column}: not a chunk file: {message}; repair the file, or run `cortex index --full` to write it anew", path.display())]
+    #[error("{}:{line}:{column}: not a chunk file: {message}; repair or remove the file, or run `cortex index` if cortex wrote it", path.display())]
     Malformed { path: PathBuf, line: usize, column: usize, message: String },
     #[error("{}: chunk {chunk}: {message}", path.display())]
     Chunk { path: PathBuf, chunk: String, message: String },

@@ -36,10 +36,12 @@ use crate::dir::Stat;
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
-/// Files without a manifest are loaded after nobody has written them for this long. The required
-/// time falls towards [`LEAST_QUIET`] the longer the reader waits.
+/// A command loads files without a manifest after nobody has written them for this long. The required
+/// time falls towards [`LEAST_QUIET`] the longer it waits.
 const QUIET: Duration = Duration::from_millis(100);
 const LEAST_QUIET: Duration = Duration::from_millis(30);
+/// A server waits at most this many times as long as files must be quiet.
+const MAX_QUIETS: u32 = 10;
 
 /// The chunk files of a project as a feed. It keeps what it read: it does not read an unchanged
 /// file again, and parses only the changed lines of a changed file.
@@ -57,6 +59,8 @@ pub struct ChunkFiles {
     cache: IndexCache,
     /// Whether the last load had a manifest.
     had_manifest: bool,
+    /// How long files without a manifest must be quiet before they replace those that are served.
+    debounce: Option<Duration>,
 }
 
 /// Number of duplicate ids that the warnings name.
@@ -79,7 +83,15 @@ impl ChunkFiles {
             duplicates: Vec::new(),
             cache,
             had_manifest: false,
+            debounce: None,
         }
+    }
+
+    /// Lets the feed of a server wait until files of another program are quiet for this long, so that
+    /// it serves no half of what the program writes. The first load does not wait for it.
+    #[must_use]
+    pub fn debounced(self, debounce: Duration) -> Self {
+        Self { debounce: Some(debounce), ..self }
     }
 
     /// Loads the chunk file of each type and the further files of other programs. Reads only files
@@ -91,6 +103,16 @@ impl ChunkFiles {
     /// Also when the manifest cannot be understood although the previous load had one, or when a
     /// file is gone that it names and that was loaded before.
     pub fn load(&mut self, cancel: &Cancel) -> Result<Loaded, LoadError> {
+        let start = Instant::now();
+        if let Some(debounce) = self.debounce.filter(|_| !self.known.is_empty()) {
+            let limit = debounce * MAX_QUIETS;
+            while self.is_being_written(SystemTime::now(), debounce)
+                && start.elapsed() < limit
+                && !cancel.load(Ordering::Relaxed)
+            {
+                thread::sleep((debounce / 10).max(SETTLE_POLL));
+            }
+        }
         let start = Instant::now();
         let mut attempt = 0;
         loop {
