@@ -71,6 +71,9 @@ pub struct Spec {
     pub hides: Hides,
     /// The character that replaces `$` in patterns. The grammar must accept it in names.
     pub metavariable: char,
+    /// Texts in which a pattern, in the place of `§`, may stand: an expression or a member is no whole
+    /// file in most languages, and means something else in another place.
+    pub contexts: &'static [&'static str],
     /// Extensions of files that declare what files with the extensions in `with_headers` implement.
     pub headers: &'static [&'static str],
     pub with_headers: &'static [&'static str],

@@ -60,7 +60,7 @@ pub fn patterns<'a>(
     n_files.extend(languages.iter().map(|language| (language.as_str(), 1)));
     let mut languages: Vec<(&str, usize)> = n_files.into_iter().collect();
     languages.sort_by_key(|(_, n)| Reverse(*n));
-    let (mut found, mut error) = (BTreeMap::new(), None);
+    let (mut found, mut error, mut tried) = (BTreeMap::new(), None, Vec::new());
     for (name, _) in languages {
         match Pattern::new(name, pattern) {
             Ok(pattern) => drop(found.insert(name.to_string(), pattern)),
@@ -68,11 +68,17 @@ pub fn patterns<'a>(
             // other language has an error.
             Err(e @ PatternError::NotParsed { .. }) => error = error.or(Some(e)),
             Err(e) => {
+                tried.push(name);
                 error = error.filter(|e| !matches!(e, PatternError::NotParsed { .. })).or(Some(e));
             }
         }
     }
     match error {
+        Some(PatternError::Malformed { pattern, message, .. })
+            if found.is_empty() && tried.len() > 1 =>
+        {
+            Err(PatternError::Malformed { language: tried.join(", "), pattern, message })
+        }
         Some(e) if found.is_empty() => Err(e),
         _ => Ok(found),
     }

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["static"]),
     hides: Hides::Macros,
     metavariable: '𐀀',
+    contexts: &["void f() {\n§\n}", "int v = §;", "struct s {\n§\n};", "void f() {\n§;\n}"],
     headers: &["h"],
     with_headers: &["c", "m"],
     names: Names {

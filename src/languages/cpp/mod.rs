@@ -19,6 +19,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["static"]),
     hides: Hides::Macros,
     metavariable: '𐀀',
+    contexts: &["void f() {\n§\n}", "auto v = §;", "struct s {\n§\n};", "void f() {\n§;\n}"],
     headers: &["h", "hpp", "hh"],
     with_headers: &["cc", "cpp", "cxx"],
     names: Names {

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["private", "protected", "internal"]),
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &["class C {\nvoid F() {\n§\n}\n}", "class C {\nobject v = §;\n}", "class C {\n§\n}", "class C {\nvoid F() {\n§;\n}\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

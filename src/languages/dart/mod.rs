@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::NotUnderscore,
     hides: Hides::Nothing,
     metavariable: '$',
+    contexts: &["void f() {\n§\n}", "var v = §;", "class C {\n§\n}", "void f() {\n§;\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

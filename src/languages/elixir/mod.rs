@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["defp", "defmacrop", "defguardp", "defnp", "typep"]),
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &[],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Uppercase,
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &["package p\n\nfunc f() {\n§\n}", "package p\n\nvar v = §", "package p\n\n§", "package p\ntype t struct {\n§\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Listed,
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &["v = §", "v = do\n  §"],
     headers: &[],
     with_headers: &[],
     names: Names {

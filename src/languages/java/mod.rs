@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("public"),
     hides: Hides::Nothing,
     metavariable: '$',
+    contexts: &["class C {\nvoid f() {\n§\n}\n}", "class C {\nObject v = §;\n}", "class C {\n§\n}", "class C {\nvoid f() {\n§;\n}\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -26,6 +26,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("export"),
     hides: Hides::Nothing,
     metavariable: '$',
+    contexts: &["class C {\n§\n}", "v = §", "v = {\n§\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

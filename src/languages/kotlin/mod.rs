@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &["fun f() {\n§\n}", "val v = §", "class C {\n§\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

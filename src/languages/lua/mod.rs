@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["local"]),
     hides: Hides::Nothing,
     metavariable: '$',
+    contexts: &[],
     headers: &[],
     with_headers: &[],
     names: Names {

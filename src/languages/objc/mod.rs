@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["static"]),
     hides: Hides::Macros,
     metavariable: '𐀀',
+    contexts: &["void f() {\n§\n}", "int v = §;", "@interface C : D\n§\n@end", "@implementation C\n§\n@end", "void f() {\n§;\n}"],
     headers: &["h"],
     with_headers: &["m", "mm"],
     names: Names {

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Always,
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &["let v = §"],
     headers: &[],
     with_headers: &[],
     names: Names {

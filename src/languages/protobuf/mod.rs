@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Always,
     hides: Hides::Nothing,
     metavariable: '_',
+    contexts: &["syntax = \"proto3\";\nmessage M {\n§\n}", "syntax = \"proto3\";\n§"],
     headers: &[],
     with_headers: &[],
     names: Names {

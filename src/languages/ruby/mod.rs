@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::NotUnderscore,
     hides: Hides::Nothing,
     metavariable: 'µ',
+    contexts: &["class C\n§\nend"],
     headers: &[],
     with_headers: &[],
     names: Names {

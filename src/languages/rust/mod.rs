@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("pub"),
     hides: Hides::MacroCalls,
     metavariable: 'µ',
+    contexts: &["fn f() {\n§\n}", "const V: T = §;", "impl T {\n§\n}", "struct S {\n§\n}", "fn f() {\n§;\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
     hides: Hides::Nothing,
     metavariable: '$',
+    contexts: &["object O {\ndef f() = {\n§\n}\n}", "object O {\nval v = §\n}", "class C {\n§\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

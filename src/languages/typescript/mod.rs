@@ -22,6 +22,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("export"),
     hides: Hides::Nothing,
     metavariable: '$',
+    contexts: &["class C {\n§\n}", "v = §", "interface I {\n§\n}", "v = {\n§\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -31,6 +31,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("export"),
     hides: Hides::AllButScripts,
     metavariable: '$',
+    contexts: &["class C {\n§\n}", "v = §"],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -16,6 +16,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("pub"),
     hides: Hides::Nothing,
     metavariable: '_',
+    contexts: &["fn f() void {\n§\n}", "const v = §;", "fn f() void {\n§;\n}"],
     headers: &[],
     with_headers: &[],
     names: Names {
