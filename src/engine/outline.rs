@@ -112,7 +112,12 @@ impl Engine {
                 };
                 Outlined::Directory(files.par_iter().map(file).collect())
             } else {
-                Outlined::File(symbols(&paths::chunks_of(chunks, &path)?))
+                let indexed = paths::chunks_of(chunks, &path)?;
+                let now = paths::chunks_now(&self.project, &indexed, &path);
+                if now.is_some() {
+                    state.warnings.insert(0, format!("`{path}` changed since it was indexed: this is its outline now"));
+                }
+                Outlined::File(symbols(&now.unwrap_or(indexed)))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
         })

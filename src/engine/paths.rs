@@ -8,6 +8,7 @@ use super::project::Project;
 use crate::address::{self, Address};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::excerpt::symbols_named;
+use crate::index::chunk_file;
 use crate::search::Corpus;
 use crate::text::count;
 
@@ -49,26 +50,31 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
     let address = Address::parse(written);
     let (path, note) = match file(project, chunks, &address.path) {
         Err(AskError::NotFound(why)) => {
-            return symbol(corpus, written).unwrap_or(Err(AskError::NotFound(why)));
+            return symbol(project, corpus, written).unwrap_or(Err(AskError::NotFound(why)));
         }
         found => found?,
     };
     let lines = match &address.symbol {
-        Some(symbol) => Some(lines_of(chunks, &path, symbol)?),
+        Some(symbol) => Some(lines_of(project, chunks, &path, symbol)?),
         None => address.lines,
     };
     Ok(Place { path, lines, note })
 }
 
 /// Finds the definition of a symbol, if a text is the name of one: `retry`, `Backoff::wait`.
-fn symbol(corpus: &Corpus, written: &str) -> Option<Result<Place, AskError>> {
+fn symbol(project: &Project, corpus: &Corpus, written: &str) -> Option<Result<Place, AskError>> {
     let name = written.rsplit([':', '.', '#']).next()?.trim_end_matches("()");
     if written.contains(['/', ' ']) || name.is_empty() {
         return None;
     }
     let mut found: Vec<Place> = Vec::new();
     for path in corpus.files_defining(name).into_iter().take(MAX_DEFINING) {
-        let lines = symbols_named(&corpus.chunks().read_file(path), written);
+        let mut lines = symbols_named(&corpus.chunks().read_file(path), written);
+        if !lines.is_empty()
+            && let Some(now) = chunks_now(project, &corpus.chunks().read_file(path), path)
+        {
+            lines = symbols_named(&now, written);
+        }
         found.extend(lines.into_iter().map(|l| Place {
             path: path.into(),
             lines: Some(l),
@@ -152,8 +158,14 @@ fn exists(project: &Project, path: &str) -> bool {
 }
 
 /// Returns the lines of a symbol in a file.
-fn lines_of(chunks: &ChunkSet, path: &str, symbol: &str) -> Result<(u32, u32), AskError> {
+fn lines_of(
+    project: &Project,
+    chunks: &ChunkSet,
+    path: &str,
+    symbol: &str,
+) -> Result<(u32, u32), AskError> {
     let of_file = chunks.read_file(path);
+    let of_file = chunks_now(project, &of_file, path).unwrap_or(of_file);
     let named = symbols_named(&of_file, symbol);
     named.first().copied().ok_or_else(|| {
         let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names);
@@ -217,6 +229,41 @@ fn lexical(path: &Path) -> Option<String> {
         }
     }
     Some(parts.join("/"))
+}
+
+/// Returns the chunks that a file has now, if it changed since it was indexed: an answer right after
+/// an edit must not wait for the indexer, and must not be wrong either.
+pub(super) fn chunks_now(
+    project: &Project,
+    indexed: &[Arc<Chunk>],
+    path: &str,
+) -> Option<Vec<Arc<Chunk>>> {
+    if project.layout.is_foreign() {
+        return None;
+    }
+    let text = project.read_text(path).ok()?;
+    let is_unchanged = indexed.iter().all(|chunk| !is_verbatim(chunk) || holds(&text, chunk));
+    (!is_unchanged).then(|| chunk_file(path, &text).into_iter().map(Arc::new).collect())
+}
+
+/// Whether a chunk's text is a literal copy of its lines: not an outline or another program's
+/// summary.
+pub(super) fn is_verbatim(chunk: &Chunk) -> bool {
+    let m = &chunk.metadata;
+    let n_lines = m.start_line.zip(m.end_line).map(|(a, b)| (b.saturating_sub(a)) as usize + 1);
+    chunk.chunk_type != ChunkType::Symbols && n_lines == Some(chunk.text.lines().count())
+}
+
+/// Whether the chunk's lines in the file still have the chunk's text.
+pub(super) fn holds(text: &str, chunk: &Chunk) -> bool {
+    let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
+    // A chunk of one line may be a part of a very long line.
+    let mut there = text.lines().skip(first - 1);
+    chunk.text.lines().all(|line| {
+        there
+            .next()
+            .is_some_and(|now| now == line || now.contains(line) && chunk.text.lines().count() == 1)
+    })
 }
 
 /// Returns the chunks of an indexed file.

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
-use super::paths;
+use super::paths::{self, holds, is_verbatim};
 use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::chunk::{Chunk, ChunkSet};
 use crate::source::ReadError;
 use crate::text::cut;
 
@@ -333,30 +333,10 @@ fn verbatim(chunks: &ChunkSet, path: &str) -> impl Iterator<Item = Arc<Chunk>> {
     chunks.read_file(path).into_iter().filter(|c| is_verbatim(c))
 }
 
-/// Whether a chunk's text is a literal copy of its lines: not an outline or another program's
-/// summary.
-fn is_verbatim(chunk: &Chunk) -> bool {
-    let m = &chunk.metadata;
-    let n_lines = m.start_line.zip(m.end_line).map(|(a, b)| (b.saturating_sub(a)) as usize + 1);
-    chunk.chunk_type != ChunkType::Symbols && n_lines == Some(chunk.text.lines().count())
-}
-
 fn overlaps(chunk: &Chunk, (first, last): (usize, usize)) -> bool {
     let m = &chunk.metadata;
     m.start_line.is_some_and(|l| l as usize <= last)
         && m.end_line.is_some_and(|l| l as usize >= first)
-}
-
-/// Whether the chunk's lines in the file still have the chunk's text.
-fn holds(text: &str, chunk: &Chunk) -> bool {
-    let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
-    // A chunk of one line may be a part of a very long line.
-    let mut there = text.lines().skip(first - 1);
-    chunk.text.lines().all(|line| {
-        there
-            .next()
-            .is_some_and(|now| now == line || now.contains(line) && chunk.text.lines().count() == 1)
-    })
 }
 
 /// Finds the lines that have the chunk's text now.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use cortex::chunk::Cancel;
 use cortex::config::globs;
 use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
@@ -14,6 +16,7 @@ use cortex::source::{Included, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
 use crate::project::{Project, run};
+use crate::server::{Client, Server, warnings};
 use crate::support::tree::Tree;
 use crate::support::wait_until;
 
@@ -418,4 +421,27 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     });
     assert_eq!(found("cooking vegetables", false).as_deref(), Some("docs/guide.md"), "by meaning");
     wait_until("no complaint is left", || service.status().embed_error.is_none());
+}
+
+/// A server that does not follow the tree stays in the state right after an edit.
+#[test]
+fn a_symbol_is_read_at_its_former_lines_after_an_edit() {
+    let p = Project::with(&[("src/pump.rs", "pub fn first() {\n    one();\n}\n\npub fn second() {\n    two();\n}\n")]);
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let client = Client::new(&server.line());
+    client.call("search", &json!({ "query": "second" }));
+    p.write("src/pump.rs", "// A line.\n// Another.\n// A third.\npub fn first() {\n    one();\n}\n\npub fn second() {\n    two();\n}\n\npub fn third() {}\n");
+    for path in ["src/pump.rs#second", "second"] {
+        let read = client.call("read", &json!({ "path": path }));
+        assert_eq!(read["content"], "pub fn second() {\n    two();\n}", "{read}");
+        assert!(warnings(&read).contains("changed since it was indexed"), "{read}");
+    }
+    let read = client.call("read", &json!({ "path": "src/pump.rs#third" }));
+    assert_eq!(read["content"], "pub fn third() {}");
+    let outline = client.call("outline", &json!({ "path": "src/pump.rs" }));
+    assert_eq!(outline["symbols"][1]["start_line"], 8, "{outline}");
+    p.remove("src/pump.rs");
+    let found = client.call("search", &json!({ "query": "second", "format": "text" }));
+    assert!(found.to_string().contains("(file deleted)") || found["results"][0]["deleted"] == true, "{found}");
 }
