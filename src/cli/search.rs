@@ -17,7 +17,6 @@ use crate::engine::{
     Call, ChunkRow, Engine, Filters, Kinds, Look, PassageRow, ResultRow, SearchAnswer, SearchMode,
     SearchRequest,
 };
-use crate::excerpt::Passage;
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
 
@@ -124,14 +123,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             engine.project.layout.root().display()
         );
     }
+    answer.results = ResultRow::best(answer.results, &answer.excerpts, context);
     if args.json {
         if context > 0 {
-            let rows = std::mem::take(&mut answer.results).into_iter().enumerate();
-            let whole = |(i, row): (usize, ResultRow)| ResultRow {
-                passages: passage(&answer, i, context).map(PassageRow::from).into_iter().collect(),
-                ..row.with_text()
-            };
-            answer.results = rows.map(whole).collect();
+            answer.results = answer.results.into_iter().map(ResultRow::with_text).collect();
         }
         render::json(&Reply {
             query: &request.query,
@@ -145,7 +140,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             .into_iter()
             .try_for_each(|path| line(&paths.linked(path, None, paths.shown(path))))?;
     } else {
-        print(&answer, &request, &paths, context, args.explain)?;
+        print(&answer, &request, &paths, args.explain)?;
     }
     if args.open {
         open_best(&answer, &engine)?;
@@ -207,7 +202,6 @@ fn print(
     answer: &SearchAnswer,
     request: &SearchRequest,
     paths: &Paths,
-    context: usize,
     explain: bool,
 ) -> Result<()> {
     render::warnings(&answer.state);
@@ -220,9 +214,8 @@ fn print(
     } else {
         Highlighter::new(&request.query)
     };
-    for (i, row) in answer.results.iter().enumerate() {
-        let lines = passage(answer, i, context).map_or_else(Vec::new, |passage| passage.shown);
-        print_row(row, &lines, &mut words, paths, explain)?;
+    for row in &answer.results {
+        print_row(row, &mut words, paths, explain)?;
     }
     if !answer.memories.is_empty() {
         line(&style("remembered:").bold().to_string())?;
@@ -234,14 +227,8 @@ fn print(
     Ok(())
 }
 
-/// Returns the lines to show of a result.
-fn passage(answer: &SearchAnswer, row: usize, n_lines: usize) -> Option<Passage> {
-    answer.excerpts.best_passage(row, n_lines)
-}
-
 fn print_row(
     row: &ResultRow,
-    lines: &[(u32, String)],
     words: &mut Highlighter,
     paths: &Paths,
     explain: bool,
@@ -256,8 +243,8 @@ fn print_row(
     let link =
         paths.linked(&hit.path, chunk.start_line.map(u64::from), style(&place).cyan().bold());
     line(format!("{link}  {}", style(what).green()).trim_end())?;
-    for l in render::numbered(lines, words) {
-        line(&l)?;
+    for window in row.passages.iter().flat_map(PassageRow::windows) {
+        render::numbered(&window, words).iter().try_for_each(|l| line(l))?;
     }
     if !row.others.is_empty() {
         let others: Vec<String> = row.others.iter().map(also).collect();
