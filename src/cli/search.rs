@@ -227,12 +227,7 @@ fn print(
     Ok(())
 }
 
-fn print_row(
-    row: &ResultRow,
-    words: &mut Highlighter,
-    paths: &Paths,
-    explain: bool,
-) -> Result<()> {
+fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: bool) -> Result<()> {
     let ResultRow { chunk, hit, .. } = row;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use self::regions::Label;
+use self::regions::{Line, Region, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
-use self::regions::{Region, around, regions};
 use crate::embed::StaticModel;
 use crate::search::{Hit, Wanted, search_words};
 
@@ -33,7 +33,7 @@ const CHUNK: f64 = 0.2;
 const DEFINES: f64 = 2.0;
 const CONSTANT: f64 = -1.0;
 /// Code between definitions, such as imports and the comment of a file.
-const BETWEEN: f64 = -1.5;
+const BETWEEN: f64 = -2.0;
 /// Worth of a comment line, compared with a line of code.
 const COMMENT: f64 = 0.3;
 /// A row is worth at least this, so that a sure file does not hide the others.
@@ -196,12 +196,22 @@ impl Shown {
         if shown.iter().filter(|i| says(i)).count() == n_says(0..lines.len()) {
             shown = (0..lines.len()).collect();
         }
-        Passage {
-            label: self.region.label.clone(),
-            lines: self.region.place(),
-            shown: shown.into_iter().map(|i| lines[i].clone()).collect(),
-        }
+        let shown: Vec<Line> = shown.into_iter().map(|i| lines[i].clone()).collect();
+        // Lines between them may be those of another symbol.
+        let windows: Vec<&[Line]> = shown.chunk_by(|a, b| a.0 + 1 == b.0).collect();
+        let shown = match &*windows {
+            [_] => shown,
+            _ => windows.into_iter().flat_map(without_idle_ends).cloned().collect(),
+        };
+        Passage { label: self.region.label.clone(), lines: self.region.place(), shown }
     }
+}
+
+/// Returns lines without those at both ends that say nothing.
+fn without_idle_ends(lines: &[Line]) -> &[Line] {
+    let first = lines.iter().position(|(_, line)| says(line)).unwrap_or(lines.len());
+    let last = lines.iter().rposition(|(_, line)| says(line)).map_or(first, |i| i + 1);
+    &lines[first..last]
 }
 
 /// A region of a row.
@@ -349,9 +359,8 @@ fn grown(
     let mut window = vec![seed];
     is_free[seed] = false;
     loop {
-        let fits = |i: &usize| {
-            *i > 0 && is_free.get(*i) == Some(&true) && n + pieces[*i].len() <= most
-        };
+        let fits =
+            |i: &usize| *i > 0 && is_free.get(*i) == Some(&true) && n + pieces[*i].len() <= most;
         let sides = [first - 1, last + 1];
         let next = sides.into_iter().filter(fits).max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         let Some(next) = next else { return window };

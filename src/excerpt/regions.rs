@@ -248,7 +248,10 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         region.trim();
         let in_comment =
             |n: u32| comments.iter().any(|(first, last)| (*first..=*last).contains(&n));
-        region.comments = region.lines.iter().map(|(n, _)| in_comment(*n)).collect();
+        let is_comment = |(n, line): &Line| {
+            in_comment(*n) || region.is_between && begins_with_comment_mark(line)
+        };
+        region.comments = region.lines.iter().map(is_comment).collect();
         let code = region.lines.iter().zip(&region.comments);
         let is_attribute =
             |line: &str| line.is_empty() || line.starts_with(['@', '[']) || line.starts_with("#[");
@@ -315,6 +318,16 @@ fn label_of(chunk: &Chunk) -> Label {
         }
         _ => Label { name: m.parent.clone().unwrap_or_default(), ..Label::default() },
     }
+}
+
+/// Whether a line outside definitions is a comment, such as one about the whole file.
+fn begins_with_comment_mark(line: &str) -> bool {
+    let line = line.trim_start();
+    let is_directive = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic() || c == '[');
+    line.strip_prefix('#').is_some_and(|rest| !is_directive(rest))
+        || ["//", "/*", "*", "--", ";;", "\"\"\"", "'''", "(*", "{-"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
 }
 
 /// Whether a line says something, in contrast to blank lines and lines of brackets, marks of comments

@@ -49,6 +49,7 @@ mod serve;
 mod server;
 mod serving;
 mod settings;
+mod shown;
 mod skip;
 mod told;
 mod tools_snapshot;

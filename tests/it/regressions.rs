@@ -171,8 +171,11 @@ fn another_file_is_read_in_silence() {
     let outside = p.root().parent().unwrap().join("README.md");
     let outside = outside.to_str().unwrap();
     for path in ["../README.md", outside] {
-        assert!(p.run(&["read", path]).error().contains("out of the project")
-            || p.run(&["read", path]).error().contains("outside the project"), "{path}");
+        assert!(
+            p.run(&["read", path]).error().contains("out of the project")
+                || p.run(&["read", path]).error().contains("outside the project"),
+            "{path}"
+        );
     }
     for path in ["/nonexistent/README.md", "../other/README.md", "docs/README.md"] {
         assert!(p.run(&["read", path]).error().contains("README.md"), "{path}");
