@@ -85,7 +85,7 @@ pub(super) struct Args {
     /// Do not update the index first
     #[arg(long)]
     no_index: bool,
-    /// Show this many lines of each result; 0 shows none [default: 6]
+    /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: 6]
     #[arg(long, short = 'C', value_name = "N")]
     context: Option<usize>,
 }
@@ -231,8 +231,7 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: b
     let ResultRow { chunk, hit, .. } = row;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
-    let gone = if chunk.deleted { " (deleted)" } else { "" };
-    let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + gone;
+    let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + &chunk.marks();
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     let link =

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::chunk::{Chunk, ChunkSet, Entry};
 use crate::excerpt::{Excerpts, Label, Passage, says};
-use crate::search::{Hit, Term};
+use crate::search::{Hit, Term, is_vendored};
 
 /// One result: a file and its best place. A file may have a second result with another place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -99,6 +99,9 @@ pub struct ChunkRow {
     pub language: Option<String>,
     /// symbols, definitions, data or documentation.
     pub chunk_type: &'static str,
+    /// generated (a program wrote the file) or vendored (another project did), if it is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<&'static str>,
     /// Whether the file was deleted; the chunk is its last content.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
@@ -252,6 +255,13 @@ impl Block {
 }
 
 impl ChunkRow {
+    /// Returns what a heading says about the file, for example ` (generated)`.
+    #[must_use]
+    pub fn marks(&self) -> String {
+        let origin = self.origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
+        origin + if self.deleted { " (deleted)" } else { "" }
+    }
+
     pub(super) fn new(chunk: &Chunk, set: &ChunkSet) -> Self {
         let m = &chunk.metadata;
         let place = set.place_in_file(&chunk.id);
@@ -269,6 +279,11 @@ impl ChunkRow {
             title: title.cloned(),
             language: m.language.clone(),
             chunk_type: chunk.chunk_type.as_str(),
+            origin: if m.is_generated() {
+                Some("generated")
+            } else {
+                m.file_path.as_deref().filter(|path| is_vendored(path)).map(|_| "vendored")
+            },
             deleted: m.is_deleted(),
             chunk_id: chunk.id.to_string(),
             chunk_index: place.map(|p| p.0),

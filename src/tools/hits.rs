@@ -14,8 +14,7 @@ pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
         lines(chunk.start_line, chunk.end_line).map(|l| format!(":{l}")).unwrap_or_default();
     let kind = chunk.kind.as_deref().unwrap_or_default();
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
-    let gone = if chunk.deleted { " (file deleted)" } else { "" };
-    heading(&format!("{}{lines}", path.unwrap_or(&chunk.chunk_id)), kind, what) + gone
+    heading(&format!("{}{lines}", path.unwrap_or(&chunk.chunk_id)), kind, what) + &chunk.marks()
 }
 
 fn heading(place: &str, kind: &str, name: &str) -> String {
@@ -41,7 +40,8 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
         let path = if i == 0 { path.unwrap_or(&row.chunk.chunk_id) } else { "" };
         let lines = lines(Some(passage.start_line), Some(passage.end_line)).unwrap_or_default();
         let heading = heading(&format!("{path}:{lines}"), &passage.kind, &passage.symbol);
-        out.push(heading + &shown_lines(passage));
+        let marks = if i == 0 { row.chunk.marks() } else { String::new() };
+        out.push(heading + &marks + &shown_lines(passage));
         out.extend(code(passage));
     }
     if row.passages.is_empty() {

@@ -22,6 +22,7 @@ mod eval;
 mod following;
 mod foreign;
 mod fuzz;
+mod generated;
 mod git_commands;
 mod graph;
 mod help;
