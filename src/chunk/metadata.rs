@@ -76,6 +76,8 @@ fn is_zero(n: &u32) -> bool {
 
 /// The key that marks chunks whose file was deleted.
 const DELETED: &str = "deleted";
+/// The key that marks chunks of a file that a program wrote.
+const GENERATED: &str = "generated";
 
 impl Metadata {
     /// Whether the file was deleted and the chunk was kept.
@@ -87,6 +89,17 @@ impl Metadata {
     /// Marks the chunk as one whose file was deleted.
     pub fn mark_deleted(&mut self) {
         self.extra.insert(DELETED.into(), Value::Bool(true));
+    }
+
+    /// Whether a program wrote the file, as its first lines say.
+    #[must_use]
+    pub fn is_generated(&self) -> bool {
+        self.extra.get(GENERATED) == Some(&Value::Bool(true))
+    }
+
+    /// Marks the chunk as one of a file that a program wrote.
+    pub fn mark_generated(&mut self) {
+        self.extra.insert(GENERATED.into(), Value::Bool(true));
     }
 
     /// Hashes the part of the metadata that locates the chunk. If a chunk only moves, nothing else

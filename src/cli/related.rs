@@ -60,7 +60,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             let at = style(paths.place(chunk.start_line.zip(chunk.end_line), path)).cyan();
             let at = paths.linked(path, chunk.start_line.map(u64::from), at);
             let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
-            line(&fitted(&format!("{:.2}  {at}  {}", row.score, style(printable(what)).green())))?;
+            let text = format!("{:.2}  {at}  {}", row.score, style(printable(what)).green());
+            line(&fitted(text.trim_end()))?;
         }
     }
     Ok(args::end(

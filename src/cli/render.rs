@@ -66,21 +66,14 @@ pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
-/// Returns lines of a file with their numbers and the query's words marked, and a mark where lines
-/// are left out.
+/// Returns lines of a file with their numbers and the query's words marked.
 pub(super) fn numbered(lines: &[(u32, String)], words: &mut Highlighter) -> Vec<String> {
     let room = width().saturating_sub(8);
-    let mut out = Vec::new();
-    let mut last = None;
-    for (number, text) in lines {
-        if last.is_some_and(|last| *number > last + 1) {
-            out.push(style("     …").dim().to_string());
-        }
-        last = Some(*number);
+    let numbered = |(number, text): &(u32, String)| {
         let text = marked(text, &words.ranges(text), room);
-        out.push(format!("{} {text}", style(format!("{number:>6}")).dim()));
-    }
-    out
+        format!("{} {text}", style(format!("{number:>6}")).dim())
+    };
+    lines.iter().map(numbered).collect()
 }
 
 /// Returns a line of code, cut to `room` columns.

@@ -17,7 +17,6 @@ use crate::engine::{
     Call, ChunkRow, Engine, Filters, Kinds, Look, PassageRow, ResultRow, SearchAnswer, SearchMode,
     SearchRequest,
 };
-use crate::excerpt::Passage;
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
 
@@ -86,7 +85,7 @@ pub(super) struct Args {
     /// Do not update the index first
     #[arg(long)]
     no_index: bool,
-    /// Show this many lines of each result; 0 shows none [default: 6]
+    /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: 6]
     #[arg(long, short = 'C', value_name = "N")]
     context: Option<usize>,
 }
@@ -124,14 +123,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             engine.project.layout.root().display()
         );
     }
+    answer.results = ResultRow::best(answer.results, &answer.excerpts, context);
     if args.json {
         if context > 0 {
-            let rows = std::mem::take(&mut answer.results).into_iter().enumerate();
-            let whole = |(i, row): (usize, ResultRow)| ResultRow {
-                passages: passage(&answer, i, context).map(PassageRow::from).into_iter().collect(),
-                ..row.with_text()
-            };
-            answer.results = rows.map(whole).collect();
+            answer.results = answer.results.into_iter().map(ResultRow::with_text).collect();
         }
         render::json(&Reply {
             query: &request.query,
@@ -145,7 +140,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             .into_iter()
             .try_for_each(|path| line(&paths.linked(path, None, paths.shown(path))))?;
     } else {
-        print(&answer, &request, &paths, context, args.explain)?;
+        print(&answer, &request, &paths, args.explain)?;
     }
     if args.open {
         open_best(&answer, &engine)?;
@@ -207,7 +202,6 @@ fn print(
     answer: &SearchAnswer,
     request: &SearchRequest,
     paths: &Paths,
-    context: usize,
     explain: bool,
 ) -> Result<()> {
     render::warnings(&answer.state);
@@ -220,9 +214,8 @@ fn print(
     } else {
         Highlighter::new(&request.query)
     };
-    for (i, row) in answer.results.iter().enumerate() {
-        let lines = passage(answer, i, context).map_or_else(Vec::new, |passage| passage.shown);
-        print_row(row, &lines, &mut words, paths, explain)?;
+    for row in &answer.results {
+        print_row(row, &mut words, paths, explain)?;
     }
     if !answer.memories.is_empty() {
         line(&style("remembered:").bold().to_string())?;
@@ -234,30 +227,18 @@ fn print(
     Ok(())
 }
 
-/// Returns the lines to show of a result.
-fn passage(answer: &SearchAnswer, row: usize, n_lines: usize) -> Option<Passage> {
-    answer.excerpts.best_passage(row, n_lines)
-}
-
-fn print_row(
-    row: &ResultRow,
-    lines: &[(u32, String)],
-    words: &mut Highlighter,
-    paths: &Paths,
-    explain: bool,
-) -> Result<()> {
+fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: bool) -> Result<()> {
     let ResultRow { chunk, hit, .. } = row;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
-    let gone = if chunk.deleted { " (deleted)" } else { "" };
-    let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + gone;
+    let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + &chunk.marks();
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     let link =
         paths.linked(&hit.path, chunk.start_line.map(u64::from), style(&place).cyan().bold());
     line(format!("{link}  {}", style(what).green()).trim_end())?;
-    for l in render::numbered(lines, words) {
-        line(&l)?;
+    for window in row.passages.iter().flat_map(PassageRow::windows) {
+        render::numbered(&window, words).iter().try_for_each(|l| line(l))?;
     }
     if !row.others.is_empty() {
         let others: Vec<String> = row.others.iter().map(also).collect();

@@ -114,7 +114,7 @@ impl Engine {
                     path: of.metadata.file_path.clone(),
                     chunk: ChunkRow::new(&of, corpus.chunks()),
                 },
-                results: (0..).zip(rows).map(|(i, row)| row.labelled(excerpts.label(i))).collect(),
+                results: ResultRow::best(rows, &excerpts, 0),
                 excerpts: Arc::new(excerpts),
                 total: found.total,
                 state,

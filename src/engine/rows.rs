@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chunk::{Chunk, ChunkSet, Entry};
-use crate::excerpt::{Excerpts, Label, Passage};
-use crate::search::{Hit, Term};
+use crate::excerpt::{Excerpts, Label, Passage, says};
+use crate::search::{Hit, Term, is_vendored};
 
 /// One result: a file and its best place. A file may have a second result with another place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -99,6 +99,9 @@ pub struct ChunkRow {
     pub language: Option<String>,
     /// symbols, definitions, data or documentation.
     pub chunk_type: &'static str,
+    /// generated (a program wrote the file) or vendored (another project did), if it is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<&'static str>,
     /// Whether the file was deleted; the chunk is its last content.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
@@ -158,20 +161,34 @@ impl ResultRow {
     pub fn at(rows: &[Self], excerpts: &Excerpts, level: usize) -> Vec<Self> {
         let passages = excerpts.at(level).into_iter();
         let with = |(row, passages): (&Self, Vec<Passage>)| Self {
-            passages: passages.into_iter().map(PassageRow::from).collect(),
             others: if row.explain.is_empty() { Vec::new() } else { row.others.clone() },
-            ..row.clone()
+            ..row.clone().showing(passages.into_iter().map(PassageRow::from).collect())
         };
         rows.iter().zip(passages).map(with).collect()
     }
 
-    /// Names the symbol that answers best, with its lines.
-    pub(crate) fn labelled(mut self, label: Option<Label>) -> Self {
-        if let Some(Label { name, kind, lines: Some((first, last)) }) = label {
+    /// Returns rows that show the place that answers best, and at most `n_lines` of it. Lines that
+    /// say nothing do not count.
+    #[must_use]
+    pub fn best(rows: Vec<Self>, excerpts: &Excerpts, n_lines: usize) -> Vec<Self> {
+        let with = |(i, row): (usize, Self)| {
+            let best = excerpts.best_passage(i, n_lines).map(PassageRow::from);
+            let mut row = row.showing(best.into_iter().collect());
+            row.passages.retain(|passage| !passage.blocks.is_empty());
+            row
+        };
+        rows.into_iter().enumerate().map(with).collect()
+    }
+
+    /// Shows passages, and names the place of the first.
+    fn showing(mut self, passages: Vec<PassageRow>) -> Self {
+        if let Some(first) = passages.first() {
             let chunk = &mut self.chunk;
-            (chunk.start_line, chunk.end_line) = (Some(first), Some(last));
-            (chunk.symbol, chunk.kind) = (Some(name), Some(kind));
+            (chunk.start_line, chunk.end_line) = (Some(first.start_line), Some(first.end_line));
+            let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+            (chunk.symbol, chunk.kind) = (named(&first.symbol), named(&first.kind));
         }
+        self.passages = passages;
         self
     }
 
@@ -209,7 +226,42 @@ impl From<Passage> for PassageRow {
     }
 }
 
+impl PassageRow {
+    /// Returns the lines that say something, each with its number, by window.
+    #[must_use]
+    pub fn windows(&self) -> Vec<Vec<(u32, String)>> {
+        let lines = |block: &Block| {
+            let lines = (block.start_line..).zip(block.text.split('\n'));
+            lines.filter(|(_, line)| says(line)).map(|(n, line)| (n, line.to_string())).collect()
+        };
+        self.blocks.iter().map(lines).collect()
+    }
+
+    /// Whether all lines of the place are shown.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(&*self.blocks, [block]
+            if block.start_line == self.start_line && block.end_line() >= self.end_line)
+    }
+}
+
+impl Block {
+    /// Returns the number of its last line.
+    #[must_use]
+    pub fn end_line(&self) -> u32 {
+        let n = self.text.matches('\n').count();
+        self.start_line.saturating_add(u32::try_from(n).unwrap_or(u32::MAX))
+    }
+}
+
 impl ChunkRow {
+    /// Returns what a heading says about the file, for example ` (generated)`.
+    #[must_use]
+    pub fn marks(&self) -> String {
+        let origin = self.origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
+        origin + if self.deleted { " (deleted)" } else { "" }
+    }
+
     pub(super) fn new(chunk: &Chunk, set: &ChunkSet) -> Self {
         let m = &chunk.metadata;
         let place = set.place_in_file(&chunk.id);
@@ -227,6 +279,11 @@ impl ChunkRow {
             title: title.cloned(),
             language: m.language.clone(),
             chunk_type: chunk.chunk_type.as_str(),
+            origin: if m.is_generated() {
+                Some("generated")
+            } else {
+                m.file_path.as_deref().filter(|path| is_vendored(path)).map(|_| "vendored")
+            },
             deleted: m.is_deleted(),
             chunk_id: chunk.id.to_string(),
             chunk_index: place.map(|p| p.0),

@@ -202,7 +202,7 @@ impl Engine {
         let hits = rows.iter().map(|row| &*row.hit);
         let excerpts = Excerpts::new(hits, &request.query, &mut wanted);
         let n = rows.len();
-        let results = (0..).zip(rows).map(|(i, row)| row.labelled(excerpts.label(i))).collect();
+        let results = ResultRow::best(rows, &excerpts, 0);
         let n_chunks = corpus.chunks().len();
         Ok(SearchAnswer {
             next_cursor: page.next(n),

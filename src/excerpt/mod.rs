@@ -1,6 +1,7 @@
 //! Selects the code that a reply shows. A reply has few lines, so each must earn its place: regions
 //! of the found files (functions, types, sections) are compared with the question by their words,
-//! their names and their meaning, and their pieces are ordered by worth for each byte.
+//! their names and their meaning, and their windows are ordered by worth for each byte. All front
+//! ends show these lines below the place that they are of.
 
 mod regions;
 
@@ -8,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use self::regions::Label;
-pub use self::regions::{NamesAround, symbols_named};
-use self::regions::{Region, around, regions};
+use self::regions::{Line, Region, around, regions};
+pub use self::regions::{NamesAround, says, symbols_named};
 use crate::embed::StaticModel;
 use crate::search::{Hit, Wanted, search_words};
 
@@ -31,6 +32,8 @@ const NAMES: f64 = 2.0;
 const CHUNK: f64 = 0.2;
 const DEFINES: f64 = 2.0;
 const CONSTANT: f64 = -1.0;
+/// Code between definitions, such as imports and the comment of a file.
+const BETWEEN: f64 = -2.0;
 /// Worth of a comment line, compared with a line of code.
 const COMMENT: f64 = 0.3;
 /// A row is worth at least this, so that a sure file does not hide the others.
@@ -40,14 +43,18 @@ const LEAST_ROW: f64 = 0.02;
 const LATER: f64 = 0.75;
 /// Part of a region's worth that its head has.
 const HEAD: f64 = 0.15;
+/// Regions of at most this many lines are shown whole, if they fit.
+const WHOLE: usize = 40;
+/// Number of adjacent lines that a longer region shows at a time.
+const WINDOW: usize = 20;
+/// A mark for this many missing lines costs about as much as the lines.
+const GAP: usize = 3;
 
 /// The code that a reply may show of some results.
 #[derive(Debug, Default)]
 pub struct Excerpts {
-    /// By result.
+    /// By result, the best one first.
     regions: Vec<Vec<Shown>>,
-    /// By result: what its best region is called.
-    best: Vec<Option<Label>>,
     /// What a reply shows, in this order, until it is full.
     steps: Vec<Step>,
 }
@@ -56,6 +63,8 @@ pub struct Excerpts {
 struct Shown {
     region: Region,
     pieces: Vec<Range<usize>>,
+    /// The pieces in the order in which they are added.
+    order: Vec<usize>,
 }
 
 /// One addition to a reply.
@@ -71,7 +80,7 @@ enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
     pub label: Label,
-    /// First and last line of the region.
+    /// First and last line of the symbol, or of the region if it has none.
     pub lines: (u32, u32),
     /// The lines to show, in order: number and text.
     pub shown: Vec<(u32, String)>,
@@ -102,15 +111,15 @@ impl Excerpts {
         for (i, (scored, p)) in of_rows.into_iter().zip(&of_row).enumerate() {
             lowest = lowest.min(ROW * p.max(LEAST_ROW) / HEADING as f64);
             units.push((lowest, Step::Row));
-            excerpts.best.push(scored.first().map(|best| best.region.label.clone()));
             let mut all = Vec::new();
             let p = of_file(&hits[i].path);
             for (n, Scored { region, share, rank }) in scored.into_iter().enumerate() {
                 let pieces = region.pieces();
                 let worth = p * share * LATER.powi(rank);
                 let ratios = ratios(&region, &pieces, worth, lowest, wanted);
-                units.extend(ratios.into_iter().map(|(ratio, k)| (ratio, Step::Piece(i, n, k))));
-                all.push(Shown { region, pieces });
+                units.extend(ratios.iter().map(|(ratio, k)| (*ratio, Step::Piece(i, n, *k))));
+                let order = ratios.into_iter().map(|(_, k)| k).collect();
+                all.push(Shown { region, pieces, order });
             }
             excerpts.regions.push(all);
         }
@@ -120,31 +129,23 @@ impl Excerpts {
         excerpts
     }
 
-    /// Returns what the best region of each result is called.
-    #[must_use]
-    pub fn label(&self, row: usize) -> Option<Label> {
-        self.best.get(row)?.clone()
-    }
-
-    /// Returns the best lines of a result, at most `n_lines`, all of one region.
+    /// Returns the best lines of a result, all of its best region. Lines that say nothing do not
+    /// count for `n_lines`, and without any other line only the place is returned.
     #[must_use]
     pub fn best_passage(&self, row: usize, n_lines: usize) -> Option<Passage> {
-        let mut best = None;
-        let mut pieces = Vec::new();
-        for step in &self.steps {
-            match step {
-                Step::Piece(hit, region, piece)
-                    if *hit == row && *best.get_or_insert(*region) == *region =>
-                {
-                    pieces.push(*piece);
-                }
-                _ => {}
-            }
+        let shown = self.regions.get(row)?.first()?;
+        let pieces = shown.order.iter().flat_map(|i| shown.pieces[*i].clone());
+        let lines: Vec<usize> = pieces.filter(|i| says(&shown.region.lines[*i].1)).collect();
+        let fits = |n: usize| {
+            let passage = shown.passage(lines[..n].to_vec());
+            passage.shown.iter().filter(|(_, line)| says(line)).count() <= n_lines
+        };
+        let (mut n, mut too_many) = (0, n_lines.min(lines.len()) + 1);
+        while too_many - n > 1 {
+            let middle = usize::midpoint(n, too_many);
+            if fits(middle) { n = middle } else { too_many = middle }
         }
-        let shown = self.regions.get(row)?.get(best?)?;
-        let lines: Vec<usize> =
-            pieces.into_iter().flat_map(|i| shown.pieces[i].clone()).take(n_lines).collect();
-        (!lines.is_empty()).then(|| shown.lines(lines))
+        Some(shown.passage(lines[..n].to_vec()))
     }
 
     /// Number of additions after the first row.
@@ -166,34 +167,51 @@ impl Excerpts {
         }
         let mut rows: Vec<Vec<Passage>> = vec![Vec::new(); n_rows];
         for ((hit, region), pieces) in pieces {
-            rows[hit].push(self.regions[hit][region].passage(&pieces));
+            let shown = &self.regions[hit][region];
+            let lines = pieces.iter().flat_map(|i| shown.pieces[*i].clone()).collect();
+            rows[hit].push(shown.passage(lines));
         }
         rows
     }
 }
 
 impl Shown {
-    fn passage(&self, pieces: &[usize]) -> Passage {
-        let mut lines: Vec<usize> = pieces.iter().flat_map(|i| self.pieces[*i].clone()).collect();
-        lines.sort_unstable();
-        // A mark for one missing line costs as much as the line.
-        let single: Vec<usize> =
-            lines.windows(2).filter(|w| w[1] - w[0] == 2).map(|w| w[0] + 1).collect();
-        lines.extend(single);
-        self.lines(lines)
-    }
-
-    /// Returns lines of the region, by their indexes.
-    fn lines(&self, mut indexes: Vec<usize>) -> Passage {
-        indexes.sort_unstable();
+    /// Returns lines of the region, by their indexes, as windows that begin and end with lines that
+    /// say something. Windows that are close to each other become one.
+    fn passage(&self, mut wanted: Vec<usize>) -> Passage {
         let lines = &self.region.lines;
-        let (first, last) = (lines[0].0, lines[lines.len() - 1].0);
-        Passage {
-            label: self.region.label.clone(),
-            lines: self.region.label.lines.unwrap_or((first, last)),
-            shown: indexes.into_iter().map(|i| lines[i].clone()).collect(),
+        let says = |i: &usize| says(&lines[*i].1);
+        wanted.retain(says);
+        wanted.sort_unstable();
+        let n_says = |range: Range<usize>| range.filter(says).count();
+        let mut shown: Vec<usize> = Vec::new();
+        for i in wanted {
+            match shown.last() {
+                Some(last) if i - last <= 1 || n_says(last + 1..i) <= GAP => {
+                    shown.extend(last + 1..=i);
+                }
+                _ => shown.push(i),
+            }
         }
+        if shown.iter().filter(|i| says(i)).count() == n_says(0..lines.len()) {
+            shown = (0..lines.len()).collect();
+        }
+        let shown: Vec<Line> = shown.into_iter().map(|i| lines[i].clone()).collect();
+        // Lines between them may be those of another symbol.
+        let windows: Vec<&[Line]> = shown.chunk_by(|a, b| a.0 + 1 == b.0).collect();
+        let shown = match &*windows {
+            [_] => shown,
+            _ => windows.into_iter().flat_map(without_idle_ends).cloned().collect(),
+        };
+        Passage { label: self.region.label.clone(), lines: self.region.place(), shown }
     }
+}
+
+/// Returns lines without those at both ends that say nothing.
+fn without_idle_ends(lines: &[Line]) -> &[Line] {
+    let first = lines.iter().position(|(_, line)| says(line)).unwrap_or(lines.len());
+    let last = lines.iter().rposition(|(_, line)| says(line)).map_or(first, |i| i + 1);
+    &lines[first..last]
 }
 
 /// A region of a row.
@@ -281,10 +299,11 @@ fn region_score(
         + CHUNK * region.score
         + if wanted.names(name) { DEFINES } else { 0.0 }
         + if region.label.kind == "constant" { CONSTANT } else { 0.0 }
+        + if region.is_between { BETWEEN } else { 0.0 }
 }
 
 /// Returns the pieces of a region in the order in which they are added, each with its worth for a
-/// byte: first its head with its best piece, then the others.
+/// byte: windows of adjacent pieces around the best ones, the first of them with the head.
 fn ratios(
     region: &Region,
     pieces: &[Range<usize>],
@@ -292,8 +311,8 @@ fn ratios(
     limit: f64,
     wanted: &mut Wanted,
 ) -> Vec<(f64, usize)> {
-    let bytes = |r: &Range<usize>| {
-        region.lines[r.clone()].iter().map(|l| l.1.len() + 1).sum::<usize>() as f64
+    let bytes = |i: &usize| {
+        region.lines[pieces[*i].clone()].iter().map(|l| l.1.len() + 1).sum::<usize>() as f64
     };
     let weight = |r: &Range<usize>, wanted: &mut Wanted| {
         let text: Vec<&str> = region.lines[r.clone()].iter().map(|l| l.1.as_str()).collect();
@@ -303,30 +322,52 @@ fn ratios(
     };
     let weights: Vec<f64> = pieces.iter().map(|r| weight(r, wanted)).collect();
     let sum: f64 = weights.iter().sum::<f64>().max(1e-9);
-    let mut order: Vec<usize> = (1..pieces.len()).collect();
-    let share = |i: usize| (1.0 - HEAD) * weights[i] / sum + if i == 0 { HEAD } else { 0.0 };
-    order.sort_by(|a, b| {
-        let ratio = |i: usize| share(i) / bytes(&pieces[i]);
-        ratio(*b).total_cmp(&ratio(*a)).then(a.cmp(b))
-    });
-    let mut lowest = limit;
-    let mut out = Vec::new();
-    let mut head = Some((share(0), bytes(&pieces[0]) + HEADING as f64));
-    if let Some(first) = order.first() {
-        let (h, b) = head.unwrap_or_default();
-        head = Some((h + share(*first), b + bytes(&pieces[*first])));
-    }
-    if let Some((share, bytes)) = head {
-        lowest = lowest.min(worth * share / bytes);
-        out.push((lowest, 0));
-    }
-    for (n, i) in order.into_iter().enumerate() {
-        if n > 0 {
-            lowest = lowest.min(worth * share(i) / bytes(&pieces[i]));
+    let share = |i: &usize| (1.0 - HEAD) * weights[*i] / sum + if *i == 0 { HEAD } else { 0.0 };
+    let ratio = |i: &usize| share(i) / bytes(i);
+    let mut best: Vec<usize> = (1..pieces.len()).collect();
+    best.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)).then(a.cmp(b)));
+    let n_lines = region.lines.len() - region.signature;
+    let most = if n_lines <= WHOLE { WHOLE } else { WINDOW };
+    let mut is_free = vec![true; pieces.len()];
+    let (mut window, mut cost) = (vec![0], HEADING as f64);
+    let (mut lowest, mut out) = (limit, Vec::new());
+    let mut best = best.into_iter();
+    loop {
+        if let Some(seed) = best.find(|i| is_free[*i]) {
+            window.extend(grown(seed, pieces, &mut is_free, most, ratio));
         }
-        out.push((lowest, i));
+        if window.is_empty() {
+            return out;
+        }
+        cost += window.iter().map(bytes).sum::<f64>();
+        lowest = lowest.min(worth * window.iter().map(share).sum::<f64>() / cost);
+        out.extend(window.drain(..).map(|i| (lowest, i)));
+        cost = 0.0;
     }
-    out
+}
+
+/// Returns a piece and the free ones next to it, the better neighbour first, up to `most` lines.
+/// They are free no more. The head, the first piece, is next to none.
+fn grown(
+    seed: usize,
+    pieces: &[Range<usize>],
+    is_free: &mut [bool],
+    most: usize,
+    ratio: impl Fn(&usize) -> f64,
+) -> Vec<usize> {
+    let (mut first, mut last, mut n) = (seed, seed, pieces[seed].len());
+    let mut window = vec![seed];
+    is_free[seed] = false;
+    loop {
+        let fits =
+            |i: &usize| *i > 0 && is_free.get(*i) == Some(&true) && n + pieces[*i].len() <= most;
+        let sides = [first - 1, last + 1];
+        let next = sides.into_iter().filter(fits).max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        let Some(next) = next else { return window };
+        (first, last, n) = (first.min(next), last.max(next), n + pieces[next].len());
+        is_free[next] = false;
+        window.push(next);
+    }
 }
 
 #[cfg(test)]
@@ -380,7 +421,7 @@ mod tests {
 
     fn labels(hits: &[Hit], question: &str) -> Vec<Option<String>> {
         let excerpts = Excerpts::new(hits.iter(), question, &mut Wanted::of_words(question));
-        (0..hits.len()).map(|i| excerpts.label(i).map(|label| label.name)).collect()
+        (0..hits.len()).map(|i| excerpts.best_passage(i, 0).map(|best| best.label.name)).collect()
     }
 
     #[test]

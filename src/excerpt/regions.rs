@@ -248,7 +248,10 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         region.trim();
         let in_comment =
             |n: u32| comments.iter().any(|(first, last)| (*first..=*last).contains(&n));
-        region.comments = region.lines.iter().map(|(n, _)| in_comment(*n)).collect();
+        let is_comment = |(n, line): &Line| {
+            in_comment(*n) || region.is_between && begins_with_comment_mark(line)
+        };
+        region.comments = region.lines.iter().map(is_comment).collect();
         let code = region.lines.iter().zip(&region.comments);
         let is_attribute =
             |line: &str| line.is_empty() || line.starts_with(['@', '[']) || line.starts_with("#[");
@@ -256,8 +259,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         region.signature = first.filter(|_| !region.is_between).map_or(0, |(i, _)| i);
     }
     regions.retain(|region| {
-        let says = |l: &&Line| l.1.contains(char::is_alphanumeric);
-        let n = region.lines.iter().filter(says).count();
+        let n = region.lines.iter().filter(|(_, line)| says(line)).count();
         // Closing brackets say nothing, and the first line of a type only what its members repeat.
         let is_part = region.label.lines.is_some_and(|(first, last)| last - first > 1);
         n > usize::from(is_part)
@@ -318,7 +320,33 @@ fn label_of(chunk: &Chunk) -> Label {
     }
 }
 
+/// Whether a line outside definitions is a comment, such as one about the whole file.
+fn begins_with_comment_mark(line: &str) -> bool {
+    let line = line.trim_start();
+    let is_directive = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic() || c == '[');
+    line.strip_prefix('#').is_some_and(|rest| !is_directive(rest))
+        || ["//", "/*", "*", "--", ";;", "\"\"\"", "'''", "(*", "{-"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+}
+
+/// Whether a line says something, in contrast to blank lines and lines of brackets, marks of comments
+/// or words that only close a block.
+#[must_use]
+pub fn says(line: &str) -> bool {
+    let has_word = |c: char| c.is_alphanumeric() || !c.is_ascii() || "._?!$%&+~@^:\\".contains(c);
+    let closes = |line: &str| ["end", "fi", "done", "esac"].contains(&line);
+    let line = line.trim();
+    line.contains(has_word) && !closes(line.trim_end_matches([')', ']', '}', ';', ',']))
+}
+
 impl Region {
+    /// Returns the first and last line of its symbol, or of its lines.
+    pub(super) fn place(&self) -> (u32, u32) {
+        let line = |line: Option<&Line>| line.map_or(0, |(number, _)| *number);
+        self.label.lines.unwrap_or((line(self.lines.first()), line(self.lines.last())))
+    }
+
     /// Removes blank lines at both ends.
     fn trim(&mut self) {
         let blank = |line: &Line| line.1.trim().is_empty();
@@ -372,8 +400,7 @@ impl Region {
     fn split(&self, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
         let range = self.without_blanks(range);
         if range.len() <= PIECE + PIECE / 2 {
-            let says =
-                self.lines[range.clone()].iter().any(|l| l.1.contains(char::is_alphanumeric));
+            let says = self.lines[range.clone()].iter().any(|(_, line)| says(line));
             match pieces.last_mut().filter(|last| !says && last.end <= range.start) {
                 // Closing brackets alone stay with what they close.
                 Some(last) => last.end = range.end,

@@ -99,6 +99,7 @@ pub(super) struct Facts {
     pub(super) test: f64,
     pub(super) config: f64,
     pub(super) aside: f64,
+    pub(super) foreign: f64,
     /// Whether the query is a topic.
     pub(super) topic: f64,
     pub(super) statement: f64,
@@ -487,6 +488,7 @@ impl<'a> Evidence<'a> {
             ),
             config: flag(file.is_config),
             aside: flag(file.is_aside),
+            foreign: flag(file.is_foreign),
             topic: flag(self.query.form == Form::Topic),
             statement: flag(self.query.form == Form::Statement),
             symbol: flag(self.query.is_symbol),

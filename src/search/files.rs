@@ -42,6 +42,8 @@ pub(super) struct IndexedFile {
     pub(super) is_test: bool,
     /// Whether it is an example, compatibility code, a copy from elsewhere, or private by its name.
     pub(super) is_aside: bool,
+    /// Whether a program wrote it, or another project.
+    pub(super) is_foreign: bool,
     pub(super) is_document: bool,
     pub(super) is_config: bool,
     /// Number of folders above it.
@@ -57,7 +59,7 @@ pub enum FileGroup {
     /// Documents and configuration.
     Document,
     Test,
-    /// Examples, compatibility code, copies from elsewhere.
+    /// Examples, compatibility code, copies from elsewhere, generated code.
     Aside,
 }
 
@@ -81,6 +83,7 @@ pub(super) struct FileChunk {
 #[derive(Debug)]
 pub(super) struct FileContribution {
     part: FileChunk,
+    is_generated: bool,
     n_bytes: usize,
     types: Vec<Key>,
     functions: Vec<LineRange>,
@@ -101,6 +104,7 @@ impl FileContribution {
         };
         let mut piece = Self {
             part,
+            is_generated: m.is_generated(),
             n_bytes: 0,
             types: Vec::new(),
             functions: Vec::new(),
@@ -179,7 +183,7 @@ const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", 
 impl IndexedFile {
     /// Returns the group in which listings of many files show it.
     pub(super) fn group(&self) -> FileGroup {
-        if self.is_aside {
+        if self.is_aside || self.is_foreign {
             FileGroup::Aside
         } else if self.is_test {
             FileGroup::Test
@@ -199,10 +203,12 @@ impl IndexedFile {
         let mut file = Self {
             is_test: is_test_path(&path),
             is_aside: is_aside(&path),
+            is_foreign: is_vendored(&path),
             depth: path.matches('/').count(),
             ..Self::default()
         };
         for piece in pieces {
+            file.is_foreign |= piece.is_generated;
             file.parts.push(piece.part);
             file.n_bytes += piece.n_bytes;
             file.functions.extend(piece.functions);
@@ -293,6 +299,27 @@ fn is_aside(path: &str) -> bool {
         })
 }
 
+/// Returns whether a path names a folder of code of other projects.
+#[must_use]
+pub fn is_vendored(path: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "vendor",
+        "vendors",
+        "vendored",
+        "_vendor",
+        "third_party",
+        "third-party",
+        "thirdparty",
+        "3rdparty",
+        "3rd_party",
+        "3rd-party",
+        "node_modules",
+        "bower_components",
+    ];
+    let (folders, _) = path.rsplit_once('/').unwrap_or_default();
+    folders.split('/').any(|folder| NAMES.contains(&folder.to_lowercase().as_str()))
+}
+
 /// Returns whether a path names tests, fixtures, mocks or benchmarks.
 fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 16] = [
@@ -354,6 +381,20 @@ mod tests {
             ("src/Test.java", false),
         ] {
             assert_eq!(is_test_path(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn vendored_paths() {
+        for (path, want) in [
+            ("vendor/a/b.go", true),
+            ("lib/Third_Party/b.c", true),
+            ("web/node_modules/react/index.js", true),
+            ("src/vendor.rs", false),
+            ("src/vendor/mod.rs", true),
+            ("src/vendoring/a.rs", false),
+        ] {
+            assert_eq!(is_vendored(path), want, "{path}");
         }
     }
 

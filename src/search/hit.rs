@@ -105,7 +105,7 @@ impl Wanted {
                 found.push(*word);
             }
         }
-        found.iter().map(|(_, idf)| idf).sum::<f64>() / self.total
+        found.iter().map(|(_, idf)| idf).sum::<f64>() / self.total.max(f64::MIN_POSITIVE)
     }
 
     /// Whether the query names a symbol with this qualified name.

@@ -32,7 +32,7 @@ mod vector;
 mod words;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
-pub use files::FileGroup;
+pub use files::{FileGroup, is_vendored};
 pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
 pub use hit::{Hit, Results, Term, Wanted};

@@ -48,6 +48,7 @@ pub const FEATURES: &[Feature] = &[
     feature("test", -4.0, |f| f.test),
     feature("config", -0.5, |f| f.config),
     feature("aside", -0.5, |f| f.aside),
+    feature("foreign", -4.0, |f| f.foreign),
 ];
 
 const fn feature(name: &'static str, weight: f64, value: fn(&Facts) -> f64) -> Feature {

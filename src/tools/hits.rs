@@ -2,7 +2,7 @@
 
 use super::reply::{printable, quoted, shown_place};
 use crate::engine::{ChunkRow, PassageRow, ResultRow};
-use crate::text::{count, cut};
+use crate::text::cut;
 
 /// Maximum number of characters of a line.
 const MAX_LINE: usize = 200;
@@ -14,8 +14,7 @@ pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
         lines(chunk.start_line, chunk.end_line).map(|l| format!(":{l}")).unwrap_or_default();
     let kind = chunk.kind.as_deref().unwrap_or_default();
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
-    let gone = if chunk.deleted { " (file deleted)" } else { "" };
-    heading(&format!("{}{lines}", path.unwrap_or(&chunk.chunk_id)), kind, what) + gone
+    heading(&format!("{}{lines}", path.unwrap_or(&chunk.chunk_id)), kind, what) + &chunk.marks()
 }
 
 fn heading(place: &str, kind: &str, name: &str) -> String {
@@ -41,7 +40,8 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
         let path = if i == 0 { path.unwrap_or(&row.chunk.chunk_id) } else { "" };
         let lines = lines(Some(passage.start_line), Some(passage.end_line)).unwrap_or_default();
         let heading = heading(&format!("{path}:{lines}"), &passage.kind, &passage.symbol);
-        out.push(heading);
+        let marks = if i == 0 { row.chunk.marks() } else { String::new() };
+        out.push(heading + &marks + &shown_lines(passage));
         out.extend(code(passage));
     }
     if row.passages.is_empty() {
@@ -59,21 +59,24 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
     out
 }
 
-/// Returns the lines of a passage, with a mark where lines are left out.
+/// Names the lines that are shown of a place, if they are not all.
+fn shown_lines(passage: &PassageRow) -> String {
+    if passage.is_whole() {
+        return String::new();
+    }
+    let blocks = passage.blocks.iter();
+    let shown = blocks.filter_map(|block| lines(Some(block.start_line), Some(block.end_line())));
+    format!(" ({})", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// Returns the lines of a passage that say something, with a mark between its windows.
 fn code(passage: &PassageRow) -> Vec<String> {
     let mut out = Vec::new();
-    let mut next = passage.start_line;
-    let left_out = |n: u32| format!(" … {}", count(n as usize, "line"));
-    for block in &passage.blocks {
-        if block.start_line > next {
-            out.push(left_out(block.start_line - next));
+    for window in passage.windows() {
+        if !out.is_empty() {
+            out.push(" …".to_string());
         }
-        let lines = block.text.split('\n').map(|line| cut(line, MAX_LINE));
-        next = block.start_line + u32::try_from(block.text.split('\n').count()).unwrap_or(u32::MAX);
-        out.extend(lines.map(|line| quoted(&line)));
-    }
-    if next <= passage.end_line {
-        out.push(left_out(passage.end_line + 1 - next));
+        out.extend(window.iter().map(|(_, line)| quoted(&cut(line, MAX_LINE))));
     }
     out
 }

@@ -44,6 +44,7 @@ const RARE: &[&str] = &[
     "commit",
     "file",
     "deleted",
+    "origin",
     "partly",
     "title",
     "notes",

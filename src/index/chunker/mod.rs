@@ -7,6 +7,7 @@
 mod code;
 mod document;
 mod draft;
+mod generated;
 mod notebook;
 mod pieces;
 
@@ -38,7 +39,7 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
             .unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
     };
     drafts.sort_by_key(|d| d.chunk_type);
-    finish(path, language, drafts)
+    finish(path, text, language, drafts)
 }
 
 /// Returns the lines of a file as chunks, for a file that its parser cannot handle.
@@ -46,6 +47,7 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
     finish(
         path,
+        text,
         detect(path, text),
         pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)),
     )
@@ -53,7 +55,7 @@ pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
 
 /// Turns drafts into chunks. The id is the path, `#`, the key, and an ordinal
 /// if the key occurs again.
-fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
+fn finish(path: &str, text: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
     let mut n_of_key: HashMap<String, u32> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
     let id_path = path.replace('%', "%25").replace('#', "%23");
@@ -93,7 +95,11 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
             updated_at: chrono::DateTime::UNIX_EPOCH,
         }
     };
-    drafts.into_iter().map(make).collect()
+    let mut chunks: Vec<Chunk> = drafts.into_iter().map(make).collect();
+    if generated::is_generated(text) {
+        chunks.iter_mut().for_each(|chunk| chunk.metadata.mark_generated());
+    }
+    chunks
 }
 
 #[cfg(test)]

@@ -1,0 +1,237 @@
+//! Which lines of a result are shown: those of the place in its heading, and few that say nothing.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, run};
+use crate::server::{Server, initialize};
+
+/// Names and comments of symbols in the corpus.
+const QUESTIONS: [&str; 60] = [
+    "Returns the path that a request means",
+    "Splits a chain into the part before the last name, and that name",
+    "Removes secrets and cuts the content to the length of a memory",
+    "Opens a regular file",
+    "Moves the content of SQLite's log into the database",
+    "Returns the cursor of the next page",
+    "Estimates the tokens of a text",
+    "Replaces each secret in text",
+    "Parses a query",
+    "Returns the aliases under which imports use a name",
+    "Announces to other processes how much waits to be indexed",
+    "Sets a value at the pointer",
+    "Returns the grammar of the language with this name",
+    "Records which stashes were made and taken",
+    "Returns why programs execute or trust a file",
+    "Opens a path without following links anywhere in it",
+    "Returns the values of a query string as JSON",
+    "Starts to read in the background",
+    "Finds everything that an exact query matches",
+    "Returns the file of CI with the most checks, and its commands",
+    "Returns a warning if the index changed since the previous page",
+    "Writes the chunks of a deleted file with a mark",
+    "Returns the last line of a node that is not blank",
+    "Headings from the outermost to this section's own",
+    "Prints lines below their files and symbols",
+    "how long to wait until the logs of git are complete",
+    "which process writes the index while others wait",
+    "where is the score of a file computed from its features",
+    "how are vectors saved and loaded",
+    "what happens when a chunk file is damaged",
+    "Excerpts::new",
+    "WriteLock::acquire",
+    "IndexedFile",
+    "TokenBudget",
+    "Highlighter",
+    "softmax",
+    "is_test_path",
+    "with_named_places",
+    "canonical_parts",
+    "DEFAULT_TOKENS",
+    "Logs a line and deploys",
+    "Finds a node of the list",
+    "Sums the areas of shapes",
+    "A circle is something with an area",
+    "A store that counts",
+    "Package web serves pages: Server listens",
+    "Start begins to listen",
+    "A cache with a largest size",
+    "Adds two numbers",
+    "A client that sends requests",
+    "Makes a store",
+    "Listens to a counter",
+    "A point with coordinates",
+    "the model of a linear fit",
+    "rows of a schema of orders and customers",
+    "the card that shows a user",
+    "Session of a user",
+    "Functor map",
+    "message of a shop with an item",
+    "param of a module",
+];
+
+/// Corpus: the sources of this repository, and the samples of its languages.
+fn corpus() -> Project {
+    let p = Project::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            let name = entry.file_name().into_string().unwrap();
+            let place = path.strip_prefix(root).unwrap();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                p.write(place, fs::read(&path).unwrap());
+            } else if let Some(sample) = name.strip_suffix(".txt").filter(|n| n.contains('.')) {
+                p.write(format!("samples/{sample}"), fs::read(&path).unwrap());
+            }
+        }
+    }
+    p
+}
+
+/// Lines that were printed below headings.
+#[derive(Debug, Default)]
+struct Counted {
+    n_lines: usize,
+    /// Lines of brackets, blank lines, and marks of gaps.
+    n_idle: usize,
+    n_places: usize,
+    /// Lines that are not of the place in their heading.
+    outside: Vec<String>,
+}
+
+impl Counted {
+    fn line(&mut self, text: &str) {
+        self.n_lines += 1;
+        let closes = ["end", "end)", "end,", "end;", "fi", "done", "esac"];
+        let is_idle = |text: &str| {
+            text.chars().all(|c| "{}()[]<>;,".contains(c))
+                || text.starts_with('…')
+                || closes.contains(&text)
+        };
+        self.n_idle += usize::from(is_idle(text.trim()));
+    }
+
+    /// Reads what `cortex search` printed.
+    fn terminal(&mut self, printed: &str) {
+        let mut place = None;
+        for line in printed.lines() {
+            let number = line.get(..6).and_then(|number| number.trim().parse::<u32>().ok());
+            if let Some(number) = number {
+                self.line(line.get(7..).unwrap_or_default());
+                if !place.is_some_and(|(first, last)| (first..=last).contains(&number)) {
+                    self.outside.push(format!("{place:?}: {line}"));
+                }
+            } else if let Some(lines) = of_heading(line) {
+                self.n_places += 1;
+                place = Some(lines);
+            }
+        }
+    }
+
+    /// Reads a reply of the protocol, as text and as JSON.
+    fn reply(&mut self, text: &str, results: &Value) {
+        text.lines().filter(|line| line.starts_with(' ')).for_each(|line| self.line(line));
+        for row in results.as_array().unwrap() {
+            let passages: Vec<&Value> = row["passages"].as_array().into_iter().flatten().collect();
+            self.n_places += passages.len();
+            if let Some(first) = passages.first()
+                && (first["start_line"] != row["start_line"]
+                    || first["end_line"] != row["end_line"])
+            {
+                self.outside.push(format!("{row:#}"));
+            }
+            for passage in passages {
+                let place = passage["start_line"].as_u64()..=passage["end_line"].as_u64();
+                for block in passage["blocks"].as_array().unwrap() {
+                    let lines: Vec<&str> = block["text"].as_str().unwrap().split('\n').collect();
+                    let first = block["start_line"].as_u64().unwrap();
+                    let last = first + lines.len() as u64 - 1;
+                    if !place.contains(&Some(first)) || !place.contains(&Some(last)) {
+                        self.outside.push(format!("{passage:#}"));
+                    }
+                    let ends = [lines[0], lines[lines.len() - 1]];
+                    assert!(!ends.iter().any(|line| line.trim().is_empty()), "{block:#}");
+                }
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check(&self, n_places: usize) {
+        assert!(self.n_places >= n_places && self.n_lines > n_places, "too few: {self:?}");
+        assert!(self.outside.is_empty(), "lines of another place: {:#?}", self.outside);
+        assert!(self.n_idle * 20 <= self.n_lines, "{} of {}", self.n_idle, self.n_lines);
+    }
+}
+
+/// Returns the first and last line that a heading names: `src/a.rs:3-9  name`.
+fn of_heading(line: &str) -> Option<(u32, u32)> {
+    let (_, lines) = line.split("  ").next()?.rsplit_once(':')?;
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    Some((first.parse().ok()?, last.parse().ok()?))
+}
+
+/// Results show lines of the place that their heading names, and few lines that say nothing,
+/// wherever they are shown.
+#[test]
+fn lines_shown_are_of_the_place_in_the_heading() {
+    let p = corpus();
+    p.index();
+    let mut replies = Counted::default();
+    let mut server = Server::start(&mut p.cortex(&["mcp"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    for question in QUESTIONS {
+        let mut ask = |format: &str| {
+            let arguments = json!({ "query": question, "format": format });
+            let call = json!({ "name": "cortex_search", "arguments": arguments });
+            server.ask("tools/call", &call)["result"].clone()
+        };
+        let text = ask("text")["content"][0]["text"].as_str().unwrap().to_string();
+        replies.reply(&text, &ask("json")["structuredContent"]["results"]);
+    }
+    drop(server);
+    replies.check(300);
+    let mut printed = Counted::default();
+    for question in QUESTIONS.iter().step_by(3) {
+        printed.terminal(&p.run(&["search", "--no-index", question]).expect(0).stdout);
+    }
+    printed.check(150);
+}
+
+/// A file begins with prose and imports that hold the words of the question, and one of its
+/// functions answers it: the function is printed, whole, and not the head of the file.
+#[test]
+fn the_function_that_answers_is_printed_and_not_the_head_of_its_file() {
+    let p = Project::with(&[(
+        "src/pump.rs",
+        "//! Pumps water when the level rises above its limit.\n\nuse crate::level::Level;\nuse crate::limit::Limit;\nuse crate::water::Water;\n\n\
+         fn start(level: Level, limit: Limit) -> Water {\n    if level > limit {\n        open_valve();\n    }\n\n    Water::new(level)\n}\n\n\
+         fn stop() {\n    close_valve();\n}\n",
+    )]);
+    let out = p.run(&["search", "level of the water above the limit", "-n", "1"]).expect(0).stdout;
+    let shown: Vec<&str> =
+        out.lines().filter(|l| !l.starts_with("   also") && !l.is_empty()).collect();
+    assert_eq!(
+        shown,
+        [
+            "src/pump.rs:7-13  start",
+            "     7 fn start(level: Level, limit: Limit) -> Water {",
+            "     8     if level > limit {",
+            "     9         open_valve();",
+            "    12     Water::new(level)",
+        ]
+    );
+    let out =
+        run(p.cortex(&["search", "level of the water", "--json", "-n", "1"]).stdin(Stdio::null()));
+    let row = &serde_json::from_str::<Value>(&out.stdout).unwrap()["results"][0];
+    assert_eq!((&row["start_line"], &row["symbol"]), (&json!(7), &json!("start")));
+    let text = row["passages"][0]["blocks"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("fn start") && text.ends_with("Water::new(level)\n}"), "{text}");
+}
