@@ -1,14 +1,17 @@
 //! Accepts connections for the service, limits their number and time, and ends them.
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, TcpListener, TcpStream as StdTcpStream};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -19,7 +22,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::access::Peer;
 use super::life::Signals;
+use crate::platform::is_of_own_user;
 
 /// Number of ports that are tried after the first.
 const FURTHER_PORTS: u16 = 20;
@@ -68,6 +73,14 @@ pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     ))
 }
 
+/// Whether the operating system tells which connections to this listener are of this user's
+/// programs. Opens one to find out.
+#[must_use]
+pub fn knows_own_programs(listener: &TcpListener) -> bool {
+    let own_end = listener.local_addr().and_then(|at| Ok((at, StdTcpStream::connect(at)?)));
+    own_end.is_ok_and(|(at, stream)| stream.local_addr().is_ok_and(|from| is_of_own_user(at, from)))
+}
+
 /// Serves until a signal arrives, then lets running requests finish for some seconds. Cancels
 /// `closing` when the end begins.
 ///
@@ -111,9 +124,13 @@ pub async fn serve(
             continue;
         };
         let _ = stream.set_nodelay(true);
+        let (peer, router) = (Peer::of(&stream), TowerToHyperService::new(router.clone()));
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.call(request)
+        });
         let io = TokioIo::new(Connection::new(stream, permit));
-        let connection =
-            running.watch(http.serve_connection(io, TowerToHyperService::new(router.clone())));
+        let connection = running.watch(http.serve_connection(io, service));
         tokio::spawn(async move {
             if let Err(e) = connection.await {
                 tracing::debug!("a connection failed: {e}");
