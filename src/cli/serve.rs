@@ -22,7 +22,7 @@ use crate::tools::{self, Tool, ToolGroup};
   curl -s 'http://127.0.0.1:7717/api/search?query=where+are+retries+counted'
   CORTEX_SERVE_TOKEN=… cortex serve --address 0.0.0.0
 
-The server indexes in the background and follows changes. It prints its address and keeps it in .cortex/server.json while it runs.")]
+The server indexes in the background and follows changes. It prints its address and keeps it in .cortex/server.json while it runs. Without a token it answers only programs of the user who started it.")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
@@ -127,6 +127,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
     let (closing, calls) = (CancellationToken::new(), Calls::new(engine.clone(), tools));
     let layout = &engine.project.layout;
+    let refuses_others = access.is_by_user();
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {
@@ -146,7 +147,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             );
         }
         tell!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
-        serve::serve(listener, router, closing, signals).await
+        serve::serve(listener, router, refuses_others, closing, signals).await
     });
     serve::let_go(engine);
     result.with_context(|| format!("{url} was not served"))?;

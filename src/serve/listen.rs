@@ -29,8 +29,8 @@ use crate::platform::is_of_own_user;
 /// Number of ports that are tried after the first.
 const FURTHER_PORTS: u16 = 20;
 pub(super) const MAX_CONNECTIONS: usize = 256;
-/// Most connections over the limit that get an error response at a time. Others
-/// are closed without one.
+/// Most connections over the limit, or of refused users, that get an error response at a time.
+/// Others are closed without one.
 const MAX_TURNED_AWAY: usize = 64;
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 32 << 10;
@@ -82,13 +82,15 @@ pub fn knows_own_programs(listener: &TcpListener) -> bool {
 }
 
 /// Serves until a signal arrives, then lets running requests finish for some seconds. Cancels
-/// `closing` when the end begins.
+/// `closing` when the end begins. If the rule of the router `refuses_others`, other users get few
+/// connections, and cannot hold the places of this one.
 ///
 /// # Errors
 /// When the listener cannot be registered with the runtime.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
+    refuses_others: bool,
     closing: CancellationToken,
     mut signals: Signals,
 ) -> io::Result<()> {
@@ -116,7 +118,10 @@ pub async fn serve(
                 }
             },
         };
-        let Ok(permit) = room.clone().try_acquire_owned() else {
+        let peer = Peer::of(&stream);
+        let is_refused = refuses_others && peer == Peer::Other;
+        let places = if is_refused { &turned_away } else { &room };
+        let Ok(permit) = places.clone().try_acquire_owned() else {
             if let Ok(permit) = turned_away.clone().try_acquire_owned() {
                 let mut connection = Connection::new(stream, permit);
                 tokio::spawn(async move { connection.write_all(FULL).await });
@@ -124,7 +129,7 @@ pub async fn serve(
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let (peer, router) = (Peer::of(&stream), TowerToHyperService::new(router.clone()));
+        let router = TowerToHyperService::new(router.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
             router.call(request)

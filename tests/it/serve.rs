@@ -387,6 +387,24 @@ fn another_user_searches_and_stores() {
     assert_eq!(n_memories(&client), 1);
 }
 
+#[test]
+fn another_user_holds_every_place() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    let port = url.rsplit(':').next().unwrap();
+    let script = format!(
+        "for i in {{1..400}}; do exec {{fd}}<>/dev/tcp/127.0.0.1/{port}; done; echo done; read"
+    );
+    let mut other = p.command("bash");
+    other.args(["-c", &script]).current_dir("/");
+    if curl_of_another_user(&p).is_some() {
+        let holder = Server::start(other.uid(NOBODY).gid(NOBODY));
+        assert_eq!(holder.line(), "done");
+        assert_eq!(get(&format!("{url}/metrics"), &[]).0, 200);
+    }
+}
+
 /// In a user namespace that maps no user, Linux does not tell users apart.
 #[test]
 fn a_server_that_cannot_tell_users_apart_answers_all_of_them() {

@@ -423,7 +423,8 @@ fn damage(with_manifest: bool) {
                 "{what}: {status:#}"
             );
             assert_eq!(status["chunks"], 4 * N_CHUNKS, "{what}");
-            let (code, body) = get(&format!("{}/readyz", client.url), &[]);
+            let token = ("authorization", "Bearer secret");
+            let (code, body) = get(&format!("{}/readyz", client.url), &[token]);
             assert_eq!(code, 200, "{what}: {body}");
             fault.heal(&p, &path, &good, || as_before(&search()));
             wait_until(&format!("{what} is over"), || is_well(publisher.era));
