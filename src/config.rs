@@ -169,7 +169,7 @@ without vectors until it is restarted. 0 for no limit.",
         "serve.token",
         User,
         "",
-        "The token that clients must send as `Authorization: Bearer …`. Empty: none is required.",
+        "The token that clients must send as `Authorization: Bearer …`. Empty: none is required, and only programs of the user who started the server are answered.",
     ),
     (
         "serve.edit_trusted",

@@ -6,6 +6,8 @@ compile_error!(
     "Cortex runs on Linux and macOS. To port it, begin with src/platform.rs, src/dir.rs and src/edit/file.rs."
 );
 
+mod connection;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Metadata, Permissions};
 use std::io;
@@ -16,6 +18,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::SIGXFSZ;
+
+pub use connection::is_of_own_user;
 
 /// Permissions of a directory that only this user may look into.
 const PRIVATE_DIR: u32 = 0o700;

@@ -11,7 +11,7 @@ use super::outcome::Outcome;
 use super::render::line;
 use crate::config;
 use crate::engine::{Engine, Project};
-use crate::serve::{self, Access, App, Calls, Changes, Signals};
+use crate::serve::{self, Access, App, Calls, Changes, Signals, Token};
 use crate::store::ServerFile;
 use crate::tools::{self, Tool, ToolGroup};
 
@@ -22,7 +22,7 @@ use crate::tools::{self, Tool, ToolGroup};
   curl -s 'http://127.0.0.1:7717/api/search?query=where+are+retries+counted'
   CORTEX_SERVE_TOKEN=… cortex serve --address 0.0.0.0
 
-The server indexes in the background and follows changes. It prints its address and keeps it in .cortex/server.json while it runs.")]
+The server indexes in the background and follows changes. It prints its address and keeps it in .cortex/server.json while it runs. Without a token it answers only programs of the user who started it.")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
@@ -99,13 +99,26 @@ impl Offered {
     }
 }
 
+/// Returns the token of this user, for a system that does not tell users apart.
+fn kept_token() -> Result<Token> {
+    let advice = "the system does not tell which programs are yours, and no token can be kept: set CORTEX_SERVE_TOKEN to one that clients must send";
+    let state = config::state_home().context(advice)?;
+    Token::kept(&state).context(advice)
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut project = args.project.open()?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let address = args.address.unwrap_or(project.config.address);
-    let access = Access::new(address, args.token.clone().or_else(|| project.config.token.clone()))?;
+    let token = args.token.clone().or_else(|| project.config.token.clone());
+    let mut access = Access::new(address, token.and_then(Token::chosen))?;
     let wanted = args.port.unwrap_or(project.config.port);
     let listener = serve::bind(address, wanted)?;
+    let kept = access.is_by_user() && !serve::knows_own_programs(&listener);
+    let kept = kept.then(kept_token).transpose()?;
+    if let Some(token) = kept.clone() {
+        access = Access::new(address, Some(token))?;
+    }
     let at = listener.local_addr()?;
 
     let changes = Changes::default();
@@ -114,6 +127,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
     let (closing, calls) = (CancellationToken::new(), Calls::new(engine.clone(), tools));
     let layout = &engine.project.layout;
+    let refuses_others = access.is_by_user();
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {
@@ -126,8 +140,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         if wanted != 0 && wanted != at.port() {
             tell!("port {wanted} is taken, so this is {}", at.port());
         }
+        if let Some(token) = &kept {
+            tell!(
+                "the system does not tell which programs are yours, so clients must send `Authorization: Bearer …` with a token: {}",
+                token.place()
+            );
+        }
         tell!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
-        serve::serve(listener, router, closing, signals).await
+        serve::serve(listener, router, refuses_others, closing, signals).await
     });
     serve::let_go(engine);
     result.with_context(|| format!("{url} was not served"))?;

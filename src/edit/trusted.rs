@@ -1,7 +1,7 @@
 //! Files that programs execute, or that agents obey, without asking the user.
 
-/// Names of such files that do not begin with a dot, in lower case. A `*`
-/// is only allowed at the beginning.
+/// Names of such files that do not begin with a dot, in lower case, some with the directory that
+/// they are in. A `*` is only allowed at the beginning of a name.
 const NAMES: &[(&str, &str)] = &[
     ("claude.md", AGENTS),
     ("claude.local.md", AGENTS),
@@ -12,9 +12,26 @@ const NAMES: &[(&str, &str)] = &[
     ("qwen.md", AGENTS),
     ("crush.md", AGENTS),
     ("warp.md", AGENTS),
+    ("codebuddy.md", AGENTS),
+    ("conventions.md", AGENTS),
+    ("grok.md", AGENTS),
+    ("iflow.md", AGENTS),
+    ("replit.md", AGENTS),
+    ("skill.md", AGENTS),
+    ("agents/*.md", AGENTS),
+    ("*.agent.md", AGENTS),
+    ("*.chatmode.md", AGENTS),
+    ("*.instructions.md", AGENTS),
+    ("*.prompt.md", AGENTS),
     ("copilot-instructions.md", AGENTS),
     ("mcp.json", AGENTS),
+    ("mcp-config.json", AGENTS),
+    ("mcp_config.json", AGENTS),
+    ("cline_mcp_settings.json", AGENTS),
+    ("gemini-extension.json", AGENTS),
     ("crush.json", AGENTS),
+    ("kilo.json", AGENTS),
+    ("kilo.jsonc", AGENTS),
     ("opencode.json", AGENTS),
     ("opencode.jsonc", AGENTS),
     ("jenkinsfile", PIPELINES),
@@ -26,6 +43,7 @@ const NAMES: &[(&str, &str)] = &[
     ("cloudbuild.yaml", PIPELINES),
     ("cloudbuild.yml", PIPELINES),
     ("wercker.yml", PIPELINES),
+    ("hooks.json", HOOKS),
     ("lefthook.yml", HOOKS),
     ("lefthook.yaml", HOOKS),
     ("lefthook.toml", HOOKS),
@@ -48,11 +66,15 @@ pub fn trusted(path: &str) -> Option<&'static str> {
     if path.split('/').any(|part| part.starts_with('.')) {
         return Some(HIDDEN);
     }
-    let is_named = |part: &str, name: &str| {
-        name.strip_prefix('*').map_or(part == name, |end| part.ends_with(end))
+    let path = path.to_lowercase();
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let directory = above.rsplit('/').next().unwrap_or_default();
+    let is_it = |known: &str| {
+        let (in_directory, known) = known.split_once('/').unwrap_or((directory, known));
+        let is_named = known.strip_prefix('*').map_or(name == known, |end| name.ends_with(end));
+        in_directory == directory && is_named
     };
-    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    NAMES.iter().find(|(known, _)| is_named(&name, known)).map(|(_, why)| *why)
+    NAMES.iter().find(|(known, _)| is_it(known)).map(|(_, why)| *why)
 }
 
 #[cfg(test)]
@@ -69,10 +91,38 @@ mod tests {
             "CLAUDE.md",
             "sub/agents.md",
             "x.code-workspace",
+            "SKILL.md",
+            "skills/deploy/Skill.md",
+            "agents/reviewer.md",
+            "plugins/a/Agents/reviewer.md",
+            "docs/style.instructions.md",
+            "deploy.prompt.md",
+            "plan.chatmode.md",
+            "review.agent.md",
+            "CONVENTIONS.md",
+            "GEMINI.md",
+            "plugin/hooks/hooks.json",
+            "home/mcp_config.json",
+            ".agents/skills/a/run.sh",
+            ".clinerules",
+            ".cursor/rules/a.mdc",
+            ".github/copilot-instructions.md",
+            ".goosehints",
+            ".mcp.json",
+            ".windsurfrules",
         ] {
             assert!(trusted(path).is_some(), "{path}");
         }
-        for path in ["src/main.rs", "a.b/c.d", "claude.md/x", "docs/agents.md.txt"] {
+        for path in [
+            "src/main.rs",
+            "a.b/c.d",
+            "claude.md/x",
+            "docs/agents.md.txt",
+            "src/agents/run.py",
+            "agents/a/b.md",
+            "docs/skills.md",
+            "prompt.md",
+        ] {
             assert!(trusted(path).is_none(), "{path}");
         }
     }

@@ -2,31 +2,37 @@
 //!
 //! Every web page that is open in a browser on this machine can reach a local server. The `Host`
 //! header detects a page whose own name resolves to this machine (DNS rebinding). `Origin` and
-//! `Sec-Fetch-Site` detect cross-site requests; browsers send the latter with images and links,
-//! too. A token excludes programs of other users.
+//! `Sec-Fetch-Site` detect requests of other pages; browsers send the latter with images and links,
+//! too. A page of another port of this machine may be anything that the user tries out, so it needs
+//! the token. `Content-Type` detects forms, which browsers send without asking the server first.
+//!
+//! Programs of other users can reach the server as well. With a token, every request must hold it;
+//! without one, the operating system must name this user as the owner of the connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::uri::{Authority, Uri};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use subtle::ConstantTimeEq;
+use tokio::net::TcpStream;
 
 use super::refusal::error;
+use super::token::Token;
+use crate::platform::is_of_own_user;
 
 /// The path that needs no token. Its answer only says that there is a server.
 const OPEN: &str = "/healthz";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// The access rule of one server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Access {
     bound: IpAddr,
-    token: Option<String>,
+    token: Option<Token>,
 }
 
 /// The error for a server that other machines could use without a token.
@@ -36,12 +42,39 @@ pub struct Access {
 )]
 pub struct Exposed(IpAddr);
 
+/// Whose program is at the other end of a connection. The connection carries it to each request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// The user of this process.
+    Own,
+    /// Another user, another machine, or unknown.
+    Other,
+}
+
+impl Peer {
+    /// Asks the operating system about a connection that was just accepted.
+    pub(super) fn of(stream: &TcpStream) -> Self {
+        let is_own = match (stream.local_addr(), stream.peer_addr()) {
+            (Ok(local), Ok(peer)) => is_of_own_user(local, peer),
+            _ => false,
+        };
+        // After a reset, another program could have the same port.
+        if is_own && matches!(stream.take_error(), Ok(None)) { Self::Own } else { Self::Other }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Refusal {
     Host(String),
     Origin(String),
     CrossSite,
-    Token,
+    /// A page of another port of this machine, without the token.
+    OtherPort,
+    /// Another user, and there is no token.
+    OtherUser,
+    /// The token is missing or wrong; this tells where it is.
+    Token(String),
+    NotJson,
 }
 
 impl Access {
@@ -50,8 +83,7 @@ impl Access {
     ///
     /// # Errors
     /// When other machines could send requests and there is no token.
-    pub fn new(bound: IpAddr, token: Option<String>) -> Result<Self, Exposed> {
-        let token = token.filter(|t| !t.is_empty());
+    pub fn new(bound: IpAddr, token: Option<Token>) -> Result<Self, Exposed> {
         if token.is_none() && !bound.is_loopback() {
             Err(Exposed(bound))
         } else {
@@ -59,34 +91,65 @@ impl Access {
         }
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Whether the user of a connection decides, because there is no token.
+    #[must_use]
+    pub fn is_by_user(&self) -> bool {
+        self.token.is_none()
+    }
+
+    fn check<B>(&self, request: &axum::http::Request<B>) -> Result<(), Refusal> {
+        let (uri, headers) = (request.uri(), request.headers());
+        let is_of_other_port = self.is_page_of_other_port(request)?;
+        if uri.path() == OPEN {
+            return Ok(());
+        }
+        let has_token =
+            self.token.as_ref().map(|token| bearer(headers).is_some_and(|given| token.is(given)));
+        match (&self.token, has_token) {
+            (_, Some(true)) => {}
+            _ if is_of_other_port => return Err(Refusal::OtherPort),
+            (Some(token), _) => return Err(Refusal::Token(token.place().into())),
+            (None, _) if request.extensions().get() != Some(&Peer::Own) => {
+                return Err(Refusal::OtherUser);
+            }
+            _ => {}
+        }
+        if request.method() == Method::POST && !is_json(headers) {
+            return Err(Refusal::NotJson);
+        }
+        Ok(())
+    }
+
+    /// Whether a request comes from a web page of another port of this machine. A program, and a
+    /// page of this server, are none.
+    ///
+    /// # Errors
+    /// When the request means another server, or comes from a page of another machine.
+    fn is_page_of_other_port<B>(&self, request: &axum::http::Request<B>) -> Result<bool, Refusal> {
+        let headers = request.headers();
         let host = only(headers, HOST.as_str()).unwrap_or_default();
-        let named = [Some(host), uri.authority().map(Authority::as_str)];
+        let named = [Some(host), request.uri().authority().map(Authority::as_str)];
         if let Some(foreign) = named.into_iter().flatten().find(|h| !self.is_own(h)) {
             return Err(Refusal::Host(foreign.into()));
         }
+        let mut is_of_other_port = false;
         if headers.contains_key(ORIGIN) {
             let origin = only(headers, ORIGIN.as_str()).unwrap_or_default();
-            if !self.is_own_page(origin, host) {
-                return Err(Refusal::Origin(origin.into()));
+            is_of_other_port = match page(origin) {
+                Some((authority, _)) if authority.eq_ignore_ascii_case(host) => false,
+                Some((_, Named::Localhost)) => true,
+                Some((_, Named::Address(ip))) if ip.is_loopback() => true,
+                _ => return Err(Refusal::Origin(origin.into())),
+            };
+        }
+        for site in headers.get_all(SEC_FETCH_SITE) {
+            let is = |word: &[u8]| site.as_bytes().eq_ignore_ascii_case(word);
+            if is(b"cross-site") {
+                return Err(Refusal::CrossSite);
             }
+            is_of_other_port |= !is(b"same-origin") && !is(b"none");
         }
-        if headers
-            .get_all(SEC_FETCH_SITE)
-            .iter()
-            .any(|v| v.as_bytes().eq_ignore_ascii_case(b"cross-site"))
-        {
-            return Err(Refusal::CrossSite);
-        }
-        let Some(token) = self.token.as_ref().filter(|_| uri.path() != OPEN) else { return Ok(()) };
-        let given = only(headers, AUTHORIZATION.as_str()).and_then(|v| v.split_once(' '));
-        let given = given
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, token)| token.trim());
-        // Comparing takes the same time for wrong tokens, so that the time reveals nothing.
-        let is_right =
-            given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())));
-        if is_right { Ok(()) } else { Err(Refusal::Token) }
+        Ok(is_of_other_port)
     }
 
     /// Whether a `Host` means this server. A web page cannot turn its name into an IP address, so
@@ -100,22 +163,20 @@ impl Access {
             None => false,
         }
     }
+}
 
-    /// Whether an `Origin` is a page of this machine or of this server.
-    fn is_own_page(&self, origin: &str, host: &str) -> bool {
-        let Some(authority) =
-            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
-        else {
-            return false;
-        };
-        match address(authority) {
-            Some(Named::Localhost) => true,
-            Some(Named::Address(ip)) => {
-                ip.is_loopback() || (!self.bound.is_loopback() && authority == host)
-            }
-            None => false,
-        }
-    }
+/// Returns the authority of an `Origin`, and what that names.
+fn page(origin: &str) -> Option<(&str, Named)> {
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))?;
+    Some((authority, address(authority)?))
+}
+
+/// Whether the body is declared as JSON. A browser sends such a body to another origin only after
+/// the server has agreed, which this one never does.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = only(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = kind.split_once(';').map_or(kind, |(kind, _)| kind);
+    kind.trim().eq_ignore_ascii_case("application/json")
 }
 
 enum Named {
@@ -133,6 +194,12 @@ fn address(authority: &str) -> Option<Named> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok().map(Named::Address)
 }
 
+/// Returns the token of a request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = only(headers, AUTHORIZATION.as_str())?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
 /// Returns a header's value; `None` if it occurs more than once.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
@@ -146,7 +213,7 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    match access.check(request.uri(), request.headers()) {
+    match access.check(&request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -162,24 +229,38 @@ impl IntoResponse for Refusal {
             Self::Origin(origin) => error(
                 StatusCode::FORBIDDEN,
                 format!(
-                    "web pages of `{origin}` may not use this server: only pages of this machine may"
+                    "web pages of `{origin}` may not use this server"
                 ),
             ),
             Self::CrossSite => error(
                 StatusCode::FORBIDDEN,
-                "web pages of other sites may not use this server: only pages of this machine may"
+                "web pages of other sites may not use this server".into(),
+            ),
+            Self::OtherPort => error(
+                StatusCode::FORBIDDEN,
+                "a web page of another port of this machine needs the token: start the server with CORTEX_SERVE_TOKEN, and send `Authorization: Bearer …`"
                     .into(),
             ),
-            Self::Token => {
+            Self::OtherUser => error(
+                StatusCode::FORBIDDEN,
+                "this server answers only programs of the user who started it: run the program as that user, or start the server with CORTEX_SERVE_TOKEN, and send `Authorization: Bearer …`"
+                    .into(),
+            ),
+            Self::Token(place) => {
                 let mut response = error(
                     StatusCode::UNAUTHORIZED,
-                    "send the token: `Authorization: Bearer …`".into(),
+                    format!("send the token as `Authorization: Bearer …`; {place}"),
                 );
                 response
                     .headers_mut()
                     .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"cortex\""));
                 response
             }
+            Self::NotJson => error(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the type of the body is not JSON: send JSON with `Content-Type: application/json` (curl does with --json)"
+                    .into(),
+            ),
         }
     }
 }
@@ -194,12 +275,23 @@ mod tests {
         uri: &str,
         headers: &[(&'static str, &str)],
     ) -> Result<(), Refusal> {
-        let access = Access::new(bound.parse().unwrap(), token.map(String::from)).unwrap();
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(*name, value.parse().unwrap());
-        }
-        access.check(&uri.parse().unwrap(), &map)
+        check_of(Peer::Own, Method::GET, bound, token, uri, headers)
+    }
+
+    fn check_of(
+        peer: Peer,
+        method: Method,
+        bound: &str,
+        token: Option<&str>,
+        uri: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<(), Refusal> {
+        let token = token.and_then(|t| Token::chosen(t.into()));
+        let access = Access::new(bound.parse().unwrap(), token).unwrap();
+        let request = axum::http::Request::builder().method(method).uri(uri).extension(peer);
+        let request =
+            headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        access.check(&request.body(()).unwrap())
     }
 
     #[test]
@@ -249,12 +341,28 @@ mod tests {
 
     #[test]
     fn an_origin_is_a_page_of_this_machine() {
-        let host = ("host", "127.0.0.1:7717");
-        for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080"] {
+        let (host, token) = (("host", "127.0.0.1:7717"), ("authorization", "Bearer t"));
+        for own in ["http://127.0.0.1:7717", "https://127.0.0.1:7717"] {
+            assert_eq!(check("127.0.0.1", None, "/", &[host, ("origin", own)]), Ok(()), "{own}");
+        }
+        for other in [
+            "http://localhost:3000",
+            "http://127.0.0.1:7718",
+            "http://localhost:7717",
+            "https://127.0.0.1",
+            "http://[::1]:8080",
+        ] {
+            let headers = [host, ("origin", other), token];
             assert_eq!(
-                check("127.0.0.1", None, "/", &[host, ("origin", origin)]),
-                Ok(()),
-                "{origin}"
+                check("127.0.0.1", None, "/", &headers),
+                Err(Refusal::OtherPort),
+                "{other}: no token is expected, so any is wrong"
+            );
+            assert_eq!(check("127.0.0.1", Some("t"), "/", &headers), Ok(()), "{other}");
+            assert_eq!(
+                check("127.0.0.1", Some("t"), "/", &headers[..2]),
+                Err(Refusal::OtherPort),
+                "{other}"
             );
         }
         for origin in [
@@ -288,7 +396,8 @@ mod tests {
         for (site, allowed) in [
             ("cross-site", false),
             ("Cross-Site", false),
-            ("same-site", true),
+            ("same-site", false),
+            ("", false),
             ("same-origin", true),
             ("none", true),
         ] {
@@ -317,12 +426,12 @@ mod tests {
         for wrong in
             ["", "Bearer", "Bearer ", "Bearer secre", "Bearer secrets", "Basic secret", "secret"]
         {
-            assert_eq!(with(wrong), Err(Refusal::Token), "{wrong}");
+            assert!(matches!(with(wrong), Err(Refusal::Token(_))), "{wrong}");
         }
-        assert_eq!(
+        assert!(matches!(
             check("127.0.0.1", Some("secret"), "/readyz", &[("host", "localhost")]),
-            Err(Refusal::Token)
-        );
+            Err(Refusal::Token(_))
+        ));
         assert_eq!(
             check("127.0.0.1", Some("secret"), "/healthz", &[("host", "localhost")]),
             Ok(())
@@ -330,6 +439,47 @@ mod tests {
         assert!(
             check("127.0.0.1", Some("secret"), "/healthz", &[("host", "evil.example")]).is_err()
         );
+    }
+
+    #[test]
+    fn another_user_needs_the_token() {
+        let host = ("host", "localhost");
+        let other = |token, uri: &str, headers: &[(&'static str, &str)]| {
+            check_of(Peer::Other, Method::GET, "127.0.0.1", token, uri, headers)
+        };
+        for uri in ["/", "/mcp", "/api/search?query=a", "/metrics", "/events", "/readyz"] {
+            assert_eq!(other(None, uri, &[host]), Err(Refusal::OtherUser), "{uri}");
+            let token = [host, ("authorization", "Bearer t")];
+            assert_eq!(other(None, uri, &token), Err(Refusal::OtherUser), "{uri}: there is none");
+            assert_eq!(other(Some("t"), uri, &token), Ok(()), "{uri}");
+        }
+        assert_eq!(other(None, "/healthz", &[host]), Ok(()));
+    }
+
+    #[test]
+    fn a_body_of_another_type_is_posted() {
+        let post = |kinds: &[&'static str]| {
+            let kinds = kinds.iter().map(|kind| ("content-type", *kind));
+            let headers: Vec<_> = std::iter::once(("host", "localhost")).chain(kinds).collect();
+            check_of(Peer::Own, Method::POST, "127.0.0.1", None, "/api/add_memory", &headers)
+        };
+        for json in ["application/json", "Application/JSON; charset=utf-8", "application/json ;a=b"]
+        {
+            assert_eq!(post(&[json]), Ok(()), "{json}");
+        }
+        for other in [
+            &["text/plain"][..],
+            &[],
+            &[""],
+            &["application/x-www-form-urlencoded"],
+            &["multipart/form-data; boundary=application/json"],
+            &["text/plain; application/json"],
+            &["application/jsonp"],
+            &["application/json", "text/plain"],
+            &["text/plain", "application/json"],
+        ] {
+            assert_eq!(post(other), Err(Refusal::NotJson), "{other:?}");
+        }
     }
 
     #[test]
@@ -342,7 +492,11 @@ mod tests {
             ("::", Some("t"), true),
         ] {
             assert_eq!(
-                Access::new(bound.parse().unwrap(), token.map(String::from)).is_ok(),
+                Access::new(
+                    bound.parse().unwrap(),
+                    token.and_then(|t: &str| Token::chosen(t.into()))
+                )
+                .is_ok(),
                 ok,
                 "{bound}"
             );

@@ -1,14 +1,17 @@
 //! Accepts connections for the service, limits their number and time, and ends them.
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, TcpListener, TcpStream as StdTcpStream};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -19,13 +22,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::access::Peer;
 use super::life::Signals;
+use crate::platform::is_of_own_user;
 
 /// Number of ports that are tried after the first.
 const FURTHER_PORTS: u16 = 20;
 pub(super) const MAX_CONNECTIONS: usize = 256;
-/// Most connections over the limit that get an error response at a time. Others
-/// are closed without one.
+/// Most connections over the limit, or of refused users, that get an error response at a time.
+/// Others are closed without one.
 const MAX_TURNED_AWAY: usize = 64;
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 32 << 10;
@@ -68,14 +73,24 @@ pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     ))
 }
 
+/// Whether the operating system tells which connections to this listener are of this user's
+/// programs. Opens one to find out.
+#[must_use]
+pub fn knows_own_programs(listener: &TcpListener) -> bool {
+    let own_end = listener.local_addr().and_then(|at| Ok((at, StdTcpStream::connect(at)?)));
+    own_end.is_ok_and(|(at, stream)| stream.local_addr().is_ok_and(|from| is_of_own_user(at, from)))
+}
+
 /// Serves until a signal arrives, then lets running requests finish for some seconds. Cancels
-/// `closing` when the end begins.
+/// `closing` when the end begins. If the rule of the router `refuses_others`, other users get few
+/// connections, and cannot hold the places of this one.
 ///
 /// # Errors
 /// When the listener cannot be registered with the runtime.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
+    refuses_others: bool,
     closing: CancellationToken,
     mut signals: Signals,
 ) -> io::Result<()> {
@@ -103,7 +118,10 @@ pub async fn serve(
                 }
             },
         };
-        let Ok(permit) = room.clone().try_acquire_owned() else {
+        let peer = Peer::of(&stream);
+        let is_refused = refuses_others && peer == Peer::Other;
+        let places = if is_refused { &turned_away } else { &room };
+        let Ok(permit) = places.clone().try_acquire_owned() else {
             if let Ok(permit) = turned_away.clone().try_acquire_owned() {
                 let mut connection = Connection::new(stream, permit);
                 tokio::spawn(async move { connection.write_all(FULL).await });
@@ -111,9 +129,13 @@ pub async fn serve(
             continue;
         };
         let _ = stream.set_nodelay(true);
+        let router = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.call(request)
+        });
         let io = TokioIo::new(Connection::new(stream, permit));
-        let connection =
-            running.watch(http.serve_connection(io, TowerToHyperService::new(router.clone())));
+        let connection = running.watch(http.serve_connection(io, service));
         tokio::spawn(async move {
             if let Err(e) = connection.await {
                 tracing::debug!("a connection failed: {e}");

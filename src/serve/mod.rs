@@ -19,11 +19,13 @@ mod rpc;
 mod stdio;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use access::Access;
 pub use calls::Calls;
 pub use events::Changes;
 pub use http::{App, router};
 pub use life::{Signals, let_go, run};
-pub use listen::{bind, serve};
+pub use listen::{bind, knows_own_programs, serve};
 pub use stdio::stdio;
+pub use token::Token;

@@ -21,7 +21,7 @@ pub(super) fn document(tools: &[&'static Tool]) -> Value {
         "paths": paths,
         "components": {
             "schemas": { "Error": error },
-            "securitySchemes": { "token": { "type": "http", "scheme": "bearer", "description": "Only when the server was given one." } }
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer", "description": "Only when the server has one." } }
         },
         "security": [{}, { "token": [] }]
     })

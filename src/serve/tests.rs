@@ -107,7 +107,8 @@ impl Server {
         (self.changes.callback())();
     }
 
-    async fn ask(&self, request: Request<Body>) -> Response<Body> {
+    async fn ask(&self, mut request: Request<Body>) -> Response<Body> {
+        request.extensions_mut().insert(access::Peer::Own);
         TowerToHyperService::new(self.router.clone()).call(request).await.unwrap()
     }
 
@@ -658,6 +659,7 @@ async fn messages_over_http_follow_other_rules() {
 
     let newer = Request::post("/mcp")
         .header("host", "localhost")
+        .header("content-type", "application/json")
         .header("mcp-protocol-version", "2025-06-18");
     let (status, reply) =
         read(s.ask(newer.body(json!([told]).to_string().into()).unwrap()).await).await;
@@ -768,9 +770,11 @@ async fn pages_are_judged_by_other_rules_at_mcp() {
     let ping = request(1, "ping", &json!({})).to_string();
     for (headers, allowed) in [
         (vec![("host", "localhost")], true),
-        (vec![("host", "localhost"), ("origin", "http://localhost:3000")], true),
-        (vec![("host", "localhost:1"), ("origin", "https://127.0.0.2")], true),
-        (vec![("host", "127.0.0.5:7717"), ("origin", "http://[::1]:80")], true),
+        (vec![("host", "localhost:1"), ("origin", "http://localhost:1")], true),
+        (vec![("host", "127.0.0.5:7717"), ("origin", "http://127.0.0.5:7717")], true),
+        (vec![("host", "localhost"), ("origin", "http://localhost:3000")], false),
+        (vec![("host", "localhost:1"), ("origin", "https://127.0.0.2")], false),
+        (vec![("host", "127.0.0.5:7717"), ("origin", "http://[::1]:80")], false),
         (vec![("host", "localhost"), ("sec-fetch-site", "same-origin")], true),
         (vec![("host", "localhost"), ("sec-fetch-site", "cross-site")], false),
         (vec![("host", "localhost"), ("origin", "null")], false),

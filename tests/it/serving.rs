@@ -371,8 +371,9 @@ fn damage(with_manifest: bool) {
     p.open_to_all();
     // File permissions do not apply to root.
     let mut command = p.unprivileged(&["serve", "--port", "0", "--no-watch"]);
-    let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
-    let client = Client::new(&server.line());
+    command.env("CORTEX_LIVE_DEBOUNCE_MS", "50").env("CORTEX_SERVE_TOKEN", "secret");
+    let server = Server::start(&mut command);
+    let client = Client::with_token(&server.line(), "secret");
     let search =
         || client.call("search", &json!({ "query": "milestone", "limit": 1, "mode": "exact" }));
     let is_well = |era_wanted: usize| {
@@ -422,7 +423,8 @@ fn damage(with_manifest: bool) {
                 "{what}: {status:#}"
             );
             assert_eq!(status["chunks"], 4 * N_CHUNKS, "{what}");
-            let (code, body) = get(&format!("{}/readyz", client.url), &[]);
+            let token = ("authorization", "Bearer secret");
+            let (code, body) = get(&format!("{}/readyz", client.url), &[token]);
             assert_eq!(code, 200, "{what}: {body}");
             fault.heal(&p, &path, &good, || as_before(&search()));
             wait_until(&format!("{what} is over"), || is_well(publisher.era));

@@ -20,7 +20,7 @@ pub const CHUNK_FILES: [&str; 5] = [
 ];
 
 /// A user and a group without privileges, on every system.
-const NOBODY: u32 = 65534;
+pub const NOBODY: u32 = 65534;
 
 /// A directory of files beside an empty home directory; both are removed when this is dropped.
 pub struct Project {

@@ -138,11 +138,17 @@ pub fn get(url: &str, headers: &[(&str, &str)]) -> (u16, String) {
 pub struct Client {
     agent: Agent,
     pub url: String,
+    token: String,
 }
 
 impl Client {
     pub fn new(url: &str) -> Self {
-        Self { agent: agent(), url: url.into() }
+        Self::with_token(url, "")
+    }
+
+    /// Creates a client of a server that another user runs.
+    pub fn with_token(url: &str, token: &str) -> Self {
+        Self { agent: agent(), url: url.into(), token: token.into() }
     }
 
     /// Calls a tool; returns status and body of the reply, or the error.
@@ -150,6 +156,7 @@ impl Client {
         let request = self
             .agent
             .post(format!("{}/api/{tool}", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", "application/json");
         let mut response = request.send(arguments.to_string())?;
         Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
