@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{self, count, duration, printable};
-use crate::engine::{LONG_WAIT, Project};
+use crate::engine::{Engine, LONG_WAIT, Look, Project};
 use crate::index::{Mode, Summary};
 
 /// Create or update the index. Unchanged files are not read again.
@@ -54,6 +54,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             "another cortex process is making the vectors: `cortex status` says how many are lacking"
         ),
     }
+    // Whoever indexes also prepares what the first search needs.
+    let bar = Bar::preparing(quiet);
+    let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
+    let prepared = engine.prepare(&|phase| bar.say(phase));
+    bar.end();
+    if let Err(e) = prepared {
+        tell!("the first search has to prepare itself: {e}");
+    }
+    engine.end();
     summary.ms += u64::try_from(start.elapsed().as_millis()).unwrap_or(0);
     if args.json {
         render::json(&summary)?;

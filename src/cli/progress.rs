@@ -1,8 +1,13 @@
 //! Progress bars on a terminal.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::index::Progress;
+
+/// How often a bar without a number moves.
+const TICK: Duration = Duration::from_millis(100);
 
 /// A bar on stderr. It shows nothing if stderr is not a terminal.
 pub(super) struct Bar(ProgressBar);
@@ -14,6 +19,18 @@ impl Bar {
 
     pub(super) fn embedding(quiet: bool) -> Self {
         Self::new("vectors {wide_bar} {pos}/{len} chunks {elapsed}", quiet)
+    }
+
+    /// A bar for phases of which only the name and the time are known.
+    pub(super) fn preparing(quiet: bool) -> Self {
+        let bar = Self::new("{msg} {spinner} {elapsed}", quiet);
+        bar.0.enable_steady_tick(TICK);
+        bar
+    }
+
+    /// Shows the name of the phase that begins.
+    pub(super) fn say(&self, phase: &'static str) {
+        self.0.set_message(phase);
     }
 
     pub(super) fn graph(quiet: bool) -> Self {

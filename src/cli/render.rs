@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::engine::AnswerState;
 use crate::search::Highlighter;
+use crate::source::printable_json;
 pub(super) use crate::text::count;
 pub(super) use crate::tools::{printable, printable_code, shown_place};
 
@@ -48,10 +49,9 @@ struct Versioned<'a, T> {
 
 /// Prints the answer, an object, as JSON.
 pub(super) fn json(answer: &impl Serialize) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &Versioned { schema: SCHEMA, answer })
+    let text = serde_json::to_string_pretty(&Versioned { schema: SCHEMA, answer })
         .map_err(std::io::Error::from)?;
-    Ok(writeln!(out)?)
+    line(&printable_json(&text))
 }
 
 /// Prints the warnings of an answer on stderr.

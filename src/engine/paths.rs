@@ -31,7 +31,8 @@ pub(super) struct Place {
     pub(super) path: String,
     /// First and last line, 1-based; the last may be beyond the end.
     pub(super) lines: Option<(u32, u32)>,
-    /// Says that the written path does not exist and another file answers. It goes before the answer.
+    /// Says that another file answers, because the written path does not exist, or that the lines are
+    /// not those of the index. It goes before the answer.
     pub(super) note: Option<String>,
 }
 
@@ -54,10 +55,13 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
         }
         found => found?,
     };
-    let lines = match &address.symbol {
-        Some(symbol) => Some(lines_of(project, chunks, &path, symbol)?),
-        None => address.lines,
-    };
+    let (mut note, mut lines) = (note, address.lines);
+    if let Some(symbol) = &address.symbol {
+        let indexed = chunks.read_file(&path);
+        let now = chunks_now(project, &indexed, &path);
+        note = note.or(now.as_ref().map(|_| changed(&path)));
+        lines = Some(lines_of(&now.unwrap_or(indexed), &path, symbol)?);
+    }
     Ok(Place { path, lines, note })
 }
 
@@ -69,17 +73,15 @@ fn symbol(project: &Project, corpus: &Corpus, written: &str) -> Option<Result<Pl
     }
     let mut found: Vec<Place> = Vec::new();
     for path in corpus.files_defining(name).into_iter().take(MAX_DEFINING) {
-        let mut lines = symbols_named(&corpus.chunks().read_file(path), written);
+        let indexed = corpus.chunks().read_file(path);
+        let (mut lines, mut note) = (symbols_named(&indexed, written), None);
         if !lines.is_empty()
-            && let Some(now) = chunks_now(project, &corpus.chunks().read_file(path), path)
+            && let Some(now) = chunks_now(project, &indexed, path)
         {
-            lines = symbols_named(&now, written);
+            (lines, note) = (symbols_named(&now, written), Some(changed(path)));
         }
-        found.extend(lines.into_iter().map(|l| Place {
-            path: path.into(),
-            lines: Some(l),
-            note: None,
-        }));
+        let place = |l| Place { path: path.into(), lines: Some(l), note: note.clone() };
+        found.extend(lines.into_iter().map(place));
     }
     match found.len() {
         0 => None,
@@ -157,16 +159,14 @@ fn exists(project: &Project, path: &str) -> bool {
         .any(|path| std::fs::symlink_metadata(path).is_ok())
 }
 
+/// The note of an answer with the lines that a file has now.
+fn changed(path: &str) -> String {
+    format!("`{path}` changed since it was indexed: these are its lines now")
+}
+
 /// Returns the lines of a symbol in a file.
-fn lines_of(
-    project: &Project,
-    chunks: &ChunkSet,
-    path: &str,
-    symbol: &str,
-) -> Result<(u32, u32), AskError> {
-    let of_file = chunks.read_file(path);
-    let of_file = chunks_now(project, &of_file, path).unwrap_or(of_file);
-    let named = symbols_named(&of_file, symbol);
+fn lines_of(of_file: &[Arc<Chunk>], path: &str, symbol: &str) -> Result<(u32, u32), AskError> {
+    let named = symbols_named(of_file, symbol);
     named.first().copied().ok_or_else(|| {
         let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names);
         let mut near: Vec<(f64, &str)> = names

@@ -125,6 +125,14 @@ impl Project {
         source::read_text(self.layout.root(), path)
     }
 
+    /// Whether an indexed file is still there. The chunk files of other programs may name files that
+    /// never were.
+    pub(super) fn has_file(&self, path: &str) -> bool {
+        self.layout.tree().has_file(path)
+            || self.layout.is_foreign()
+            || !self.layout.other_chunk_files().is_empty()
+    }
+
     /// Whether the text of an indexed file may be read, whatever a chunk file says.
     pub(super) fn may_read(&self, path: &str) -> bool {
         self.walk.may_read(self.layout.root(), path)

@@ -106,6 +106,7 @@ impl Engine {
                 .hits
                 .into_iter()
                 .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), false))
+                .map(|row| row.unless_gone(&|path| self.project.has_file(path)))
                 .collect();
             let hits = rows.iter().map(|row| &*row.hit);
             let excerpts = Excerpts::new(hits, &of.text, &mut Wanted::default());

@@ -156,6 +156,12 @@ impl ResultRow {
         }
     }
 
+    /// Marks the row if its file is gone, though nobody has indexed that yet.
+    pub(crate) fn unless_gone(mut self, is_there: &dyn Fn(&str) -> bool) -> Self {
+        self.chunk.deleted |= self.path.as_deref().is_some_and(|path| !is_there(path));
+        self
+    }
+
     /// Returns the first rows with their passages after `level` additions to the reply.
     #[must_use]
     pub fn at(rows: &[Self], excerpts: &Excerpts, level: usize) -> Vec<Self> {
@@ -183,8 +189,13 @@ impl ResultRow {
     /// Shows passages, and names the place of the first.
     fn showing(mut self, passages: Vec<PassageRow>) -> Self {
         if let Some(first) = passages.first() {
-            let chunk = &mut self.chunk;
-            (chunk.start_line, chunk.end_line) = (Some(first.start_line), Some(first.end_line));
+            let (m, chunk) = (&self.hit.chunk.metadata, &mut self.chunk);
+            // The text of another program may be shorter than the lines that it is about.
+            let stated = m.end_line.filter(|_| m.start_line == Some(first.start_line));
+            let n_lines = u32::try_from(self.hit.chunk.text.lines().count()).unwrap_or(u32::MAX);
+            let is_part = |end: &u32| first.start_line.saturating_add(n_lines) <= *end;
+            let end_line = stated.filter(is_part).unwrap_or(first.end_line);
+            (chunk.start_line, chunk.end_line) = (Some(first.start_line), Some(end_line));
             let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
             (chunk.symbol, chunk.kind) = (named(&first.symbol), named(&first.kind));
         }

@@ -198,6 +198,7 @@ impl Engine {
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
         let rows: Vec<ResultRow> = of_page
             .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain))
+            .map(|row| row.unless_gone(&|path| self.project.has_file(path)))
             .collect();
         let hits = rows.iter().map(|row| &*row.hit);
         let excerpts = Excerpts::new(hits, &request.query, &mut wanted);

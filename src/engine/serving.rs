@@ -226,6 +226,19 @@ impl Engine {
         }
     }
 
+    /// Loads the code corpus as it is indexed and saves it, so that the next process searches at once.
+    /// Tells the name of each phase.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn prepare(&self, tell: &dyn Fn(&'static str)) -> Result<(), AskError> {
+        tell("preparing the search");
+        self.manager.reload_feed(ChunkFiles::NAME, &Cancel::new(false))?;
+        tell("saving the search index");
+        self.manager.save_feed(ChunkFiles::NAME, 0.0);
+        Ok(())
+    }
+
     /// Saves the corpora that a command loaded, for the next one. Memories are saved only if at
     /// least this share of them (0–1) changed.
     pub fn save(&self, memories_from: f64) {

@@ -366,14 +366,14 @@ impl Indexer {
     }
 
     fn previous(&self, mode: Mode) -> Previous {
-        let manifest = Manifest::read(&self.layout).ok().flatten().or_else(|| {
-            // The manifest was lost. The generation must not begin anew, since readers know it.
-            SourceTable::read(&self.layout)?.manifest
-        });
+        let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
-            // Incomplete, damaged or foreign files cannot be copied. The
-            // generation continues to count.
+            // Incomplete, damaged or foreign files cannot be copied. The generation continues to
+            // count, also when the manifest was lost.
+            let manifest = manifest.or_else(|| {
+                SourceTable::read(&self.layout)?.manifest.filter(Manifest::is_plausible)
+            });
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
             let replaces_others = mode == Mode::Full && self.layout.is_foreign();
             return Previous {

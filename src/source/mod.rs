@@ -20,7 +20,7 @@ pub use git::{
     is_ancestor, not_ignored_by_git, submodules, these_commits, tracked_by_git, with_repository,
 };
 pub use hash::sha256;
-pub use printable::{printable, printable_but, printable_lines};
+pub use printable::{printable, printable_but, printable_json, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_if, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets};
 pub use walk::{Scope, SourceFile, SourceTree, left_out, walk};

@@ -15,6 +15,24 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     printable_but(text, &['\n', '\t'])
 }
 
+/// Escapes the same characters in JSON text, where they stand only within strings: `\u202e`.
+#[must_use]
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| c != '\n' && hides(c);
+    if !json.contains(is_escaped) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_escaped(c) {
+            out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Escapes text, except for the characters in `kept`.
 #[must_use]
 pub fn printable_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
@@ -71,6 +89,15 @@ fn hides(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_says_the_same_when_it_is_escaped() {
+        let value = serde_json::json!({ "a\u{202e}b": "c\u{e0041}\u{9b}\n é👩‍💻" });
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        let shown = printable_json(&text);
+        assert!(!shown.contains(['\u{202e}', '\u{e0041}', '\u{9b}']), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
 
     #[test]
     fn what_turns_text_around_is_shown_escaped() {

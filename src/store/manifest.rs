@@ -151,6 +151,12 @@ impl Manifest {
         self.blocks.get(&self.file_name(chunk_type)).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether the next generation can be counted: the number may come from a clone.
+    #[must_use]
+    pub fn is_plausible(&self) -> bool {
+        self.generation <= MAX_GENERATION
+    }
+
     /// Whether the file `name` is the chunk file of this type in this generation.
     pub(super) fn states(&self, layout: &Layout, chunk_type: ChunkType, name: &str) -> bool {
         layout.open_file(name).and_then(|mut file| FileEntry::of_file(&mut file)).ok().as_ref()
@@ -190,9 +196,7 @@ impl Manifest {
 
     fn read_named(layout: &Layout, name: &str) -> io::Result<Option<Self>> {
         match layout.read(name, MAX_BYTES) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)
-                .ok()
-                .filter(|manifest: &Self| manifest.generation <= MAX_GENERATION)),
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok().filter(Self::is_plausible)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }
