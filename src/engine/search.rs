@@ -18,14 +18,13 @@ use crate::excerpt::Excerpts;
 use crate::live::Served;
 use crate::memory::{EpisodeSource, RecalledMemory};
 use crate::search::{
-    Corpus, Filter, Form, HiddenCommits, Hit, Query, Results, SearchError, Searcher, Term,
+    Corpus, Filter, Form, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
+    places_first,
 };
 use crate::text::{count, cut};
 
 /// Number of places of a stack trace that come before other results.
 const MAX_NAMED: usize = 5;
-/// A place that is named has this much more score than the next one.
-const NAMED_STEP: f64 = 0.4;
 
 /// The arguments of a search.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -192,7 +191,7 @@ impl Engine {
         let hits = if request.mode == SearchMode::Exact {
             hits
         } else {
-            with_named_places(&view.code.corpus, &request.query, hits)
+            places_first(corpus, places_in(corpus, &request.query), hits)
         };
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
@@ -307,45 +306,24 @@ impl Engine {
     }
 }
 
-/// Puts the places that a question names by file and line before the other results, as those of a
-/// pasted stack trace: the first of the project first.
-fn with_named_places(corpus: &Corpus, question: &str, hits: Vec<Hit>) -> Vec<Hit> {
+/// Returns the indexed places that a question names by file and line, such as those of a pasted stack
+/// trace, in its order: the file, the chunk at the line, and the line.
+fn places_in(corpus: &Corpus, question: &str) -> Vec<NamedPlace> {
     let chunks = corpus.chunks();
-    let mut named: Vec<Hit> = Vec::new();
+    let mut named: Vec<NamedPlace> = Vec::new();
     for address in addresses_in(question) {
         let files = address::matching(&address.path, chunks.files());
         let (Some(path), Some((line, _))) = (files.first(), address.lines) else { continue };
-        let is_known = |hit: &Hit| *hit.path == **path && hit.line == Some(line);
-        if named.iter().any(is_known) {
+        if named.iter().any(|place| *place.path == **path && place.line == line) {
             continue;
         }
         let Ok(chunk) = paths::chunk_at(chunks, path, Some(line)) else { continue };
-        let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
-        named.push(Hit {
-            path: (*path).into(),
-            lines: chunk.metadata.start_line.zip(chunk.metadata.end_line),
-            chunk,
-            line: Some(line),
-            parts: vec![(entry, 0.0)],
-            others: Vec::new(),
-            score: 0.0,
-            terms: Vec::new(),
-            changed_by: None,
-            coverage: 1.0,
-        });
+        named.push(NamedPlace { path: (*path).into(), line, chunk });
         if named.len() == MAX_NAMED {
             break;
         }
     }
-    let best = hits.first().map_or(0.0, |hit| hit.score);
-    for (place, hit) in named.iter_mut().rev().zip(1..) {
-        let value = best + f64::from(hit) * NAMED_STEP;
-        place.score = value;
-        place.terms = vec![Term { feature: "named_place", value, weight: 1.0 }];
-    }
-    let is_shown = |hit: &Hit| named.iter().any(|place| place.path == hit.path);
-    let others: Vec<Hit> = hits.into_iter().filter(|hit| !is_shown(hit)).collect();
-    named.into_iter().chain(others).collect()
+    named
 }
 
 struct Found {

@@ -8,6 +8,14 @@ use rustc_hash::FxHashMap;
 use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, Entry};
 
+/// A second place of a file ranks this far behind its first place, plus a multiple of the difference
+/// of their scores.
+pub(super) const SECOND_PLACE: f64 = -0.5;
+pub(super) const SECOND_PLACE_LESS: f64 = -0.8;
+/// The places that a question names by file and line come first. Each ranks this far before the next
+/// one, and the last before the best file.
+pub(super) const NAMED_PLACE: f64 = 0.4;
+
 /// One feature's part of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Term {

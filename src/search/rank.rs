@@ -22,7 +22,8 @@ pub struct Feature {
     value: fn(&Facts) -> f64,
 }
 
-/// All features with their weights. Nothing else sets the ranking.
+/// All features of files with their weights. Nothing else sets the ranking but the terms of rows
+/// ([`super::hit`]).
 pub const FEATURES: &[Feature] = &[
     feature("file_words", 4.0, |f| f.file_words),
     feature("plain_words", 4.5, |f| f.plain_words),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
 use super::files::{FileChunk, IndexedFile, LineRange};
-use super::hit::{Hit, Term};
+use super::hit::{Hit, SECOND_PLACE, SECOND_PLACE_LESS, Term};
 use crate::chunk::{ChunkType, Entry};
 
 /// Functions and sections with more lines are shown in part.
@@ -19,10 +19,6 @@ const MAX_LINES: u32 = 120;
 const MIN_LINES: u32 = 40;
 /// Number of best files that may show a second place.
 const MAX_SECOND: usize = 5;
-/// A second place ranks this far behind the first place of its file, plus a multiple of the
-/// difference of their scores.
-const SECOND: f64 = -0.5;
-const SECOND_LESS: f64 = -0.8;
 /// Number of further chunks of a file that a result lists.
 pub(super) const MAX_OTHERS: usize = 4;
 
@@ -67,8 +63,10 @@ impl Evidence<'_> {
                 .map(shown);
             let second = second.map(|place| {
                 let less = (first.score - place.score).max(0.0);
-                let behind =
-                    [("second_place", 1.0, SECOND), ("second_place_less", less, SECOND_LESS)];
+                let behind = [
+                    ("second_place", 1.0, SECOND_PLACE),
+                    ("second_place_less", less, SECOND_PLACE_LESS),
+                ];
                 let behind = behind.map(|(feature, value, weight)| Term { feature, value, weight });
                 let terms: Vec<Term> = terms.iter().copied().chain(behind).collect();
                 (place, terms.iter().map(Term::contribution).sum::<f64>(), terms)
