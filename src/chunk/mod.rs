@@ -17,7 +17,7 @@ pub use delta::{Change, ChunkDelta};
 pub use entry::{Entry, LineStore};
 pub use feed::{Cancel, Feed, FeedError, Loaded, StoredVectors};
 pub use metadata::{Metadata, Name};
-pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};
+pub use record::{Chunk, ChunkError, ChunkId, ChunkType, CountByType, Fingerprint, ParseError};
 pub use saved::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 pub use set::{ChunkSet, Duplicate};
 pub use vector::Quantized;

@@ -37,24 +37,53 @@ pub enum ChunkType {
     History,
 }
 
+/// The types by the order of their files: the name in the JSON, and whether the chunks are parts of
+/// files and can be found. Chunks of the others are only evidence. Those that can be found come first.
+const TYPES: [(ChunkType, &str, bool); 5] = [
+    (ChunkType::Symbols, "symbols", true),
+    (ChunkType::Definitions, "definitions", true),
+    (ChunkType::Data, "data", true),
+    (ChunkType::Documentation, "documentation", true),
+    (ChunkType::History, "history", false),
+];
+
+/// A number for each type of chunks that can be found, in the order of [`ChunkType::SEARCHED`].
+pub type CountByType = [u32; N_SEARCHED];
+
+const N_SEARCHED: usize = {
+    let (mut n, mut i) = (0, 0);
+    while i < TYPES.len() {
+        n += TYPES[i].2 as usize;
+        i += 1;
+    }
+    n
+};
+
+const fn first_types<const N: usize>() -> [ChunkType; N] {
+    let (mut types, mut i) = ([ChunkType::Symbols; N], 0);
+    while i < N {
+        types[i] = TYPES[i].0;
+        i += 1;
+    }
+    types
+}
+
 impl ChunkType {
     /// All types, in the order of their files.
-    pub const ALL: [Self; 5] =
-        [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation, Self::History];
+    pub const ALL: [Self; TYPES.len()] = first_types();
     /// The types whose chunks are parts of files and can be found.
-    pub const SEARCHED: [Self; 4] =
-        [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation];
+    pub const SEARCHED: [Self; N_SEARCHED] = first_types();
 
     /// Returns the name of the type in the JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Symbols => "symbols",
-            Self::Definitions => "definitions",
-            Self::Data => "data",
-            Self::Documentation => "documentation",
-            Self::History => "history",
-        }
+        TYPES[self as usize].1
+    }
+
+    /// Whether the chunks can be found.
+    #[must_use]
+    pub fn is_searched(self) -> bool {
+        TYPES[self as usize].2
     }
 
     /// Returns the type with this name.

@@ -122,8 +122,7 @@ impl ChunkSet {
     /// Collects entries whose ids are known to be distinct.
     #[must_use]
     pub fn of_unique(all: Vec<Arc<Entry>>) -> Self {
-        let (commits, entries) =
-            all.into_iter().partition(|entry| entry.chunk_type == ChunkType::History);
+        let (commits, entries) = all.into_iter().partition(|entry| !entry.chunk_type.is_searched());
         Self { entries, commits, tables: OnceLock::new() }
     }
 

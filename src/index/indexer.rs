@@ -14,7 +14,7 @@ use super::chunker::{chunk_file, chunk_lines};
 use super::history::{self, HistoryUpdate, Reading};
 use super::plan::{Action, IndexPlan, trusted_before};
 use super::report::{Progress, Summary};
-use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::languages;
@@ -441,7 +441,7 @@ impl Indexer {
         };
         let mut merge = Merge {
             old: ChunkType::SEARCHED.into_iter().map(open).collect::<io::Result<_>>()?,
-            copying: [0; 4],
+            copying: [0; ChunkType::SEARCHED.len()],
             new: ChunkWriter::create(&self.layout, lock, &header, self.packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
@@ -481,7 +481,8 @@ impl Indexer {
                 )?;
             }
             for (path, action, parsed) in parsed {
-                let old_n = previous.table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
+                let old_n =
+                    previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
                 let symbols = merge.put(&action, parsed, old_n)?;
                 summary.count(&action, entry.as_ref());
@@ -754,7 +755,7 @@ struct Merge<'a> {
     /// from lines still to copy.
     old: Vec<ChunkLines>,
     /// Number of lines of each type that are to be copied next.
-    copying: [usize; 4],
+    copying: [usize; ChunkType::SEARCHED.len()],
     new: ChunkWriter<'a>,
     now: DateTime<Utc>,
 }
@@ -766,7 +767,7 @@ impl Merge<'_> {
         &mut self,
         action: &Action,
         parsed: Option<Parsed>,
-        old_n: [u32; 4],
+        old_n: CountByType,
     ) -> io::Result<Vec<String>> {
         match action {
             Action::Keep(_) => self.copy(old_n).map(|()| Vec::new()),
@@ -778,7 +779,7 @@ impl Merge<'_> {
     }
 
     /// Copies the chunks of an unchanged file.
-    fn copy(&mut self, n_chunks: [u32; 4]) -> io::Result<()> {
+    fn copy(&mut self, n_chunks: CountByType) -> io::Result<()> {
         for (i, n) in n_chunks.into_iter().enumerate() {
             self.copying[i] += n as usize;
             if self.copying[i] >= COPY_LINES {
@@ -799,7 +800,7 @@ impl Merge<'_> {
     }
 
     /// Writes the chunks of a deleted file with a mark. Returns their symbols.
-    fn retire(&mut self, old_n: [u32; 4]) -> io::Result<Vec<String>> {
+    fn retire(&mut self, old_n: CountByType) -> io::Result<Vec<String>> {
         let mut symbols = BTreeSet::new();
         for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
             self.copy_now(i)?;
@@ -819,7 +820,7 @@ impl Merge<'_> {
 
     /// Writes the new chunks of a file; unchanged ones keep their time stamps. Returns the symbols
     /// of chunks that are new or gone, or whose text changed.
-    fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<Vec<String>> {
+    fn replace(&mut self, old_n: CountByType, chunks: Vec<Chunk>) -> io::Result<Vec<String>> {
         let mut old: HashMap<String, Chunk> = HashMap::new();
         for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
             self.copy_now(i)?;

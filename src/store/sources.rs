@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::SOURCES;
 use super::{Layout, Manifest};
+use crate::chunk::CountByType;
 
 /// A file whose time stamp is this fresh may change again without a new one.
 pub const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
@@ -68,7 +69,7 @@ pub struct SourceEntry {
     pub sha256: String,
     /// Number of its chunks of each type, in the order of `ChunkType::SEARCHED`.
     #[serde(default)]
-    pub n_chunks: [u32; 4],
+    pub n_chunks: CountByType,
     /// The secrets that were redacted from its text: line and rule, in order of the lines. The
     /// secrets themselves are never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
