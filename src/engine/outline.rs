@@ -115,7 +115,10 @@ impl Engine {
                 let indexed = paths::chunks_of(chunks, &path)?;
                 let now = paths::chunks_now(&self.project, &indexed, &path);
                 if now.is_some() {
-                    state.warnings.insert(0, format!("`{path}` changed since it was indexed: this is its outline now"));
+                    state.warnings.insert(
+                        0,
+                        format!("`{path}` changed since it was indexed: this is its outline now"),
+                    );
                 }
                 Outlined::File(symbols(&now.unwrap_or(indexed)))
             };

@@ -426,7 +426,10 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
 /// A server that does not follow the tree stays in the state right after an edit.
 #[test]
 fn a_symbol_is_read_at_its_former_lines_after_an_edit() {
-    let p = Project::with(&[("src/pump.rs", "pub fn first() {\n    one();\n}\n\npub fn second() {\n    two();\n}\n")]);
+    let p = Project::with(&[(
+        "src/pump.rs",
+        "pub fn first() {\n    one();\n}\n\npub fn second() {\n    two();\n}\n",
+    )]);
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
@@ -443,5 +446,8 @@ fn a_symbol_is_read_at_its_former_lines_after_an_edit() {
     assert_eq!(outline["symbols"][1]["start_line"], 8, "{outline}");
     p.remove("src/pump.rs");
     let found = client.call("search", &json!({ "query": "second", "format": "text" }));
-    assert!(found.to_string().contains("(file deleted)") || found["results"][0]["deleted"] == true, "{found}");
+    assert!(
+        found.to_string().contains("(file deleted)") || found["results"][0]["deleted"] == true,
+        "{found}"
+    );
 }
