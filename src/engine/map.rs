@@ -19,6 +19,8 @@ use crate::survey;
 
 /// Number of search results that become the focus, if the focus is a question.
 const FOCUS: usize = 5;
+/// Languages of style sheets.
+const STYLES: [&str; 4] = ["css", "scss", "less", "stylus"];
 /// Maximum number of files in a map.
 const MAX_FILES: usize = 200;
 /// Maximum number of languages in a map.
@@ -99,7 +101,19 @@ impl Engine {
         let counts = |path: &str| {
             is_source.is_empty() || is_source.contains(path) || !groups.contains_key(path)
         };
-        let query = MapQuery { focus: &focus, counts: &counts };
+        // Style sheets and migrations are parts of the program, but nobody begins to read there.
+        let styles: HashSet<&str> = code
+            .corpus
+            .chunks()
+            .written_in()
+            .filter(|(_, language)| STYLES.contains(language))
+            .map(|(path, _)| path)
+            .collect();
+        let has_others = is_source.iter().any(|path| !styles.contains(path));
+        let is_main = |path: &str| {
+            counts(path) && !(has_others && styles.contains(path)) && !overview::is_migration(path)
+        };
+        let query = MapQuery { focus: &focus, counts: &is_main };
         let (ranked, has_sources, not_yet) =
             match self.ask_graph(call, |graph| graph.map(query, &call.work())) {
                 Ok((ranked, has_sources)) => (ranked, has_sources, None),

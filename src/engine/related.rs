@@ -67,7 +67,8 @@ pub struct RelatedTo {
 }
 
 impl Engine {
-    /// Ranks files by the cosine similarity of their chunks to the given chunk.
+    /// Ranks files by the cosine similarity of their chunks to the given chunk, or of what they
+    /// define to what the given file defines.
     ///
     /// # Errors
     /// When the chunk does not exist or has no vector, or the index cannot be read.
@@ -78,14 +79,15 @@ impl Engine {
     ) -> Result<RelatedAnswer, AskError> {
         self.with_code(call, |View { code, mut state }| {
             let corpus = &code.corpus;
-            let of = match (&request.chunk_id, &request.path) {
-                (Some(id), _) => paths::chunk(corpus.chunks(), id)?,
+            let (of, file) = match (&request.chunk_id, &request.path) {
+                (Some(id), _) => (paths::chunk(corpus.chunks(), id)?, None),
                 (None, Some(path)) => {
                     let paths::Place { path, lines, note } =
                         paths::place(&self.project, corpus, path)?;
                     state = state.warning_first(note);
                     let line = request.line.or(lines.map(|l| l.0));
-                    paths::chunk_at(corpus.chunks(), &path, line)?
+                    let of = paths::chunk_at(corpus.chunks(), &path, line)?;
+                    (of, Some(path).filter(|_| line.is_none()))
                 }
                 (None, None) => {
                     return Err(AskError::Arguments(
@@ -93,8 +95,11 @@ impl Engine {
                     ));
                 }
             };
-            let found =
-                Searcher::new(corpus).related(&of.id, &request.kinds.filter(), request.limit)?;
+            let (searcher, filter) = (Searcher::new(corpus), request.kinds.filter());
+            let found = match file {
+                Some(path) => searcher.related_to_file(&path, &filter, request.limit)?,
+                None => searcher.related(&of.id, &filter, request.limit)?,
+            };
             let Some(found) = found else {
                 return Err(AskError::NotFound(format!(
                     "`{}` has no vector, so related code cannot be found: search for its words",

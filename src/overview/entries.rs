@@ -23,14 +23,15 @@ pub struct Entry {
     pub what: String,
 }
 
-/// Returns the entries that manifests name, then those at usual places. `mains`: functions with
-/// which a program may begin, as path and line.
+/// Returns the entries that manifests name, then those at usual places; programs before libraries.
+/// `mains`: functions with which a program may begin, as path and line.
 #[must_use]
 pub fn entries(tree: &Tree, mains: &[(String, u32)]) -> Vec<Entry> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut out: Vec<Entry> = Vec::new();
     let mut add = |path: String, what: String| {
-        if tree.is_indexed(&path) && (tree.is_source)(&path) && seen.insert(path.clone()) {
+        let counts = tree.is_indexed(&path) && (tree.is_source)(&path) && !is_migration(&path);
+        if counts && seen.insert(path.clone()) {
             let line = mains.iter().find(|(of, _)| *of == path).map(|(_, line)| *line);
             out.push(Entry { path, line, what });
         }
@@ -51,8 +52,23 @@ pub fn entries(tree: &Tree, mains: &[(String, u32)]) -> Vec<Entry> {
     for path in libraries {
         add(path.to_string(), "library".into());
     }
+    out.sort_by_key(|entry| entry.what == "library");
     out.truncate(MAX_ENTRIES);
     out
+}
+
+/// Whether a file changes a database or stored data from one version to the next: it is numbered,
+/// as `db/migrate/20240101_add_tags.rb`, below a directory of migrations.
+#[must_use]
+pub fn is_migration(path: &str) -> bool {
+    let is_folder = |part: &&str| matches!(*part, "migration" | "migrations" | "migrate");
+    // `0001_initial`, `V2__tags`, `m2024_add`, `v2.6.1`.
+    let is_numbered = |part: &str| {
+        let digits = part.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(part);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let mut parts = path.split('/');
+    parts.any(|part| is_folder(&part)) && parts.any(is_numbered)
 }
 
 fn is_program(path: &str) -> bool {
@@ -65,7 +81,23 @@ fn is_program(path: &str) -> bool {
 /// any file may have such a function, only the usual names count.
 fn is_main_file(path: &str) -> bool {
     let stem = file_name(path).split('.').next().unwrap_or_default();
-    let is_script = matches!(extension(path), "py" | "rb" | "js" | "ts" | "sh" | "bash" | "rs");
+    let is_script = matches!(
+        extension(path),
+        "py" | "rb"
+            | "js"
+            | "jsx"
+            | "mjs"
+            | "cjs"
+            | "ts"
+            | "tsx"
+            | "mts"
+            | "vue"
+            | "svelte"
+            | "php"
+            | "sh"
+            | "bash"
+            | "rs"
+    );
     !is_script || matches!(stem, "main" | "cli" | "app" | "index")
 }
 
@@ -81,44 +113,230 @@ fn is_library(path: &str) -> bool {
         })
 }
 
-/// Returns the entries that manifests in the root name, each with the name of its command.
+/// Returns the entries that manifests and files with commands name, each with the name of its
+/// command. Those nearer to the root come first.
 fn named(tree: &Tree) -> Vec<(String, String)> {
+    let mut directories: Vec<&str> = tree.paths.iter().map(|path| directory(path)).collect();
+    directories.push("");
+    directories.sort_by_key(|directory| (directory.split('/').count(), *directory));
+    directories.dedup();
     let mut out = Vec::new();
-    let text = |value: &Value| value.as_str().map(|path| path.trim_start_matches("./").to_string());
-    if let Some(manifest) = tree.manifest("Cargo.toml") {
-        for bin in manifest.get("bin").and_then(Value::as_array).into_iter().flatten() {
-            let name = bin.get("name").and_then(text).unwrap_or_else(|| "program".into());
-            out.extend(bin.get("path").and_then(text).map(|path| (path, name)));
+    for directory in directories {
+        let manifest = |name: &str| tree.manifest(&join(directory, name));
+        out.extend(manifest("Cargo.toml").into_iter().flat_map(|m| of_cargo(directory, &m)));
+        out.extend(manifest("package.json").into_iter().flat_map(|m| package(tree, directory, &m)));
+        out.extend(
+            manifest("pyproject.toml").into_iter().flat_map(|m| python(tree, directory, &m)),
+        );
+        out.extend(gradle(tree, directory));
+        out.extend(commands(tree, directory));
+    }
+    out
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(|path| path.trim_start_matches("./").to_string())
+}
+
+fn of_cargo(directory: &str, manifest: &Value) -> Vec<(String, String)> {
+    let bins = manifest.get("bin").and_then(Value::as_array).into_iter().flatten();
+    let entry = |bin: &Value| {
+        let name = bin.get("name").and_then(text).unwrap_or_else(|| "program".into());
+        Some((join(directory, &bin.get("path").and_then(text)?), name))
+    };
+    bins.filter_map(entry).collect()
+}
+
+/// Extensions of a module that JavaScript names without one.
+const MODULES: [&str; 9] = ["", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".astro"];
+
+/// Where the applications of a framework begin: the package that a manifest depends on, and the
+/// modules, of which the first that exists counts.
+const FRAMEWORKS: &[(&str, &[&str])] = &[
+    ("next", &["app/layout", "src/app/layout", "pages/_app", "src/pages/_app", "pages/index"]),
+    ("nuxt", &["app", "app/app", "pages/index", "app/pages/index"]),
+    ("expo-router", &["app/_layout", "src/app/_layout", "app/index"]),
+    ("@sveltejs/kit", &["src/routes/+layout.svelte", "src/routes/+page.svelte"]),
+    ("@remix-run/react", &["app/root"]),
+    ("@react-router/dev", &["app/root"]),
+    ("astro", &["src/pages/index"]),
+    ("gatsby", &["src/pages/index"]),
+    ("@angular/core", &["src/main"]),
+    ("@nestjs/core", &["src/main"]),
+    ("react-scripts", &["src/index"]),
+    ("@vue/cli-service", &["src/main"]),
+    ("vite", &["src/main", "src/index"]),
+    ("react-native", &["index", "App", "src/App"]),
+];
+
+/// Returns the entries of a `package.json`: its commands, what its scripts start, the application of
+/// a framework, its main module.
+fn package(tree: &Tree, directory: &str, manifest: &Value) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut add = |module: Option<String>, what: &str| {
+        out.extend(module.map(|path| (path, what.to_string())));
+    };
+    let module = |name: &str| {
+        // What is built is not indexed; its source usually has the same name.
+        let source = ["dist/", "lib/", "build/", "out/"]
+            .iter()
+            .find_map(|built| Some(format!("src/{}", name.strip_prefix(built)?)));
+        let source = source.map(|path| match path.rsplit_once('.') {
+            Some((stem, "js" | "mjs" | "cjs")) => stem.to_string(),
+            _ => path,
+        });
+        [Some(name.to_string()), source].into_iter().flatten().find_map(|name| {
+            let path = join(directory, &name);
+            MODULES.iter().map(|ending| format!("{path}{ending}")).find(|p| tree.is_indexed(p))
+        })
+    };
+    match manifest.get("bin") {
+        Some(Value::Object(bins)) => {
+            for (name, path) in bins {
+                add(text(path).and_then(|path| module(&path)), name);
+            }
+        }
+        bin => add(bin.and_then(text).and_then(|path| module(&path)), "program"),
+    }
+    for script in ["start", "serve", "dev"] {
+        let run = manifest.pointer(&format!("/scripts/{script}")).and_then(Value::as_str);
+        for path in run.into_iter().flat_map(|run| files_of(tree, directory, run)) {
+            add(Some(path), "program");
         }
     }
-    if let Some(manifest) = tree.manifest("package.json") {
-        match manifest.get("bin") {
-            Some(Value::Object(bins)) => {
-                out.extend(
-                    bins.iter().filter_map(|(name, path)| Some((text(path)?, name.clone()))),
-                );
-            }
-            Some(path) => out.extend(text(path).map(|path| (path, "program".into()))),
-            None => {}
-        }
-        let main = manifest.get("main").and_then(text);
-        out.extend(main.map(|path| (path, "library".into())));
+    let depends = |name: &str| {
+        let in_list = |list: &str| manifest.get(list).is_some_and(|list| list.get(name).is_some());
+        in_list("dependencies") || in_list("devDependencies")
+    };
+    for (name, modules) in FRAMEWORKS.iter().filter(|(name, _)| depends(name)) {
+        add(modules.iter().find_map(|path| module(path)), &format!("{name} application"));
     }
-    if let Some(manifest) = tree.manifest("pyproject.toml") {
-        for pointer in ["/project/scripts", "/tool/poetry/scripts"] {
-            let scripts = manifest.pointer(pointer).and_then(Value::as_object);
-            for (name, target) in scripts.into_iter().flatten() {
-                let module =
-                    target.as_str().unwrap_or_default().split(':').next().unwrap_or_default();
-                let path = module.replace('.', "/");
-                let places = ["", "src"].iter().flat_map(|root| {
-                    [join(root, &format!("{path}.py")), join(root, &format!("{path}/__init__.py"))]
-                });
-                out.extend(
-                    places.filter(|path| tree.is_indexed(path)).map(|path| (path, name.clone())),
-                );
-            }
+    add(manifest.get("main").and_then(text).and_then(|path| module(&path)), "library");
+    out
+}
+
+fn python(tree: &Tree, directory: &str, manifest: &Value) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for pointer in ["/project/scripts", "/tool/poetry/scripts"] {
+        let scripts = manifest.pointer(pointer).and_then(Value::as_object);
+        for (name, target) in scripts.into_iter().flatten() {
+            let path = target.as_str().and_then(|target| python_module(tree, directory, target));
+            out.extend(path.map(|path| (path, name.clone())));
         }
+    }
+    out
+}
+
+/// Returns the file of a Python module, which may have the name of an object after it: `a.b:main`.
+fn python_module(tree: &Tree, directory: &str, written: &str) -> Option<String> {
+    let path = written.split(':').next()?.replace('.', "/");
+    let roots = [directory.to_string(), join(directory, "src")];
+    let mut places = roots.iter().flat_map(|root| {
+        [".py", "/__main__.py", "/__init__.py"].map(|end| join(root, &format!("{path}{end}")))
+    });
+    places.find(|path| tree.is_indexed(path))
+}
+
+/// Returns the entries of a module that Gradle builds: its main class, or the application and the
+/// first activity of an Android manifest.
+fn gradle(tree: &Tree, directory: &str) -> Vec<(String, String)> {
+    let build = ["build.gradle.kts", "build.gradle"].map(|name| join(directory, name));
+    let Some(build) = build.into_iter().find(|path| (tree.has)(path)) else { return Vec::new() };
+    let Some(build) = (tree.read)(&build) else { return Vec::new() };
+    let setting = |name: &str| {
+        let (_, rest) = build.split_once(name)?;
+        let line = rest.lines().next()?;
+        line.split(['"', '\'']).nth(1)
+    };
+    let class = |name: &str| {
+        let package = setting("namespace").unwrap_or_default();
+        let path = match name.strip_prefix('.') {
+            Some(relative) => format!("{package}.{relative}"),
+            None => name.to_string(),
+        };
+        let path = format!("/{}", path.replace('.', "/"));
+        // Kotlin compiles the functions of `Main.kt` into a class `MainKt`.
+        let stems = [Some(&*path), path.strip_suffix("Kt")];
+        let is_file = |file: &&str| {
+            let stem = file.rsplit_once('.').map_or(*file, |(stem, _)| stem);
+            let is_below = directory.is_empty() || file.starts_with(&format!("{directory}/"));
+            is_below && stems.iter().flatten().any(|path| stem.ends_with(path))
+        };
+        tree.paths.iter().copied().find(is_file).map(str::to_string)
+    };
+    let main = setting("mainClassName").or_else(|| setting("mainClass"));
+    let mut out: Vec<(String, String)> =
+        main.and_then(class).map(|path| (path, "program".to_string())).into_iter().collect();
+    let manifest = (tree.read)(&join(directory, "src/main/AndroidManifest.xml"));
+    let Some(manifest) = manifest else { return out };
+    let application = manifest.split("<application").nth(1).unwrap_or_default();
+    let own = application.split('>').next().and_then(name_in).and_then(class);
+    out.extend(own.map(|path| (path, "Android application".to_string())));
+    let launched = application.split("<activity").skip(1);
+    let launched = launched.filter(|of| of.contains("android.intent.category.LAUNCHER"));
+    for activity in launched {
+        let tag = activity.split('>').next().unwrap_or_default();
+        // An alias names the activity that it starts.
+        let target = tag.split("android:targetActivity=\"").nth(1);
+        let name = target.and_then(|rest| rest.split('"').next()).or_else(|| name_in(tag));
+        let path = name.and_then(class);
+        out.extend(path.map(|path| (path, "Android activity".to_string())));
+    }
+    out
+}
+
+/// Returns the name of an element of an Android manifest.
+fn name_in(tag: &str) -> Option<&str> {
+    tag.split("android:name=\"").nth(1)?.split('"').next()
+}
+
+/// Returns the files that a `Dockerfile` or a `Procfile` of a directory starts.
+fn commands(tree: &Tree, directory: &str) -> Vec<(String, String)> {
+    let read = |name: &str| {
+        let path = join(directory, name);
+        (tree.has)(&path).then(|| (tree.read)(&path)).flatten().unwrap_or_default()
+    };
+    let mut out = Vec::new();
+    for line in read("Procfile").lines() {
+        if let Some((process, run)) = line.split_once(": ") {
+            let files = files_of(tree, directory, run);
+            out.extend(files.into_iter().map(|path| (path, process.trim().to_string())));
+        }
+    }
+    let is_start = |line: &&str| line.starts_with("CMD ") || line.starts_with("ENTRYPOINT ");
+    for line in read("Dockerfile").lines().filter(is_start) {
+        let files = files_of(tree, directory, line);
+        out.extend(files.into_iter().map(|path| (path, "program".to_string())));
+    }
+    out
+}
+
+/// Returns the source files that a command starts: `cd /app/web && node server.js`,
+/// `python -m pot.cli`, `gunicorn pot.wsgi:application`.
+fn files_of(tree: &Tree, directory: &str, command: &str) -> Vec<String> {
+    let is_between = |c: char| c.is_whitespace() || "\"'`[],;&|()\\".contains(c);
+    let words: Vec<&str> = command.split(is_between).filter(|word| !word.is_empty()).collect();
+    let (mut folder, mut out) = ("", Vec::new());
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).map_or("", |at| words[at]);
+        if before == "cd" {
+            folder = word;
+            continue;
+        }
+        let found = if before == "-m" || word.contains(':') {
+            python_module(tree, directory, word)
+        } else if extension(word).is_empty() {
+            None
+        } else {
+            // An image has the repository at a place of its own, such as `/app`.
+            let path = join(folder, word.trim_start_matches("./"));
+            let ends = std::iter::successors(Some(path.trim_start_matches('/')), |path| {
+                path.split_once('/').map(|(_, rest)| rest)
+            });
+            let local = |end: &str| [join(directory, end), end.to_string()];
+            ends.flat_map(local).find(|path| tree.is_indexed(path))
+        };
+        out.extend(found);
     }
     out
 }

@@ -10,7 +10,7 @@ mod modules;
 
 pub use about::{About, about};
 pub use commands::{Commands, commands};
-pub use entries::{Entry, entries};
+pub use entries::{Entry, entries, is_migration};
 pub use modules::{Module, modules};
 
 /// The files of a repository.

@@ -113,6 +113,72 @@ fn entries_are_named_by_manifests_or_at_usual_places() {
 }
 
 #[test]
+fn applications_begin_where_their_manifests_and_commands_say() {
+    let package = |main: &str, script: &str, depends: &str| {
+        format!(
+            "{{\"main\":\"{main}\",\"scripts\":{{\"start\":\"{script}\"}},\"dependencies\":{{\"{depends}\":\"1\"}}}}"
+        )
+    };
+    let (web, worker) =
+        (package("index.js", "next start", "next"), package("", "tsx index.ts", "a"));
+    let android = "<manifest><application android:name=\".App\" a=\"b\"><activity android:name=\".Other\"/>\n<activity\n android:name=\".ui.Main\"><category android:name=\"android.intent.category.LAUNCHER\"/></activity></application></manifest>";
+    let files = [
+        (
+            "Dockerfile",
+            "FROM a\nCMD [\"sh\", \"-c\", \"cd /data/apps/worker && exec tsx worker.ts\"]",
+        ),
+        ("Procfile", "jobs: python -m jobs.run\n"),
+        ("apps/web/package.json", &web),
+        ("apps/web/pages/_app.tsx", ""),
+        ("apps/web/components/EditSheet.tsx", ""),
+        ("apps/web/scripts/migration/v2.6.1/index.js", ""),
+        ("apps/worker/package.json", &worker),
+        ("apps/worker/index.ts", ""),
+        ("apps/worker/worker.ts", ""),
+        ("jobs/run.py", ""),
+        ("phone/build.gradle.kts", "android { namespace = \"org.pot\" }"),
+        ("phone/src/main/AndroidManifest.xml", android),
+        ("phone/src/main/java/org/pot/App.kt", ""),
+        ("phone/src/main/java/org/pot/ui/Main.kt", ""),
+        ("server/build.gradle", "application { mainClass = 'org.srv.ServerKt' }"),
+        ("server/src/main/kotlin/org/srv/Server.kt", ""),
+    ];
+    let mains = [
+        ("apps/web/components/EditSheet.tsx".to_string(), 5),
+        ("apps/web/scripts/migration/v2.6.1/index.js".to_string(), 7),
+    ];
+    let found = with(&files, |tree| entries(tree, &mains));
+    let rows: Vec<String> = found.iter().map(|e| format!("{} {}", e.path, e.what)).collect();
+    assert_eq!(
+        rows,
+        [
+            "jobs/run.py jobs",
+            "apps/worker/worker.ts program",
+            "phone/src/main/java/org/pot/App.kt Android application",
+            "phone/src/main/java/org/pot/ui/Main.kt Android activity",
+            "server/src/main/kotlin/org/srv/Server.kt program",
+            "apps/web/pages/_app.tsx next application",
+            "apps/worker/index.ts program",
+        ]
+    );
+}
+
+#[test]
+fn numbered_files_of_a_directory_of_migrations_are_migrations() {
+    for (path, want) in [
+        ("db/migrate/20240101_add_tags.rb", true),
+        ("shop/migrations/0001_initial.py", true),
+        ("src/main/resources/db/migration/V2__tags.sql", true),
+        ("scripts/migration/v2.6.1/index.js", true),
+        ("django/db/migrations/executor.py", false),
+        ("src/feature/migration/list/Screen.kt", false),
+        ("src/2048/game.rs", false),
+    ] {
+        assert_eq!(is_migration(path), want, "{path}");
+    }
+}
+
+#[test]
 fn modules_are_the_main_directories_with_their_own_words() {
     let files = [
         ("main.go", ""),

@@ -4,11 +4,12 @@
 //! reasons.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Slot;
 use super::corpus::Corpus;
 use super::evidence::{Evidence, Facts, MIN_COSINE};
-use super::files::{IndexedFile, lines};
+use super::files::{FileChunk, IndexedFile, lines};
 use super::filter::Filter;
 use super::hit::{Hit, Results, Term};
 use super::query::Query;
@@ -55,6 +56,10 @@ pub const FEATURES: &[Feature] = &[
 const fn feature(name: &'static str, weight: f64, value: fn(&Facts) -> f64) -> Feature {
     Feature { name, weight, value }
 }
+
+/// Penalty of a test in a list of files related to one that is none: a test is near to what it
+/// tests, and is found by its name.
+const RELATED_TEST: f64 = -0.1;
 
 /// Ranks by words and meaning.
 pub(super) fn hybrid(
@@ -161,28 +166,83 @@ pub(super) fn by_meaning(
     let no_words = Query::new("");
     let ranking = Evidence::new(corpus, &no_words, vector, filter)?;
     ranking.scan();
-    let mut files: Vec<(f32, &IndexedFile)> = (0..)
-        .zip(&corpus.files)
-        .filter(|(at, _)| Some(*at) != without)
-        .map(|(_, file)| {
-            (ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max), &**file)
-        })
-        .filter(|(nearest, _)| *nearest >= MIN_COSINE)
-        .collect();
-    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    let total = files.len();
-    let rank = |(cosine, file): (f32, _)| {
-        let term = Term { feature: "meaning", value: f64::from(cosine), weight: 1.0 };
-        Ranked { file, score: term.contribution(), terms: vec![term] }
+    let nearest =
+        |file: &IndexedFile| ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max);
+    let score = |(at, file): (u32, &Arc<IndexedFile>)| {
+        (Some(at) != without).then(|| vec![meaning(nearest(file))])
     };
-    let hits = ranking.rows(files.into_iter().map(rank).collect(), limit);
-    Ok(Results {
-        hits,
+    let terms = (0..).zip(&corpus.files).map(score).collect();
+    Ok(ranked_by(&ranking, terms, limit))
+}
+
+/// Ranks other files by what they do: files are compared by the mean vectors of their definitions.
+/// `None` if the file `of` has no vectors.
+pub(super) fn related(
+    corpus: &Corpus,
+    of: u32,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Option<Results>, TextError> {
+    let file = &corpus.files[of as usize];
+    let Some(vector) = mean_vector(corpus, file, |_| true) else { return Ok(None) };
+    let no_words = Query::new("");
+    let ranking = Evidence::new(corpus, &no_words, &vector, filter)?;
+    let score = |(at, other): (u32, &Arc<IndexedFile>)| {
+        let mean = mean_vector(corpus, other, |slot| ranking.allowed(slot));
+        let mean = mean.filter(|_| at != of)?;
+        let cosine: f32 = vector.iter().zip(&mean).map(|(a, b)| a * b).sum();
+        let test = Term { feature: "test", value: 1.0, weight: RELATED_TEST };
+        let test = Some(test).filter(|_| other.is_test && !file.is_test);
+        Some(std::iter::once(meaning(cosine)).chain(test).collect())
+    };
+    let terms = (0..).zip(&corpus.files).map(score).collect();
+    Ok(Some(ranked_by(&ranking, terms, limit)))
+}
+
+/// Returns the mean of the vectors of a file's definitions, or of all of its chunks if it has none,
+/// L2-normalised. Imports and the outline, which begins with them, do not count: they say which
+/// libraries a file uses, not what it does.
+fn mean_vector(
+    corpus: &Corpus,
+    file: &IndexedFile,
+    allowed: impl Fn(Slot) -> bool,
+) -> Option<Vec<f32>> {
+    let mean = |counts: &dyn Fn(&FileChunk) -> bool| {
+        let parts = file.parts.iter().filter(|part| counts(part) && allowed(part.slot));
+        let mut sum: Vec<f32> = Vec::new();
+        for vector in parts.filter_map(|part| corpus.vectors.get(part.slot)) {
+            sum.resize(vector.len(), 0.0);
+            sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+        }
+        let norm = sum.iter().map(|c| c * c).sum::<f32>().sqrt();
+        sum.iter_mut().for_each(|c| *c /= norm);
+        (norm > 0.0).then_some(sum)
+    };
+    mean(&|part| Some(part.slot) != file.outline && !part.is_between).or_else(|| mean(&|_| true))
+}
+
+fn meaning(cosine: f32) -> Term {
+    Term { feature: "meaning", value: f64::from(cosine), weight: 1.0 }
+}
+
+/// Ranks files by their terms, given for each file of the corpus; `None` leaves one out.
+fn ranked_by(ranking: &Evidence, terms: Vec<Option<Vec<Term>>>, limit: usize) -> Results {
+    let ranked = |(file, terms): (_, Option<Vec<Term>>)| {
+        let terms = terms?;
+        Some(Ranked { file, score: terms.iter().map(Term::contribution).sum(), terms })
+    };
+    let files = ranking.corpus.files.iter().map(|file| &**file).zip(terms);
+    let mut files: Vec<Ranked> =
+        files.filter_map(ranked).filter(|file| file.score >= f64::from(MIN_COSINE)).collect();
+    files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
+    let total = files.len();
+    Results {
+        hits: ranking.rows(files, limit),
         total,
         query_weight: ranking.lexical.query_weight(),
         wanted: ranking.wanted(),
         notes: Vec::new(),
-    })
+    }
 }
 
 /// Returns the terms of the file's score.

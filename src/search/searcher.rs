@@ -105,6 +105,24 @@ impl<'a> Searcher<'a> {
         })
     }
 
+    /// Ranks other files by what they do, compared with the file at `path`. `None` when the file is
+    /// unknown or has no vectors.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn related_to_file(
+        self,
+        path: &str,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Option<Results>, SearchError> {
+        let Some(of) = self.corpus.files.iter().position(|file| &*file.path == path) else {
+            return Ok(None);
+        };
+        let Ok(of) = u32::try_from(of) else { return Ok(None) };
+        self.guard(|| Ok(rank::related(self.corpus, of, filter, limit)?))
+    }
+
     /// Runs one question. An error or a panic of an index that reads saved files is recorded as
     /// damage; from then on every question fails with it, even one that needs only undamaged files.
     fn guard<T>(self, ask: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {

@@ -325,6 +325,51 @@ fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
 }
 
 #[test]
+fn related_files_do_the_same_and_need_not_import_the_same() {
+    let of = |path: &str, n: usize, chunk_type, text: &str| {
+        let mut chunk = chunk(n, text, 0);
+        chunk.chunk_type = chunk_type;
+        chunk.metadata.file_path = Some(path.into());
+        if text.starts_with("import") {
+            chunk.metadata.names.clear();
+        }
+        chunk
+    };
+    let file = |path: &str, n: usize, imports: &str, definition: &str| {
+        let outline = format!("{imports} {definition}");
+        [
+            of(path, n, ChunkType::Symbols, &outline),
+            of(path, n + 1, ChunkType::Definitions, imports),
+            of(path, n + 2, ChunkType::Definitions, definition),
+        ]
+    };
+    let imports = "import net http json oauth context errors slog";
+    let chunks: Vec<Chunk> = [
+        file("connector/github.rs", 0, imports, "login user teams orgs token"),
+        file("connector/gitea.rs", 3, "import forge", "login user teams groups token"),
+        file("connector/github_test.rs", 6, imports, "login user teams orgs token"),
+        file("cmd/serve.rs", 9, imports, "login flags listen router shutdown"),
+    ]
+    .concat();
+    let corpus = fresh(&chunks);
+    let related =
+        Searcher::new(&corpus).related_to_file("connector/github.rs", &Filter::default(), 9);
+    let related = related.unwrap().unwrap();
+    let paths: Vec<&str> = related.hits.iter().map(|hit| &*hit.path).collect();
+    let tests = paths.iter().position(|path| *path == "connector/github_test.rs").unwrap();
+    assert!(!paths.contains(&"connector/github.rs"), "not itself: {paths:?}");
+    assert!(
+        paths.iter().position(|path| *path == "cmd/serve.rs").is_none_or(|at| at > tests),
+        "{paths:?}"
+    );
+    let meaning = |path: &str| {
+        let hit = related.hits.iter().find(|hit| &*hit.path == path);
+        hit.map_or(0.0, |hit| hit.terms[0].value)
+    };
+    assert!(meaning("connector/gitea.rs") > meaning("cmd/serve.rs") + 0.3, "{paths:?}");
+}
+
+#[test]
 fn fewer_results_are_the_first_of_more() {
     let words = [
         "the lock is taken before the file is written",
