@@ -29,6 +29,12 @@ impl WorkBudget {
         Self { cancel, end: Instant::now() + TIME, is_spent: Arc::default() }
     }
 
+    /// Returns the same budget, but with at most this much time from now on.
+    #[must_use]
+    pub fn at_most(self, time: Duration) -> Self {
+        Self { end: self.end.min(Instant::now() + time), ..self }
+    }
+
     /// Whether work may go on. When it returns false, the answer is not complete.
     #[must_use]
     pub fn goes_on(&self) -> bool {

@@ -2,6 +2,7 @@
 //! symbols that the rest of it refers to most.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ use crate::overview::{self, About, Commands, Entry, Module, Tree};
 use crate::search::FileGroup;
 use crate::survey;
 
+/// How long references are counted. Of a larger project, a sample is.
+const RANKING: Duration = Duration::from_secs(3);
 /// Number of search results that become the focus, if the focus is a question.
 const FOCUS: usize = 5;
 /// Languages of style sheets.
@@ -115,7 +118,7 @@ impl Engine {
         };
         let query = MapQuery { focus: &focus, counts: &is_main };
         let (ranked, has_sources, not_yet) =
-            match self.ask_graph(call, |graph| graph.map(query, &call.work())) {
+            match self.ask_graph(call, |graph| graph.map(query, &call.work().at_most(RANKING))) {
                 Ok((ranked, has_sources)) => (ranked, has_sources, None),
                 // The rest of the overview does not need the graph.
                 Err(AskError::NotYet(why)) if request.focus.is_none() => {
@@ -134,7 +137,7 @@ impl Engine {
             .written_in()
             .map(|(path, language)| (path.to_string(), language.to_string()))
             .collect();
-        let sizes = survey::sizes(self.project.layout.root(), &written);
+        let sizes = self.project.indexed_sizes(&written);
         let mut paths: Vec<&str> = written.iter().map(|(path, _)| &**path).collect();
         paths.sort_unstable();
         let tree = self.project.layout.tree();

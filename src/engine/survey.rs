@@ -11,7 +11,8 @@ use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::ChunkSet;
 use crate::search::{LanguageFilter, PathFilter};
-use crate::survey::{self, By, PatternMatch, SizeGroup, Sort};
+use crate::store::SourceTable;
+use crate::survey::{self, By, PatternMatch, Size, SizeGroup, Sort};
 use crate::text::count;
 
 /// The arguments of a search by syntax pattern.
@@ -209,6 +210,28 @@ impl Engine {
         let (total_rows, total) = (groups.len(), row(survey::total(&groups)));
         let rows = groups.into_iter().take(request.limit).map(row).collect();
         Ok(FilesAnswer { rows, total_rows, total, state })
+    }
+}
+
+impl Project {
+    /// Returns the sizes of files as they were indexed. Only files of which they are not known are
+    /// read.
+    pub(super) fn indexed_sizes(&self, files: &[(String, String)]) -> Vec<Size> {
+        let table = SourceTable::read(&self.layout).unwrap_or_default();
+        let known = |(path, language): &(String, String)| {
+            let entry = table.files.get(path).filter(|entry| entry.lines > 0)?;
+            let (path, language) = (path.clone(), language.clone());
+            Some(Size { path, language, lines: entry.lines, bytes: entry.bytes })
+        };
+        let (mut sizes, mut others) = (Vec::new(), Vec::new());
+        for file in files {
+            match known(file) {
+                Some(size) => sizes.push(size),
+                None => others.push(file.clone()),
+            }
+        }
+        sizes.extend(survey::sizes(self.layout.root(), &others));
+        sizes
     }
 }
 

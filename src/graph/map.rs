@@ -3,7 +3,9 @@
 //! for a function `len` of the project, unless it means that one.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
+use rustc_hash::FxBuildHasher;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -82,11 +84,15 @@ pub(super) fn map(tables: &Tables, query: MapQuery, work: &WorkBudget) -> Result
         .filter(|file| (query.counts)(&file.row.path))
         .map(|file| (file.row.id, file.row.path.clone()))
         .collect();
+    let mut by_file: HashMap<i64, Vec<SymbolRow>> = HashMap::new();
+    for symbol in tables.symbols()? {
+        by_file.entry(symbol.id.file).or_default().push(symbol);
+    }
     let mut symbols: Vec<SymbolRow> = Vec::new();
     let mut of_file: Vec<std::ops::Range<usize>> = Vec::new();
     for (id, _) in &files {
         let first = symbols.len();
-        symbols.extend(resolver.scopes.scope_of(*id)?.symbols.iter().cloned());
+        symbols.extend(by_file.remove(id).unwrap_or_default());
         of_file.push(first..symbols.len());
     }
     let edges = edges(&mut resolver, tables, &files, &symbols)?;
@@ -183,13 +189,20 @@ fn edges(
         symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
     let outside = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
     let every = tables.count_refs()?.div_ceil(MAX_REFERENCES).max(1);
-    let (mut edges, mut n) = (Vec::new(), 0);
-    for (id, _) in files {
+    let mut edges = Vec::new();
+    // In no order of names, so that the part that the budget allows is a sample of all files.
+    let mut order: Vec<&(i64, String)> = files.iter().collect();
+    order.sort_by_cached_key(|(_, path)| FxBuildHasher.hash_one(path));
+    for (id, path) in order {
+        if !resolver.work.goes_on() {
+            break;
+        }
+        // Each file begins its sample at another reference.
+        let offset = FxBuildHasher.hash_one(path) as usize % every;
         let references: Vec<RefRow> = tables.refs_of(*id)?;
-        for reference in &references {
-            n += 1;
-            if n % every != 0 || !resolver.work.goes_on() {
-                continue;
+        for reference in references.iter().skip(offset).step_by(every) {
+            if !resolver.work.goes_on() {
+                break;
             }
             let from = positions.get(&reference.from).copied().unwrap_or(outside);
             for meaning in resolver.resolve(reference)? {

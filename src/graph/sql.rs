@@ -212,6 +212,11 @@ impl Tables {
         )
     }
 
+    /// Returns the symbols of all files.
+    pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
+        self.all(&format!("SELECT {SYMBOL} FROM symbols ORDER BY file, n"), [], symbol)
+    }
+
     pub(super) fn symbols_of(&self, file: FileId) -> Result<Vec<SymbolRow>, GraphError> {
         self.all(
             &format!("SELECT {SYMBOL} FROM symbols WHERE file = ?1 ORDER BY n"),

@@ -567,6 +567,7 @@ impl Indexer {
         // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        entry.lines = text.lines().count() as u64;
         // Redact first, so that no chunk, vector or index holds a secret.
         let redacted = redact_file(text);
         entry.secrets =

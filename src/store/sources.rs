@@ -67,6 +67,9 @@ pub struct SourceEntry {
     /// SHA-256 of the content, hexadecimal; empty when it was not read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sha256: String,
+    /// Number of lines; 0 when it was not read.
+    #[serde(default)]
+    pub lines: u64,
     /// Number of its chunks of each type, in the order of `ChunkType::SEARCHED`.
     #[serde(default)]
     pub n_chunks: CountByType,
