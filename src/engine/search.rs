@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::filters::{Filters, idle_paths, unknown_languages};
 use super::freshness::AnswerState;
 use super::paths;
+use super::project::Project;
 use super::rows::ResultRow;
 use super::serving::{Engine, View};
 use super::{AskError, Call, RecallRequest};
@@ -192,7 +193,7 @@ impl Engine {
         let hits = if request.mode == SearchMode::Exact {
             hits
         } else {
-            with_named_places(&view.code.corpus, &request.query, hits)
+            with_named_places(&self.project, &view.code.corpus, &request.query, hits)
         };
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
@@ -308,7 +309,12 @@ impl Engine {
 
 /// Puts the places that a question names by file and line before the other results, as those of a
 /// pasted stack trace: the first of the project first.
-fn with_named_places(corpus: &Corpus, question: &str, hits: Vec<Hit>) -> Vec<Hit> {
+fn with_named_places(
+    project: &Project,
+    corpus: &Corpus,
+    question: &str,
+    hits: Vec<Hit>,
+) -> Vec<Hit> {
     let chunks = corpus.chunks();
     let mut named: Vec<Hit> = Vec::new();
     for address in addresses_in(question) {
@@ -318,7 +324,7 @@ fn with_named_places(corpus: &Corpus, question: &str, hits: Vec<Hit>) -> Vec<Hit
         if named.iter().any(is_known) {
             continue;
         }
-        let Ok(chunk) = paths::chunk_at(chunks, path, Some(line)) else { continue };
+        let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
         let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
         named.push(Hit {
             path: (*path).into(),
