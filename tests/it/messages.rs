@@ -8,7 +8,7 @@ fn errors_of_the_command_line_name_commands_and_not_tools() {
     p.index();
     let questions: [&[&str]; 4] = [
         &["read", "zzzz"],
-        &["read", "src/main.rs#zzzzzzzz"],
+        &["read", "src/retry.rs#zzzzzzzz"],
         &["related", "--chunk-id", "nobody"],
         &["graph", "callers", "zzzzzzzz"],
     ];
