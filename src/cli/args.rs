@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::outcome::Outcome;
 use super::progress::Bar;
-use crate::engine::{Engine, Look, Project, Step, single_globs};
+use crate::engine::{Engine, FrontEnd, Look, Project, Step, single_globs};
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -33,6 +33,7 @@ impl OfProject {
         let mut project = self.open()?;
         let here = std::env::current_dir().ok();
         let below = here.as_deref().and_then(|h| h.strip_prefix(project.layout.root()).ok());
+        project.front_end = FrontEnd::CommandLine;
         project.folder = below.map(Path::to_path_buf).unwrap_or_default();
         engine(project, look)
     }

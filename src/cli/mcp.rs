@@ -28,7 +28,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut project = args.project.open()?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
-    let follow = args.following.wanted(&project);
+    let follow = args.following.wanted();
     let tools = args.offered.tools(&project)?;
     let changes = Changes::default();
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);

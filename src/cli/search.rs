@@ -27,7 +27,7 @@ const MAX_QUESTION: u64 = 1 << 20;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex search \"which chunks changed between two sets\"
-  cortex search ChunkManager::reload --context 20
+  cortex search ChunkManager::reload --lines 20
   cortex search --exact '\"write lock\" OR name:acquire' --paths src/store
   cortex search retry --languages rust --types definitions --json
   cargo test 2>&1 | cortex search -
@@ -86,7 +86,7 @@ pub(super) struct Args {
     #[arg(long)]
     no_index: bool,
     /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: 6]
-    #[arg(long, short = 'C', value_name = "N")]
+    #[arg(long = "lines", value_name = "N")]
     context: Option<usize>,
 }
 

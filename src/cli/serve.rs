@@ -46,7 +46,7 @@ pub(super) struct Args {
 /// Selects whether a server indexes.
 #[derive(clap::Args)]
 pub(super) struct Following {
-    /// Index and follow changes [default: on in a git repository and where an index exists]
+    /// Index and follow changes (the default)
     #[arg(long, overrides_with = "no_watch")]
     watch: bool,
     /// Serve the existing index only; other processes may still update it
@@ -55,15 +55,9 @@ pub(super) struct Following {
 }
 
 impl Following {
-    pub(super) fn wanted(&self, project: &Project) -> bool {
-        let follow = self.watch || (!self.no_watch && project.should_follow());
-        if !follow && !self.no_watch && !project.layout.is_there() {
-            let root = project.layout.root().display();
-            tracing::warn!(
-                "{root} is no git repository and has no index: run `cortex index`, or give --watch"
-            );
-        }
-        follow
+    /// A server indexes what a command would index: every folder that is accepted as a project.
+    pub(super) fn wanted(&self) -> bool {
+        self.watch || !self.no_watch
     }
 }
 
@@ -122,7 +116,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let at = listener.local_addr()?;
 
     let changes = Changes::default();
-    let follow = args.following.wanted(&project);
+    let follow = args.following.wanted();
     let tools = args.offered.tools(&project)?;
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
     let (closing, calls) = (CancellationToken::new(), Calls::new(engine.clone(), tools));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
 use super::grep::GrepRequest;
+use super::operation::Advised;
 use super::paths;
 use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
@@ -237,14 +238,16 @@ impl Engine {
         let occurs = match found.total {
             0 => String::new(),
             n => format!(
-                "; the name occurs in {} of {}{more}: cortex_grep shows them",
+                "; the name occurs in {} of {}{more}: {} shows them",
                 count(n, "line"),
-                files.join(", ")
+                files.join(", "),
+                self.project.front_end.name(Advised::Grep)
             ),
         };
         let target = cut(target, 100);
         Ok(format!(
-            "there is no symbol or file `{target}`{near}{occurs}. Give a name, Type::method, file:line or a file; cortex_outline lists them"
+            "there is no symbol or file `{target}`{near}{occurs}. Give a name, Type::method, file:line or a file; {} lists them",
+            self.project.front_end.name(Advised::Outline)
         ))
     }
 

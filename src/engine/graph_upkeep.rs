@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::operation::{Advised, FrontEnd};
 use super::{AskError, Call, Project};
 use crate::index::Progress;
 use crate::store::SourceTable;
@@ -21,6 +22,7 @@ const NO_PAUSE: Duration = Duration::from_hours(24);
 pub(super) struct GraphUpkeep {
     worker: Worker,
     shared: Arc<Shared>,
+    front_end: FrontEnd,
 }
 
 #[derive(Default)]
@@ -40,6 +42,7 @@ impl GraphUpkeep {
     pub(super) fn spawn(project: Arc<Project>) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let own = shared.clone();
+        let front_end = project.front_end;
         let worker = Worker::spawn("code graph", move |_| {
             let sources = own.sources.lock().take();
             if let Some(sources) = sources {
@@ -50,7 +53,7 @@ impl GraphUpkeep {
             }
             NO_PAUSE
         })?;
-        Ok(Self { worker, shared })
+        Ok(Self { worker, shared, front_end })
     }
 
     /// Updates the graph for these files, and waits for the end of that.
@@ -70,8 +73,9 @@ impl GraphUpkeep {
             }
             None => String::new(),
         };
+        let [grep, search] = [Advised::Grep, Advised::Search].map(|of| self.front_end.name(of));
         Err(AskError::NotYet(format!(
-            "the code graph is being built{far}. Call again, or pass wait_ms; cortex_grep and cortex_search answer meanwhile"
+            "the code graph is being built{far}. Call again, or pass wait_ms; {grep} and {search} answer meanwhile"
         )))
     }
 }

@@ -2,6 +2,7 @@
 //! symbols that the rest of it refers to most.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use super::graph::NO_SOURCES;
 use super::search::SearchRequest;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::graph::{Map, MapFile, MapQuery};
+use crate::graph::{CodeGraph, MapFile, MapQuery};
 use crate::languages::{self, LanguageKind};
 use crate::overview::{self, About, Commands, Entry, Module, Tree};
 use crate::search::FileGroup;
@@ -117,15 +118,27 @@ impl Engine {
             counts(path) && !(has_others && styles.contains(path)) && !overview::is_migration(path)
         };
         let query = MapQuery { focus: &focus, counts: &is_main };
-        let (ranked, has_sources, not_yet) =
-            match self.ask_graph(call, |graph| graph.map(query, &call.work().at_most(RANKING))) {
-                Ok((ranked, has_sources)) => (ranked, has_sources, None),
-                // The rest of the overview does not need the graph.
-                Err(AskError::NotYet(why)) if request.focus.is_none() => {
-                    (Map::default(), true, Some(format!("the main files are missing: {why}")))
-                }
-                Err(e) => return Err(e),
-            };
+        let rank = |graph: &CodeGraph| {
+            let known = self.ranked.lock().clone();
+            // The ranks of a large project take seconds, and are those of one generation.
+            let known = known.filter(|(generation, _)| *generation == code.generation);
+            if let Some((_, map)) = known.filter(|_| focus.is_empty()) {
+                return Ok(map);
+            }
+            let map = Arc::new(graph.map(query, &call.work().at_most(RANKING))?);
+            if focus.is_empty() && call.check().is_ok() {
+                *self.ranked.lock() = Some((code.generation, map.clone()));
+            }
+            Ok(map)
+        };
+        let (ranked, has_sources, not_yet) = match self.ask_graph(call, rank) {
+            Ok((ranked, has_sources)) => (ranked, has_sources, None),
+            // The rest of the overview does not need the graph.
+            Err(AskError::NotYet(why)) if request.focus.is_none() => {
+                (Arc::default(), true, Some(format!("the main files are missing: {why}")))
+            }
+            Err(e) => return Err(e),
+        };
         if ranked.files.is_empty() && !has_sources && !groups.is_empty() {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }

@@ -13,6 +13,7 @@ mod graph_upkeep;
 mod grep;
 mod map;
 mod memory;
+mod operation;
 mod outline;
 mod paths;
 mod project;
@@ -33,6 +34,7 @@ pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
     SessionsAnswer,
 };
+pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};

@@ -112,7 +112,7 @@ impl Engine {
                 };
                 Outlined::Directory(files.par_iter().map(file).collect())
             } else {
-                let indexed = paths::chunks_of(chunks, &path)?;
+                let indexed = paths::chunks_of(&self.project, chunks, &path)?;
                 let now = paths::chunks_now(&self.project, &indexed, &path);
                 if now.is_some() {
                     state.warnings.insert(

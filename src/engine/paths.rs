@@ -4,12 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::AskError;
+use super::operation::Advised;
 use super::project::Project;
 use crate::address::{self, Address};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::excerpt::symbols_named;
 use crate::index::chunk_file;
 use crate::search::Corpus;
+use crate::source::{self, LeftOut};
+use crate::store::SourceTable;
 use crate::text::count;
 
 /// Number of similar paths that an error proposes for an unknown one.
@@ -60,7 +63,7 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
         let indexed = chunks.read_file(&path);
         let now = chunks_now(project, &indexed, &path);
         note = note.or(now.as_ref().map(|_| changed(&path)));
-        lines = Some(lines_of(&now.unwrap_or(indexed), &path, symbol)?);
+        lines = Some(lines_of(project, &now.unwrap_or(indexed), &path, symbol)?);
     }
     Ok(Place { path, lines, note })
 }
@@ -115,7 +118,8 @@ fn file(
     }
     // What exists is meant, and no other file of that name.
     if exists(project, path) {
-        return Err(from_root.map_or_else(|e| e, |path| AskError::NotFound(unknown(chunks, &path))));
+        return Err(from_root
+            .map_or_else(|e| e, |path| AskError::NotFound(unknown(project, chunks, &path))));
     }
     let written = names(path);
     let is_alike = |file: &&str| {
@@ -133,7 +137,7 @@ fn file(
             Ok((normal(project.layout.root(), one)?, note))
         }
         ([], Err(e)) => Err(e),
-        ([], Ok(path)) => Err(AskError::NotFound(unknown(chunks, &path))),
+        ([], Ok(path)) => Err(AskError::NotFound(unknown(project, chunks, &path))),
         (many, _) => {
             let shown: Vec<&str> = many.iter().take(MAX_PROPOSALS).copied().collect();
             let more = if many.len() > shown.len() { " …" } else { "" };
@@ -165,7 +169,12 @@ fn changed(path: &str) -> String {
 }
 
 /// Returns the lines of a symbol in a file.
-fn lines_of(of_file: &[Arc<Chunk>], path: &str, symbol: &str) -> Result<(u32, u32), AskError> {
+fn lines_of(
+    project: &Project,
+    of_file: &[Arc<Chunk>],
+    path: &str,
+    symbol: &str,
+) -> Result<(u32, u32), AskError> {
     let named = symbols_named(of_file, symbol);
     named.first().copied().ok_or_else(|| {
         let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names);
@@ -177,7 +186,7 @@ fn lines_of(of_file: &[Arc<Chunk>], path: &str, symbol: &str) -> Result<(u32, u3
         near.dedup_by_key(|n| n.1);
         let near: Vec<&str> = near.into_iter().take(MAX_PROPOSALS).map(|(_, name)| name).collect();
         let advice = if near.is_empty() {
-            format!("cortex_outline lists the symbols of {path}")
+            format!("{} lists the symbols of {path}", project.front_end.name(Advised::Outline))
         } else {
             format!("similar: {}", near.join(", "))
         };
@@ -267,12 +276,20 @@ pub(super) fn holds(text: &str, chunk: &Chunk) -> bool {
 }
 
 /// Returns the chunks of an indexed file.
-pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, AskError> {
+pub(super) fn chunks_of(
+    project: &Project,
+    chunks: &ChunkSet,
+    path: &str,
+) -> Result<Vec<Arc<Chunk>>, AskError> {
     let found = chunks.read_file(path);
-    if found.is_empty() { Err(AskError::NotFound(unknown(chunks, path))) } else { Ok(found) }
+    if found.is_empty() {
+        Err(AskError::NotFound(unknown(project, chunks, path)))
+    } else {
+        Ok(found)
+    }
 }
 
-fn unknown(chunks: &ChunkSet, path: &str) -> String {
+fn unknown(project: &Project, chunks: &ChunkSet, path: &str) -> String {
     let name = |p: &str| p.rsplit('/').next().unwrap_or_default().to_lowercase();
     let wanted = name(path);
     let similarity = |p: &str| {
@@ -284,18 +301,49 @@ fn unknown(chunks: &ChunkSet, path: &str) -> String {
     nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let nearest: Vec<&str> = nearest.into_iter().take(MAX_PROPOSALS).map(|(_, p)| p).collect();
     let advice = if nearest.is_empty() {
-        "cortex_outline lists the indexed files".into()
+        format!("{} lists the indexed files", project.front_end.name(Advised::Outline))
     } else {
         format!("similar: {}", nearest.join(", "))
     };
-    format!("`{path}` is not in the index (ignored, skipped or not there); {advice}")
+    let why = not_indexed(project, path);
+    format!("`{path}` is not in the index: {why}; {advice}")
+}
+
+/// Says why the index does not have a path: what the last run of the indexer skipped, and the rule
+/// that leaves a file out, are known.
+fn not_indexed(project: &Project, path: &str) -> String {
+    let table = SourceTable::read(&project.layout).unwrap_or_default();
+    if let Some((_, why)) = table.all_skipped().find(|(skipped, _)| *skipped == path) {
+        return format!("the file is skipped ({why})");
+    }
+    if !exists(project, path) {
+        return "there is no such file".into();
+    }
+    let left_out = source::left_out(project.layout.root(), &project.walk);
+    let is_it = |out: &&LeftOut| match out.path.strip_suffix('/') {
+        Some(folder) => path == folder || path.starts_with(&out.path),
+        None => path == out.path,
+    };
+    match left_out.iter().find(is_it) {
+        Some(LeftOut { path: of, reason, rule, .. }) => {
+            let of = if of == path { "it".into() } else { format!("`{of}`") };
+            let rule = rule.as_ref().map(|r| format!(" by {}:{} ({})", r.path, r.line, r.glob));
+            format!("{of} is left out ({reason}{})", rule.unwrap_or_default())
+        }
+        None => "it has no text that is indexed".into(),
+    }
 }
 
 /// Returns the chunk with this id.
-pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, AskError> {
+pub(super) fn chunk(
+    project: &Project,
+    chunks: &ChunkSet,
+    id: &str,
+) -> Result<Arc<Chunk>, AskError> {
     chunks.by_id(id).and_then(|entry| entry.chunk()).ok_or_else(|| {
         AskError::NotFound(format!(
-            "there is no chunk `{id}`: use a chunk_id from the results of cortex_search, such as `src/live/manager.rs#ChunkManager::reload`, or give path and lines instead"
+            "there is no chunk `{id}`: use a chunk_id from the results of {}, such as `src/live/manager.rs#ChunkManager::reload`, or give path and lines instead",
+            project.front_end.name(Advised::Search)
         ))
     })
 }
@@ -303,11 +351,12 @@ pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, AskError>
 /// Returns the smallest chunk of a file that contains a line. Without a line, returns the chunk
 /// with the file's outline or, if there is none, the first chunk.
 pub(super) fn chunk_at(
+    project: &Project,
     chunks: &ChunkSet,
     path: &str,
     line: Option<u32>,
 ) -> Result<Arc<Chunk>, AskError> {
-    let of_file = chunks_of(chunks, path)?;
+    let of_file = chunks_of(project, chunks, path)?;
     let lines = |c: &Chunk| (c.metadata.start_line.unwrap_or(0), c.metadata.end_line.unwrap_or(0));
     let Some(line) = line else {
         return Ok(of_file

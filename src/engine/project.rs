@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use super::operation::FrontEnd;
 use crate::chunk::{Cancel, ChunkSet, Feed, FeedError, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
 use crate::dir::OwnedDir;
@@ -30,6 +31,8 @@ pub struct Project {
     /// The working directory of whoever asks, relative to the root; paths of requests may be
     /// relative to it.
     pub folder: PathBuf,
+    /// The front end whose words errors use.
+    pub front_end: FrontEnd,
     pub(super) walk: WalkOptions,
     pub(super) embedder: Arc<dyn Embedder>,
     /// Set at the first use, because the choice needs a look into the database.
@@ -156,8 +159,8 @@ impl Project {
             Some(model) => Arc::new(HttpEmbedder::new(model)),
             None => StaticModel::bundled(),
         };
-        let folder = PathBuf::new();
-        Self { layout, config, folder, walk, embedder, memory_home: OnceLock::new() }
+        let (folder, front_end) = (PathBuf::new(), FrontEnd::default());
+        Self { layout, config, folder, front_end, walk, embedder, memory_home: OnceLock::new() }
     }
 
     /// Returns an indexer that waits up to `lock_wait` for the index run of another process.
@@ -267,14 +270,6 @@ impl Project {
                 model.url
             );
         }
-    }
-
-    /// Whether a server should keep the index up to date by itself: the project is in a git
-    /// repository, or has an index.
-    #[must_use]
-    pub fn should_follow(&self) -> bool {
-        let root = self.layout.root();
-        root.ancestors().any(|d| d.join(".git").exists()) || self.layout.is_indexed()
     }
 
     /// Reads the chunk files, without building an index over them.

@@ -100,7 +100,7 @@ impl Engine {
             let chunks = code.corpus.chunks();
             let mut warnings = Vec::new();
             let (answer, text, range) = match (&request.chunk_id, &request.path) {
-                (Some(id), _) => of_chunk(&self.project, &paths::chunk(chunks, id)?, range, &mut warnings),
+                (Some(id), _) => of_chunk(&self.project, &paths::chunk(&self.project, chunks, id)?, range, &mut warnings),
                 (None, Some(path)) => {
                     let paths::Place { path, lines, note } = paths::place(&self.project, &code.corpus, path)?;
                     warnings.extend(note);
@@ -127,7 +127,9 @@ impl Engine {
     /// # Errors
     /// When the chunk does not exist.
     pub fn chunk_text(&self, id: &str, call: &Call) -> Result<String, AskError> {
-        self.with_code(call, |view| Ok(paths::chunk(view.code.corpus.chunks(), id)?.text.clone()))
+        self.with_code(call, |view| {
+            Ok(paths::chunk(&self.project, view.code.corpus.chunks(), id)?.text.clone())
+        })
     }
 }
 
@@ -297,7 +299,7 @@ fn current(
     path: &str,
     warnings: &mut Vec<String>,
 ) -> Result<String, AskError> {
-    let found = paths::chunks_of(chunks, path)?;
+    let found = paths::chunks_of(project, chunks, path)?;
     match from_disk(project, path) {
         Err(AskError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
             warnings.push(format!("`{path}` was deleted. These are its lines as they were indexed; those that no chunk holds are empty"));

@@ -80,13 +80,13 @@ impl Engine {
         self.with_code(call, |View { code, mut state }| {
             let corpus = &code.corpus;
             let (of, file) = match (&request.chunk_id, &request.path) {
-                (Some(id), _) => (paths::chunk(corpus.chunks(), id)?, None),
+                (Some(id), _) => (paths::chunk(&self.project, corpus.chunks(), id)?, None),
                 (None, Some(path)) => {
                     let paths::Place { path, lines, note } =
                         paths::place(&self.project, corpus, path)?;
                     state = state.warning_first(note);
                     let line = request.line.or(lines.map(|l| l.0));
-                    let of = paths::chunk_at(corpus.chunks(), &path, line)?;
+                    let of = paths::chunk_at(&self.project, corpus.chunks(), &path, line)?;
                     (of, Some(path).filter(|_| line.is_none()))
                 }
                 (None, None) => {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::filters::{Filters, idle_paths, unknown_languages};
 use super::freshness::AnswerState;
 use super::paths;
+use super::project::Project;
 use super::rows::ResultRow;
 use super::serving::{Engine, View};
 use super::{AskError, Call, RecallRequest};
@@ -191,7 +192,7 @@ impl Engine {
         let hits = if request.mode == SearchMode::Exact {
             hits
         } else {
-            places_first(corpus, places_in(corpus, &request.query), hits)
+            places_first(corpus, places_in(&self.project, corpus, &request.query), hits)
         };
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
@@ -308,7 +309,7 @@ impl Engine {
 
 /// Returns the indexed places that a question names by file and line, such as those of a pasted stack
 /// trace, in its order: the file, the chunk at the line, and the line.
-fn places_in(corpus: &Corpus, question: &str) -> Vec<NamedPlace> {
+fn places_in(project: &Project, corpus: &Corpus, question: &str) -> Vec<NamedPlace> {
     let chunks = corpus.chunks();
     let mut named: Vec<NamedPlace> = Vec::new();
     for address in addresses_in(question) {
@@ -317,7 +318,7 @@ fn places_in(corpus: &Corpus, question: &str) -> Vec<NamedPlace> {
         if named.iter().any(|place| *place.path == **path && place.line == line) {
             continue;
         }
-        let Ok(chunk) = paths::chunk_at(chunks, path, Some(line)) else { continue };
+        let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
         named.push(NamedPlace { path: (*path).into(), line, chunk });
         if named.len() == MAX_NAMED {
             break;

@@ -10,6 +10,7 @@ use super::graph_upkeep::GraphUpkeep;
 use super::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use super::{AskError, Call, chain};
 use crate::chunk::{Cancel, Feed};
+use crate::graph::Map;
 use crate::index::{IndexError, IndexEvent, Indexer, IndexingService, Mode, Progress, Summary};
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
 use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
@@ -43,6 +44,8 @@ pub struct Engine {
     pub(super) upkeep: Upkeep,
     /// The properties of the served memories that filters test.
     pub(super) facts: Facts,
+    /// The ranks of the files of a project, with the generation that they belong to.
+    pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -141,7 +144,14 @@ impl Engine {
         let manager = Arc::new(ChunkManager::new(feeds, project.embedder.clone())?);
         let project = Arc::new(project);
         let upkeep = Upkeep::Command(Command { look, tell, done: Mutex::default() });
-        Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
+        Ok(Self {
+            project,
+            manager,
+            upkeep,
+            facts,
+            ranked: Mutex::default(),
+            open: Mutex::default(),
+        })
     }
 
     /// Creates and starts the engine of a server: it loads and watches the index and, with
@@ -192,7 +202,14 @@ impl Engine {
             repaired_at: Mutex::default(),
             _recording: recording,
         }));
-        Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
+        Ok(Self {
+            project,
+            manager,
+            upkeep,
+            facts,
+            ranked: Mutex::default(),
+            open: Mutex::default(),
+        })
     }
 
     pub(super) fn server(&self) -> Option<&ServingState> {

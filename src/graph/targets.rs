@@ -30,6 +30,10 @@ impl Scopes<'_> {
                 return Ok(files.into_iter().map(|file| SymbolId { file, n: -1 }).collect());
             }
         }
+        if !file.is_empty() && self.files_named(file).is_empty() {
+            // What is no file is a type, as Ruby and Java write it: `Type#member`.
+            return self.symbols_called(&target.replace('#', "::"), "");
+        }
         self.symbols_called(rest, file)
     }
 

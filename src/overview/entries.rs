@@ -30,24 +30,31 @@ pub fn entries(tree: &Tree, mains: &[(String, u32)]) -> Vec<Entry> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut out: Vec<Entry> = Vec::new();
     let mut add = |path: String, what: String| {
-        let counts = tree.is_indexed(&path) && (tree.is_source)(&path) && !is_migration(&path);
-        if counts && seen.insert(path.clone()) {
+        if tree.is_indexed(&path) && !is_migration(&path) && seen.insert(path.clone()) {
             let line = mains.iter().find(|(of, _)| *of == path).map(|(_, line)| *line);
             out.push(Entry { path, line, what });
         }
     };
-    for (path, command) in named(tree) {
+    // Frameworks call their files `_app.tsx` or `_layout.tsx`, as private ones are called elsewhere:
+    // what a manifest names counts if the files beside it do.
+    let is_beside_source = |path: &str| {
+        let beside = |other: &&str| directory(other).starts_with(directory(path));
+        (tree.is_source)(path) || tree.paths.iter().copied().filter(beside).any(tree.is_source)
+    };
+    for (path, command) in named(tree).into_iter().filter(|(path, _)| is_beside_source(path)) {
         add(path, command);
     }
     let mut programs: Vec<&str> =
         tree.paths.iter().copied().filter(|path| is_program(path)).collect();
     programs.extend(mains.iter().map(|(path, _)| &**path).filter(|path| is_main_file(path)));
+    programs.retain(|path| (tree.is_source)(path));
     programs.sort_by_key(|path| (path.matches('/').count(), *path));
     for path in programs {
         add(path.to_string(), "program".into());
     }
     let mut libraries: Vec<&str> =
         tree.paths.iter().copied().filter(|path| is_library(path)).collect();
+    libraries.retain(|path| (tree.is_source)(path));
     libraries.sort_by_key(|path| (path.matches('/').count(), *path));
     for path in libraries {
         add(path.to_string(), "library".into());
@@ -319,6 +326,9 @@ fn files_of(tree: &Tree, directory: &str, command: &str) -> Vec<String> {
     let (mut folder, mut out) = ("", Vec::new());
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |at| words[at]);
+        if word.starts_with('-') {
+            continue;
+        }
         if before == "cd" {
             folder = word;
             continue;

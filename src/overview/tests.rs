@@ -9,7 +9,9 @@ fn with<T>(files: &[(&str, &str)], ask: impl Fn(&Tree) -> T) -> T {
     let paths: Vec<&str> = files.keys().copied().filter(is_indexed).collect();
     ask(&Tree {
         paths: &paths,
-        is_source: &|path| !path.contains("test") && extension(path) != "md",
+        is_source: &|path| {
+            !path.contains("test") && extension(path) != "md" && !file_name(path).starts_with("_a")
+        },
         has: &|path| files.contains_key(path),
         read: &|path| files.get(path).map(|text| (*text).to_string()),
     })
@@ -125,11 +127,13 @@ fn applications_begin_where_their_manifests_and_commands_say() {
     let files = [
         (
             "Dockerfile",
-            "FROM a\nCMD [\"sh\", \"-c\", \"cd /data/apps/worker && exec tsx worker.ts\"]",
+            "FROM a\nCMD [\"sh\", \"-c\", \"cd /data/apps/worker && exec tsx worker.ts --schema=/data/apps/web/pages/schema.ts\"]",
         ),
         ("Procfile", "jobs: python -m jobs.run\n"),
         ("apps/web/package.json", &web),
         ("apps/web/pages/_app.tsx", ""),
+        ("apps/web/pages/index.tsx", ""),
+        ("apps/web/pages/schema.ts", ""),
         ("apps/web/components/EditSheet.tsx", ""),
         ("apps/web/scripts/migration/v2.6.1/index.js", ""),
         ("apps/worker/package.json", &worker),

@@ -28,6 +28,9 @@ const BEST_CHUNKS: usize = 5;
 const MISSING: f64 = 0.9;
 /// A file that holds no word of the query needs a chunk this close to it.
 pub(super) const MIN_COSINE: f32 = 0.3;
+/// The same for a query of unknown words, which may be of another language. Random letters reach
+/// 0.67 on four repositories.
+const MIN_COSINE_OF_UNKNOWN: f64 = 0.7;
 /// Value of `path` for a file below a folder that the query names.
 const FOLDER: f64 = 0.4;
 /// Weight of what commits say about a document: documents change less often than code.
@@ -373,6 +376,15 @@ impl<'a> Evidence<'a> {
         file: &'f IndexedFile,
     ) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
         self.parts(file).map(|p| p.slot)
+    }
+
+    /// Whether anything speaks for a file of the pool. If the corpus holds no word of the query, and
+    /// none is of a natural language, the vector of the query says little: only a chunk that is
+    /// very near counts.
+    pub(super) fn speaks_for(&self, at: u32) -> bool {
+        let says_something = self.query.has_known_word || !self.lexical.touched.is_empty();
+        let file = &self.corpus.files[at as usize];
+        says_something || self.best(file, |s| f64::from(self.cosine(s))) >= MIN_COSINE_OF_UNKNOWN
     }
 
     /// Returns the best score among a file's chunks.

@@ -43,6 +43,8 @@ pub struct Query {
     pub(super) is_imperative: bool,
     /// The logarithm of how much more probable it is that a document says this.
     pub(super) document_wording: f64,
+    /// Whether a word of it is known as one of a natural language.
+    pub(super) has_known_word: bool,
     /// Commits that do not count.
     pub(super) hidden_commits: Option<HiddenCommits>,
 }
@@ -133,6 +135,7 @@ impl Query {
             form: Form::of(&text),
             is_imperative: is_imperative(&text),
             document_wording: document_wording(&text),
+            has_known_word: true,
             paths: paths(&text),
             is_symbol,
             terms,

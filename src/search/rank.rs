@@ -80,7 +80,8 @@ pub(super) fn hybrid(
             terms,
         }
     };
-    let mut files: Vec<Ranked> = pool.into_iter().map(rank).collect();
+    let mut files: Vec<Ranked> =
+        pool.into_iter().filter(|at| ranking.speaks_for(*at)).map(rank).collect();
     files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
     let total = files.len();
     let hits = ranking.rows(files, limit);

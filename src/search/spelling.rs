@@ -23,7 +23,8 @@ pub(super) fn corrected(
     text: &str,
     is_word: &dyn Fn(&str) -> bool,
 ) -> Result<Query, TextError> {
-    let query = Query::new(text);
+    let mut query = Query::new(text);
+    query.has_known_word = runs(&query.text).any(|run| is_word(&query.text[run.range]));
     // Sentences are full of words that code does not use.
     if query.form == Form::Statement {
         return Ok(query);

@@ -82,7 +82,7 @@ pub struct Layout {
 /// Why a directory cannot be a project root.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    #[error("{path}: {source}")]
+    #[error("cannot open {path} as a project: give a folder that exists and may be read")]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{path} is not a directory: give the folder of a project")]
     NotADirectory { path: PathBuf },

@@ -101,7 +101,7 @@ impl Reply for MapAnswer {
         );
         if self.files.len() < self.total_ranked {
             lines.push(format!(
-                "{} more: cortex_outline of a directory lists its files",
+                "{} more: the outline of a directory lists its files",
                 count(self.total_ranked - self.files.len(), "file")
             ));
         }

@@ -35,6 +35,7 @@ mod keeping;
 mod languages;
 mod limits;
 mod memory;
+mod messages;
 mod one_engine;
 mod output;
 mod packed;

@@ -30,7 +30,7 @@ fn project() -> Project {
 const COMMANDS: &[&[&str]] = &[
     &["search", "how is an entry read"],
     &["search", "Store::get", "-n", "1", "--explain"],
-    &["search", "--exact", "lookup OR guide", "-C", "1"],
+    &["search", "--exact", "lookup OR guide", "--lines", "1"],
     &["search", "entry", "--languages", "cobol"],
     &["outline"],
     &["outline", "src/store.rs"],

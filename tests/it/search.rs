@@ -96,7 +96,7 @@ fn json_names_file_lines_score_and_chunk() {
     assert!(start <= 9 && end == 9, "tomatoes are in line 9, not in {start}-{end}");
     assert!(first["text"].as_str().unwrap().contains("tomatoes at dawn"));
     assert!(first.get("explain").is_none());
-    assert!(results(&p.json(&["search", "tomatoes", "--context", "0"]))[0].get("text").is_none());
+    assert!(results(&p.json(&["search", "tomatoes", "--lines", "0"]))[0].get("text").is_none());
 }
 
 /// Other places of a file belong to its one result: a file is listed once.

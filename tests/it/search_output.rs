@@ -139,7 +139,7 @@ fn control_characters_of_the_repository_are_not_printed() {
     assert!(!search.stdout.contains("two\n"), "a result's place is one line: {}", search.stdout);
 }
 
-/// `--context` sets the number of shown lines: those that hold most words of the query, with their
+/// `--lines` sets the number of shown lines: those that hold most words of the query, with their
 /// numbers.
 #[test]
 fn context_sets_the_lines_shown() {
@@ -148,7 +148,7 @@ fn context_sets_the_lines_shown() {
         .map(|n| format!("line {n}{}\n", if n == 30 { " with the zucchini" } else { "" }))
         .collect();
     p.write("notes.txt", lines);
-    let shown = |n: &str| p.run(&["search", "zucchini", "--context", n]).expect(0).stdout;
+    let shown = |n: &str| p.run(&["search", "zucchini", "--lines", n]).expect(0).stdout;
     assert_eq!(shown("0").trim_end(), "notes.txt:1-40");
     let three = shown("3");
     assert_eq!(three.lines().filter(|l| l.contains(" line ")).count(), 3, "{three}");
