@@ -84,7 +84,7 @@ impl Paths {
         shown_place(&match lines {
             Some((a, b)) if a != b => format!("{path}:{a}-{b}"),
             Some((a, _)) => format!("{path}:{a}"),
-            None => path.to_string(),
+            None => path,
         })
     }
 

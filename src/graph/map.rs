@@ -198,7 +198,8 @@ fn edges(
             break;
         }
         // Each file begins its sample at another reference.
-        let offset = FxBuildHasher.hash_one(path) as usize % every;
+        let offset =
+            usize::try_from(FxBuildHasher.hash_one(path) % every as u64).unwrap_or_default();
         let references: Vec<RefRow> = tables.refs_of(*id)?;
         for reference in references.iter().skip(offset).step_by(every) {
             if !resolver.work.goes_on() {

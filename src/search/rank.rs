@@ -216,7 +216,9 @@ fn mean_vector(
             sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
         }
         let norm = sum.iter().map(|c| c * c).sum::<f32>().sqrt();
-        sum.iter_mut().for_each(|c| *c /= norm);
+        for c in &mut sum {
+            *c /= norm;
+        }
         (norm > 0.0).then_some(sum)
     };
     mean(&|part| Some(part.slot) != file.outline && !part.is_between).or_else(|| mean(&|_| true))

@@ -9,6 +9,8 @@ use uuid::Uuid;
 use crate::dir::{Dir, OpenMode, OwnedDir, own_user};
 use crate::platform::make_private_dir;
 
+/// The permissions of other users.
+const OTHERS: u32 = 0o077;
 /// Relative to the state directory.
 const DIR: &str = "cortex";
 const FILE: &str = "serve-token";
@@ -74,7 +76,7 @@ impl Token {
 /// Returns the token that is kept, if only this user can have read and written the file.
 fn read(dir: &Dir) -> Option<String> {
     let stat = dir.stat(FILE).ok()??;
-    let is_private = stat.mode & 0o077 == 0 && stat.owner == own_user() && stat.links == 1;
+    let is_private = stat.mode & OTHERS == 0 && stat.owner == own_user() && stat.links == 1;
     let value = dir.read_text(FILE, LENGTH as u64).ok().filter(|_| is_private)?;
     let is_token = value.len() == LENGTH && value.bytes().all(|b| b.is_ascii_hexdigit());
     is_token.then_some(value)

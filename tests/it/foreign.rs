@@ -673,7 +673,9 @@ fn half_of_what_another_program_writes_is_served() {
         let text = file(era).replace("\"id\":\"c", &format!("\"id\":\"{name}"));
         p.write(format!(".cortex/chunks/{name}"), text);
     };
-    names.iter().for_each(|name| write(name, 0));
+    for name in names {
+        write(name, 0);
+    }
     let server = Server::start(
         p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "1500"),
     );

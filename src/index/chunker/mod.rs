@@ -97,7 +97,9 @@ fn finish(path: &str, text: &str, language: &Language, drafts: Vec<Draft>) -> Ve
     };
     let mut chunks: Vec<Chunk> = drafts.into_iter().map(make).collect();
     if generated::is_generated(text) {
-        chunks.iter_mut().for_each(|chunk| chunk.metadata.mark_generated());
+        for chunk in &mut chunks {
+            chunk.metadata.mark_generated();
+        }
     }
     chunks
 }
