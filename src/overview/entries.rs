@@ -346,7 +346,8 @@ fn files_of(tree: &Tree, directory: &str, command: &str) -> Vec<String> {
             let local = |end: &str| [join(directory, end), end.to_string()];
             ends.flat_map(local).find(|path| tree.is_indexed(path))
         };
-        out.extend(found);
+        // A command names files with settings, too.
+        out.extend(found.filter(|path| (tree.is_source)(path)));
     }
     out
 }

@@ -529,7 +529,7 @@ fn paths_are_relative_to_the_working_directory() {
     assert_eq!(in_docs(&["grep", "-il", "retr", "../../src"]), "");
     assert_eq!(in_docs(&["grep", "-il", "retr", "nowhere,src"]), "src/notes.md\n");
     assert_eq!(in_docs(&["grep", "-il", "retr", "--exclude", "nowhere,src"]), "../src/retry.rs\n");
-    let place = in_docs(&["search", "--exact", "retry_with_backoff", "-C0"]);
+    let place = in_docs(&["search", "--exact", "retry_with_backoff", "--lines", "0"]);
     assert!(place.starts_with("../src/retry.rs:1-"), "{place}");
     assert!(in_docs(&["related", "src/notes.md"]).contains("  ../src/retry.rs:"));
     assert!(in_docs(&["pattern", "attempts * 2"]).starts_with("../src/retry.rs:"));
