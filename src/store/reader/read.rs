@@ -291,6 +291,16 @@ impl FileReader<'_> {
         let entry = FileEntry::of(&bytes);
         if let Some(known) = known.filter(|k| k.entry == entry) {
             let LoadedFile { content, warning, .. } = &**known;
+            if let FileContent::Blocks(blocks) = content {
+                // The same lines are at the same places of this file; the one that was known under
+                // the name may hold others by now.
+                let file = HeldFile::new(self.layout.open_file(name).map_err(unreadable)?);
+                for block in blocks.iter() {
+                    let place = block.lines.place();
+                    let packed = Block { packed: place.packed, ..block.block.clone() };
+                    block.lines.move_to(&file, place.start, &packed);
+                }
+            }
             let again =
                 LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() };
             return Ok(Some(Raw::Known(Arc::new(again))));
