@@ -372,7 +372,7 @@ impl Config {
         user: Option<&Path>,
         env: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let mut said = Said::default();
+        let mut said = MergedSettings::default();
         let unreadable = match project.map(text_of_project).transpose() {
             Ok(Some(Some((path, text)))) => said.project(&path, &text).map(|()| None)?,
             Ok(_) => None,
@@ -421,14 +421,14 @@ impl Config {
 
 /// The settings of all sources, merged. A source that is added later overrides the ones before.
 #[derive(Default)]
-struct Said {
+struct MergedSettings {
     table: toml::Table,
     /// For each setting that is set, the file or variable that set it.
     places: BTreeMap<&'static str, String>,
     ignored: Vec<String>,
 }
 
-impl Said {
+impl MergedSettings {
     /// Adds the settings of the project's file that a project may decide, and warns about the
     /// others.
     fn project(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {

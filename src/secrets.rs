@@ -40,7 +40,7 @@ const MAX_PASSES: usize = 8;
 
 /// How many lines around a keyword a regex sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum RegexWindow {
     /// Only the line of the keyword.
     Line,
     /// As many lines as any rule of betterleaks needs: a command that continues over several lines.
@@ -151,7 +151,7 @@ struct Rule {
     keywords: Vec<&'static str>,
     /// Decides whether a value is a secret. Only our own rules have it.
     judge: Option<Judge>,
-    reach: Reach,
+    reach: RegexWindow,
     compiled: OnceLock<Option<(Regex, Option<Regex>)>>,
 }
 
@@ -175,10 +175,10 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
         keywords: keywords.split('|').collect(),
         judge: Some(judge),
         reach: match id {
-            own::PRIVATE_KEY => Reach::Rest,
-            own::KUBERNETES => Reach::Document,
-            own::ENTRY_PASSWORD | own::ENTRY_SECRET => Reach::Lines,
-            _ => Reach::Line,
+            own::PRIVATE_KEY => RegexWindow::Rest,
+            own::KUBERNETES => RegexWindow::Document,
+            own::ENTRY_PASSWORD | own::ENTRY_SECRET => RegexWindow::Lines,
+            _ => RegexWindow::Line,
         },
         compiled: OnceLock::new(),
     }));
@@ -214,7 +214,7 @@ fn parse(line: &'static str) -> Option<Rule> {
         regex: columns.next()?,
         deny: columns.next()?,
         judge: None,
-        reach: Reach::Lines,
+        reach: RegexWindow::Lines,
         compiled: OnceLock::new(),
     })
 }
@@ -303,17 +303,19 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
         }
         for &rule in &rules.with_keyword[hit.pattern().as_usize()] {
             let part = match rules.all[rule].reach {
-                Reach::Line => line.clone(),
-                Reach::Lines => lines_around(text, line.clone(), LINES_BEFORE, LINES_AFTER),
+                RegexWindow::Line => line.clone(),
+                RegexWindow::Lines => lines_around(text, line.clone(), LINES_BEFORE, LINES_AFTER),
                 // A document is searched for its end once, not for each keyword in it.
-                Reach::Document if parts[rule].last().is_some_and(|last| line.end <= last.end) => {
+                RegexWindow::Document
+                    if parts[rule].last().is_some_and(|last| line.end <= last.end) =>
+                {
                     continue;
                 }
-                Reach::Document => {
+                RegexWindow::Document => {
                     let end = text[line.end..].find("\n---").map_or(text.len(), |n| line.end + n);
                     line.start..end
                 }
-                Reach::Rest => line.start..text.len(),
+                RegexWindow::Rest => line.start..text.len(),
             };
             match parts[rule].last_mut() {
                 Some(last) if part.start < last.end => last.end = last.end.max(part.end),

@@ -13,7 +13,7 @@ use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::Chunk;
 use crate::excerpt::Excerpts;
-use crate::search::{Searcher, Wanted};
+use crate::search::{QueryWords, Searcher};
 
 /// The arguments of a search for related code: a chunk, or a place in a file.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -114,7 +114,7 @@ impl Engine {
                 .map(|row| row.unless_gone(&|path| self.project.has_file(path)))
                 .collect();
             let hits = rows.iter().map(|row| &*row.hit);
-            let excerpts = Excerpts::new(hits, &of.text, &mut Wanted::default());
+            let excerpts = Excerpts::new(hits, &of.text, &mut QueryWords::default());
             Ok(RelatedAnswer {
                 chunk: RelatedTo {
                     path: of.metadata.file_path.clone(),

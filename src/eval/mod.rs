@@ -24,4 +24,4 @@ pub use make::make;
 pub use measure::{FoundFile, Scored, matches, score};
 pub use question::{EvalQuestion, LineError, Target, parse};
 pub use report::{Latency, QuestionGroup, Summary};
-pub use tokens::{Reached, TOKENS, TokenRecall, TokenSums, Wanted};
+pub use tokens::{ExpectedAnswer, Reached, TOKENS, TokenRecall, TokenSums};

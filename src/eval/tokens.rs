@@ -16,7 +16,7 @@ const MIN_LETTERS: usize = 4;
 
 /// What a reply must show to answer a question.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct ExpectedAnswer {
     /// The paths of the targets.
     paths: Vec<String>,
     /// For each target with lines: the lines that can be recognised, without indentation.
@@ -32,7 +32,7 @@ pub struct Reached {
     pub lines: Option<usize>,
 }
 
-impl Wanted {
+impl ExpectedAnswer {
     /// `text_of` returns the text of a target's file.
     #[must_use]
     pub fn new(question: &EvalQuestion, text_of: impl Fn(&str) -> Option<String>) -> Self {
@@ -134,7 +134,7 @@ pub struct TokenSums {
 
 impl TokenSums {
     /// Adds the reply to one question. `reply_of` returns the reply for a size, in tokens.
-    pub fn add(&mut self, wanted: &Wanted, reply_of: impl Fn(usize) -> String) {
+    pub fn add(&mut self, wanted: &ExpectedAnswer, reply_of: impl Fn(usize) -> String) {
         self.n += 1;
         self.n_with_lines += usize::from(wanted.has_lines());
         for (i, size) in TOKENS.into_iter().enumerate() {
@@ -167,7 +167,7 @@ mod tests {
     use super::super::question::Target;
     use super::*;
 
-    fn wanted() -> Wanted {
+    fn wanted() -> ExpectedAnswer {
         let target =
             Target { path: "src/a.py".into(), file: None, start_line: Some(2), end_line: Some(5) };
         let question = EvalQuestion {
@@ -180,7 +180,7 @@ mod tests {
             commit: None,
         };
         let text = "import os\ndef walk(root):\n    for name in root:\n        yield name\n    }\n";
-        Wanted::new(&question, |_| Some(text.to_string()))
+        ExpectedAnswer::new(&question, |_| Some(text.to_string()))
     }
 
     #[test]

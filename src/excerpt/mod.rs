@@ -12,7 +12,7 @@ pub use self::regions::Label;
 use self::regions::{Line, Region, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
 use crate::embed::StaticModel;
-use crate::search::{Hit, Wanted, search_words};
+use crate::search::{Hit, QueryWords, search_words};
 
 /// Number of best files of which code may be shown.
 pub const MAX_FILES: usize = 15;
@@ -92,7 +92,7 @@ impl Excerpts {
     pub fn new<'h>(
         hits: impl Iterator<Item = &'h Hit>,
         question: &str,
-        wanted: &mut Wanted,
+        wanted: &mut QueryWords,
     ) -> Self {
         let hits: Vec<&Hit> = hits.collect();
         let model = StaticModel::bundled();
@@ -284,7 +284,7 @@ fn region_score(
     region: &Region,
     model: &StaticModel,
     of_question: &[f32],
-    wanted: &mut Wanted,
+    wanted: &mut QueryWords,
 ) -> f64 {
     let cosine = |text: &str| -> f64 {
         let vector = model.encode(text);
@@ -309,12 +309,12 @@ fn ratios(
     pieces: &[Range<usize>],
     worth: f64,
     limit: f64,
-    wanted: &mut Wanted,
+    wanted: &mut QueryWords,
 ) -> Vec<(f64, usize)> {
     let bytes = |i: &usize| {
         region.lines[pieces[*i].clone()].iter().map(|l| l.1.len() + 1).sum::<usize>() as f64
     };
-    let weight = |r: &Range<usize>, wanted: &mut Wanted| {
+    let weight = |r: &Range<usize>, wanted: &mut QueryWords| {
         let text: Vec<&str> = region.lines[r.clone()].iter().map(|l| l.1.as_str()).collect();
         let comments = region.comments[r.clone()].iter().filter(|c| **c).count() as f64;
         let n = r.len() as f64 - (1.0 - COMMENT) * comments;
@@ -420,7 +420,7 @@ mod tests {
     }
 
     fn labels(hits: &[Hit], question: &str) -> Vec<Option<String>> {
-        let excerpts = Excerpts::new(hits.iter(), question, &mut Wanted::of_words(question));
+        let excerpts = Excerpts::new(hits.iter(), question, &mut QueryWords::of_words(question));
         (0..hits.len()).map(|i| excerpts.best_passage(i, 0).map(|best| best.label.name)).collect()
     }
 

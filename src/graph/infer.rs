@@ -6,9 +6,9 @@ use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
 use super::rows::{SymbolId, SymbolRow, imported_as};
-use super::scopes::{FileScope, Wanted};
+use super::scopes::{ExpectedKind, FileScope};
 use super::types;
-use crate::languages::Reach;
+use crate::languages::Visibility;
 
 const UNKNOWN: Known = Known { entity: Entity::Unknown, confidence: 1.0 };
 const ELSEWHERE: Known = Known { entity: Entity::Elsewhere, confidence: 1.0 };
@@ -114,7 +114,7 @@ impl Resolver<'_> {
                 self.bound(&is, SymbolId { file: at.file, n: scope }, at, depth)
             };
         }
-        let wanted = if step.is_called { Wanted::Callee } else { Wanted::Any };
+        let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
         let found = self.bare(name, at, wanted)?;
         if let Some(best) = found.first().filter(|m| m.confidence >= 0.5).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
@@ -125,7 +125,7 @@ impl Resolver<'_> {
         // A name without a definition, import or binding is built in.
         let is_built_in = step.is_called
             && known.entity == Entity::Unknown
-            && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Reach::File);
+            && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Visibility::File);
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
@@ -176,7 +176,7 @@ impl Resolver<'_> {
         // In a language where only imports make names visible, a type that no file defines comes
         // from elsewhere.
         let is_type = name.starts_with(char::is_uppercase);
-        let reaches = self.scopes.file(file).is_some_and(|f| f.names.reach != Reach::File);
+        let reaches = self.scopes.file(file).is_some_and(|f| f.names.reach != Visibility::File);
         Ok(if is_type && !reaches && !self.scopes.named(name)?.iter().any(SymbolRow::is_type) {
             ELSEWHERE
         } else {
@@ -258,7 +258,7 @@ impl Resolver<'_> {
                     file,
                     step.name,
                     at,
-                    if step.is_called { Wanted::Callee } else { Wanted::Any },
+                    if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any },
                 )?;
                 if let Some(best) = found.first().filter(|m| m.confidence >= 0.5).copied()
                     && let Some(symbol) = self.scopes.symbol(best.symbol)?

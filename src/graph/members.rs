@@ -4,7 +4,7 @@ use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, MAX_BASES, MAX_INFERENCE, Meaning, Resolver};
 use super::rows::{BaseRow, SymbolId, SymbolRow};
-use super::scopes::{Wanted, directory};
+use super::scopes::{ExpectedKind, directory};
 use super::types;
 use crate::syntax::SymbolKind;
 
@@ -47,17 +47,17 @@ impl Resolver<'_> {
             }
         }
         let found = if parsed.path.is_empty() {
-            (*self.bare(parsed.name, at, Wanted::Type)?).clone()
+            (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
         } else {
             match self.evaluate_within(parsed.path, at, depth)?.entity {
                 Entity::Module { name, file } => {
-                    self.in_module(&name, file, parsed.name, at, Wanted::Type)?
+                    self.in_module(&name, file, parsed.name, at, ExpectedKind::Type)?
                 }
                 Entity::Elsewhere => Vec::new(),
                 Entity::Of(id) if parsed.path.ends_with("Self") => {
                     vec![Meaning { symbol: id, confidence: 0.6 }]
                 }
-                _ => (*self.bare(parsed.name, at, Wanted::Type)?).clone(),
+                _ => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
             }
         };
         let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
@@ -134,7 +134,7 @@ impl Resolver<'_> {
             return Ok(Vec::new());
         };
         let mut out = Vec::new();
-        for c in self.scopes.candidates(name, of.file, Wanted::Callee)?.iter() {
+        for c in self.scopes.candidates(name, of.file, ExpectedKind::Callee)?.iter() {
             if c.owner == owner.name && !self.is_of_another_type(c, of)? {
                 out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
             }

@@ -12,8 +12,8 @@ use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, Known, Meaning, Resolver};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
-use super::scopes::{FileScope, Wanted, directory};
-use crate::languages::Reach;
+use super::scopes::{ExpectedKind, FileScope, directory};
+use crate::languages::Visibility;
 use crate::syntax::SymbolKind;
 
 // Confidence of a symbol, by the reason why the name may mean it.
@@ -129,7 +129,7 @@ impl Resolver<'_> {
         &mut self,
         name: &str,
         from: SymbolId,
-        wanted: Wanted,
+        wanted: ExpectedKind,
     ) -> Result<Rc<Vec<Meaning>>, GraphError> {
         let key = (from, name.to_string(), wanted);
         if let Some(found) = self.bare.get(&key) {
@@ -144,7 +144,7 @@ impl Resolver<'_> {
         &mut self,
         name: &str,
         from: SymbolId,
-        wanted: Wanted,
+        wanted: ExpectedKind,
     ) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.scopes.scope_of(from.file)?;
         let around: Vec<&SymbolRow> = file_scope.around(from).collect();
@@ -165,7 +165,7 @@ impl Resolver<'_> {
             for import in &explicit {
                 scored.extend(self.imported(import, from.file, wanted)?);
             }
-            if !explicit.is_empty() && wanted != Wanted::Any {
+            if !explicit.is_empty() && wanted != ExpectedKind::Any {
                 // The import says what the name is, so other symbols of that name are dropped.
                 scored.retain(|(s, _)| *s >= 0.5);
             }
@@ -244,9 +244,9 @@ impl Resolver<'_> {
         };
         let is_nested = c.parent >= 0 && !c.is_type();
         let is_same_package = match names.reach {
-            Reach::Directory => directory(&a.row.path) == directory(&b.row.path),
-            Reach::Package => a.row.package == b.row.package,
-            Reach::File | Reach::Project => false,
+            Visibility::Directory => directory(&a.row.path) == directory(&b.row.path),
+            Visibility::Package => a.row.package == b.row.package,
+            Visibility::File | Visibility::Project => false,
         };
         if is_same_package && !is_nested {
             return Ok(SAME_PACKAGE);
@@ -273,7 +273,7 @@ impl Resolver<'_> {
         {
             return Ok(whole);
         }
-        let reaches = names.reach == Reach::Project && !is_nested;
+        let reaches = names.reach == Visibility::Project && !is_nested;
         Ok(if reaches { IN_PROJECT } else { ODD })
     }
 
@@ -282,7 +282,7 @@ impl Resolver<'_> {
         &mut self,
         import: &ImportRow,
         from: FileId,
-        wanted: Wanted,
+        wanted: ExpectedKind,
     ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
         let name = if import.name.is_empty() || import.name == "default" {
             &import.alias
@@ -321,7 +321,7 @@ impl Resolver<'_> {
         file: FileId,
         name: &str,
         from: SymbolId,
-        wanted: Wanted,
+        wanted: ExpectedKind,
     ) -> Result<Vec<Meaning>, GraphError> {
         let owner = names::last(module).to_string();
         let (mut scored, mut others) = (Vec::new(), Vec::new());

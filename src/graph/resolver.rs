@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::rows::SymbolId;
-use super::scopes::{Scopes, Wanted};
+use super::scopes::{ExpectedKind, Scopes};
 use crate::work::WorkBudget;
 
 /// Largest depth of nested inferences.
@@ -60,7 +60,7 @@ pub(super) struct Resolver<'a> {
     pub(super) scopes: Scopes<'a>,
     pub(super) work: &'a WorkBudget,
     pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
-    pub(super) bare: HashMap<(SymbolId, String, Wanted), Rc<Vec<Meaning>>>,
+    pub(super) bare: HashMap<(SymbolId, String, ExpectedKind), Rc<Vec<Meaning>>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
 }
 

@@ -69,13 +69,13 @@ impl FileScope {
 
 /// The expected kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Wanted {
+pub(super) enum ExpectedKind {
     Callee,
     Type,
     Any,
 }
 
-impl From<ReferenceKind> for Wanted {
+impl From<ReferenceKind> for ExpectedKind {
     fn from(kind: ReferenceKind) -> Self {
         match kind {
             ReferenceKind::Call => Self::Callee,
@@ -85,7 +85,7 @@ impl From<ReferenceKind> for Wanted {
     }
 }
 
-impl Wanted {
+impl ExpectedKind {
     fn admits(self, symbol: &SymbolRow) -> bool {
         match self {
             _ if symbol.kind == SymbolKind::Impl => false,
@@ -103,7 +103,7 @@ pub(super) struct Scopes<'a> {
     by_file: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
     /// By name, family of languages and expected kind.
-    candidates: HashMap<(String, &'static str, Wanted), Rc<Vec<SymbolRow>>>,
+    candidates: HashMap<(String, &'static str, ExpectedKind), Rc<Vec<SymbolRow>>>,
     matches: HashMap<(String, FileId, FileId), f32>,
     exists: HashMap<(String, FileId), bool>,
 }
@@ -182,7 +182,7 @@ impl<'a> Scopes<'a> {
         &mut self,
         name: &str,
         from: FileId,
-        wanted: Wanted,
+        wanted: ExpectedKind,
     ) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
         let family = self.file(from).map_or("", |f| f.names.family);
         let key = (name.to_string(), family, wanted);
@@ -198,7 +198,7 @@ impl<'a> Scopes<'a> {
         &mut self,
         name: &str,
         from: FileId,
-        wanted: Wanted,
+        wanted: ExpectedKind,
     ) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
         let mut rows: Vec<SymbolRow> = rows

@@ -14,7 +14,7 @@ mod spec;
 pub use detect::detect;
 pub use spec::{
     COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
-    Reach, Spec, Template,
+    Spec, Template, Visibility,
 };
 use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
 
@@ -63,7 +63,7 @@ pub fn separator(language: &str) -> &'static str {
 pub fn names_of(language: &str) -> &'static Names {
     static OTHER: Names = Names {
         family: "",
-        reach: Reach::Project,
+        reach: Visibility::Project,
         implicit_self: false,
         open_imports: true,
         structural: false,

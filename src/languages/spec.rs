@@ -124,7 +124,7 @@ pub struct Names {
     /// The family of the language. Code can refer to other languages of the same family.
     pub family: &'static str,
     /// Where a name is visible without an import.
-    pub reach: Reach,
+    pub reach: Visibility,
     /// Whether members can be called without a receiver.
     pub implicit_self: bool,
     /// Whether an import without names imports all names of the module.
@@ -146,7 +146,7 @@ pub struct Names {
 
 /// Where a name is visible without an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum Visibility {
     File,
     /// In the files of the same directory.
     Directory,

@@ -32,11 +32,11 @@ pub(super) struct TermWeight {
     rarity: f32,
     key: Key,
     is_whole: bool,
-    hits: Vec<Hit>,
+    hits: Vec<TermMatch>,
 }
 
 /// The occurrences of one term in one chunk.
-struct Hit {
+struct TermMatch {
     slot: Slot,
     place: DocAddress,
     fields: f32,
@@ -104,7 +104,7 @@ impl TermWeight {
             let counted = |field| u16::try_from(n(field)).unwrap_or(u16::MAX);
             df += usize::from(n(Field::Body) > 0);
             let tf = chunk_frequency(&o.frequencies, lengths.get(o.length));
-            hits.push(Hit {
+            hits.push(TermMatch {
                 slot: o.slot,
                 place: o.place,
                 fields: tf / (tf + K1),

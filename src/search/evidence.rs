@@ -8,8 +8,8 @@ use super::corpus::Corpus;
 use super::files::{FileChunk, IndexedFile, Key, key};
 use super::filter::Filter;
 use super::form::Form;
-use super::history::Said;
-use super::hit::Wanted;
+use super::history::BestCommit;
+use super::hit::QueryWords;
 use super::proximity::closeness;
 use super::query::Query;
 use super::text::{DocAddress, Field, Posting, TextError};
@@ -73,7 +73,7 @@ pub(super) struct Evidence<'a> {
     /// By file: the number of quoted phrases that it holds.
     phrases: BTreeMap<u32, usize>,
     /// By file of the pool: what commits say.
-    said: BTreeMap<u32, Said>,
+    said: BTreeMap<u32, BestCommit>,
 }
 
 /// The features of one file. Shares are 0–1, flags 0 or 1. specs/ranking.md defines them.
@@ -185,12 +185,12 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the words of the query with their weights.
-    pub(super) fn wanted(&self) -> Wanted {
+    pub(super) fn wanted(&self) -> QueryWords {
         let words = self.query.terms.iter().zip(&self.lexical.terms);
         let words = words
             .filter(|(term, _)| !term.is_whole)
             .map(|(term, weight)| (term.canonical.clone(), f64::from(weight.idf)));
-        Wanted::new(words, self.query.identifiers.clone())
+        QueryWords::new(words, self.query.identifiers.clone())
     }
 
     /// Returns whether the query asks for places rather than files.

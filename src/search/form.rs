@@ -3,8 +3,8 @@
 //! A question about a topic uses words of names, so file names answer it. A statement describes
 //! code in ordinary words: there the text decides, and names mislead.
 
+use super::stop_words::is_one_of;
 use super::tokens::lower;
-use super::words::is_one_of;
 
 /// Words of sentences only: finite verbs, pronouns, conjunctions, articles.
 const SENTENCE_WORDS: &str = " a an the is are was were be been being will would can cannot could should may might must has have had does did doesn't \

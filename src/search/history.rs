@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::query::{HiddenCommits, Query};
+use super::stop_words::is_stop_word;
 use super::tokens::{Analyzer, lower, lower_parts, runs};
-use super::words::is_stop_word;
 use crate::chunk::Entry;
 
 /// Saturation constant and length normalisation of BM25.
@@ -42,7 +42,7 @@ pub(super) struct History {
 
 /// The commit that speaks most for a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct BestCommit {
     /// The share of the query that it holds, 0–1.
     pub(super) score: f64,
     /// Its number.
@@ -126,11 +126,11 @@ impl History {
     }
 
     /// Returns the commit of a file with the best of these scores, the newest of equals.
-    pub(super) fn best(&self, path: &str, scores: &[f64]) -> Said {
-        let mut best = Said::default();
+    pub(super) fn best(&self, path: &str, scores: &[f64]) -> BestCommit {
+        let mut best = BestCommit::default();
         for commit in self.commits.get(path).into_iter().flatten() {
             if scores[*commit as usize] > best.score {
-                best = Said { score: scores[*commit as usize], commit: *commit };
+                best = BestCommit { score: scores[*commit as usize], commit: *commit };
             }
         }
         best

@@ -70,14 +70,14 @@ pub struct Results {
     /// word little.
     pub query_weight: f64,
     /// The words of the query.
-    pub wanted: Wanted,
+    pub wanted: QueryWords,
     /// Corrections of the query that the caller should show.
     pub notes: Vec<String>,
 }
 
 /// The words that a query looks for, to choose lines of its results.
 #[derive(Clone, Default)]
-pub struct Wanted {
+pub struct QueryWords {
     analyzer: Analyzer,
     /// By canonical word: its number, and its idf.
     words: FxHashMap<String, (usize, f64)>,
@@ -86,7 +86,7 @@ pub struct Wanted {
     names: Vec<String>,
 }
 
-impl Wanted {
+impl QueryWords {
     pub(super) fn new(words: impl Iterator<Item = (String, f64)>, names: Vec<String>) -> Self {
         let words: FxHashMap<String, (usize, f64)> =
             words.enumerate().map(|(i, (word, idf))| (word, (i, idf))).collect();
@@ -123,9 +123,9 @@ impl Wanted {
     }
 }
 
-impl fmt::Debug for Wanted {
+impl fmt::Debug for QueryWords {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Wanted")
+        f.debug_struct("QueryWords")
             .field("words", &self.words)
             .field("names", &self.names)
             .finish_non_exhaustive()

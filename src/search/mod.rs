@@ -9,11 +9,11 @@
 mod bm25;
 mod cores;
 mod corpus;
+mod damage;
 mod evidence;
 mod files;
 mod filter;
 mod form;
-mod health;
 mod history;
 mod hit;
 mod names;
@@ -27,24 +27,24 @@ mod rows;
 mod saved;
 mod searcher;
 mod spelling;
+mod stop_words;
 mod text;
 mod tokens;
 mod vector;
-mod words;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use files::{FileGroup, is_vendored};
 pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
-pub use hit::{Hit, Results, Term, Wanted};
+pub use hit::{Hit, QueryWords, Results, Term};
 pub use places::{NamedPlace, places_first};
 pub use query::{HiddenCommits, Query};
 pub use rank::{FEATURES, Feature};
 pub use searcher::Searcher;
+pub(crate) use stop_words::is_stop_word;
 pub use text::{ExactError, TextError};
 pub use tokens::{Highlighter, search_words};
 pub use vector::{HNSW_FROM, Hnsw, Nearness, VectorTable};
-pub(crate) use words::is_stop_word;
 
 /// Position of a chunk in a corpus. It stays the same while the chunk lives.
 pub type Slot = u32;

@@ -3,8 +3,8 @@
 use super::filter::Filter;
 use super::form::{Form, document_wording, is_imperative};
 use super::operators::{Operators, operators};
+use super::stop_words::is_stop_word;
 use super::tokens::{Analyzer, STEM_MARK, last_component, lower, runs};
-use super::words::is_stop_word;
 
 /// Longest query in characters; the rest is ignored.
 const MAX_QUERY_CHARS: usize = 2_000;

@@ -27,7 +27,7 @@ pub(super) const MAX_PARTS: usize = 8;
 
 /// A place in a file.
 #[derive(Debug, Clone)]
-struct Excerpt {
+struct Place {
     /// First and last line; `None` if its chunk has none.
     lines: Option<LineRange>,
     /// Its chunks.
@@ -51,7 +51,7 @@ impl Evidence<'_> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
         for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let shown = |place: Excerpt| Excerpt {
+            let shown = |place: Place| Place {
                 lines: place.lines.map(|lines| with_neighbours(lines, file)),
                 ..place
             };
@@ -90,7 +90,7 @@ impl Evidence<'_> {
     fn hit(
         &self,
         file: &IndexedFile,
-        place: &Excerpt,
+        place: &Place,
         score: f64,
         terms: Vec<Term>,
         others: Vec<Arc<Entry>>,
@@ -112,7 +112,7 @@ impl Evidence<'_> {
     }
 
     /// Returns the best chunks of a file with their scores, those of a place first.
-    fn best_parts(&self, file: &IndexedFile, place: &Excerpt) -> Vec<(Arc<Entry>, f64)> {
+    fn best_parts(&self, file: &IndexedFile, place: &Place) -> Vec<(Arc<Entry>, f64)> {
         let mut parts: Vec<(bool, f64, &FileChunk)> = self
             .parts(file)
             .map(|p| (place.slots.contains(&p.slot), self.place_score(p), p))
@@ -158,13 +158,13 @@ impl Evidence<'_> {
 
     /// Returns the places of a file, best first. The one that defines a name of the query comes
     /// before all others.
-    fn places(&self, file: &IndexedFile) -> Vec<Excerpt> {
+    fn places(&self, file: &IndexedFile) -> Vec<Place> {
         let mut parts: Vec<&FileChunk> = self.parts(file).collect();
         if parts.is_empty() {
             parts.extend(file.parts.iter().filter(|p| self.allowed(p.slot)));
         }
         let (_, defined) = self.definition(file);
-        let mut places: Vec<Excerpt> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
         let mut at: FxHashMap<LineRange, usize> = FxHashMap::default();
         for part in self.best_first(parts.into_iter()) {
             let (slot, lines, score) = (part.slot, whole(part, file), self.place_score(part));
@@ -173,11 +173,11 @@ impl Evidence<'_> {
                 place.score = place.score.max(score);
             } else {
                 at.extend(lines.map(|lines| (lines, places.len())));
-                places.push(Excerpt { lines, slots: vec![slot], best: slot, score });
+                places.push(Place { lines, slots: vec![slot], best: slot, score });
             }
         }
         places.sort_by(|a, b| {
-            let defines = |p: &Excerpt| defined.is_some_and(|d| p.slots.contains(&d));
+            let defines = |p: &Place| defined.is_some_and(|d| p.slots.contains(&d));
             defines(b)
                 .cmp(&defines(a))
                 .then_with(|| b.score.total_cmp(&a.score))

@@ -10,7 +10,7 @@ use std::ops::Range;
 use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
-use super::words::is_stop_word;
+use super::stop_words::is_stop_word;
 
 /// Marks a stem that differs from its word.
 pub(super) const STEM_MARK: char = '~';

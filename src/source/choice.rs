@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::ignored::{AppliedRule, Rules, Said};
+use super::ignored::{AppliedRule, Rules, Verdict};
 use super::read::MAX_BYTES;
 use super::skip::{by_name, is_hidden, is_never};
 use crate::dir::{Dir, FileKind};
@@ -71,7 +71,7 @@ pub struct IgnoreRule {
 
 /// What a walk takes of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum FolderScope {
     /// All that no rule leaves out.
     All,
     /// Only what [`Included`] names, because a rule leaves the folder out.
@@ -157,7 +157,7 @@ impl WalkOptions {
     /// root, `full` is the absolute path of the folder, and `rules` are those of the folder.
     pub(super) fn choose<'r>(
         &self,
-        reach: Reach,
+        reach: FolderScope,
         rules: Option<&'r Rules>,
         full: &Path,
         path: &Path,
@@ -168,8 +168,8 @@ impl WalkOptions {
             return Choice::Leave(Why::Never);
         }
         let why = match reach {
-            Reach::Included => Some(Why::NotIncluded),
-            Reach::All => self.why_left_out(rules, full, name, is_dir),
+            FolderScope::Included => Some(Why::NotIncluded),
+            FolderScope::All => self.why_left_out(rules, full, name, is_dir),
         };
         match why {
             None => Choice::Take,
@@ -191,10 +191,10 @@ impl WalkOptions {
         if is_dir && INSTALLED.iter().any(|d| name == *d) {
             return Some(Why::Installed);
         }
-        match rules.map_or(Said::Nothing, |rules| rules.say(&full.join(name), is_dir)) {
-            Said::Ignored(rule) => Some(Why::Ignored(rule)),
-            Said::Kept => None,
-            Said::Nothing => (!self.included.hidden && is_hidden(name_bytes(name), is_dir))
+        match rules.map_or(Verdict::Nothing, |rules| rules.say(&full.join(name), is_dir)) {
+            Verdict::Ignored(rule) => Some(Why::Ignored(rule)),
+            Verdict::Kept => None,
+            Verdict::Nothing => (!self.included.hidden && is_hidden(name_bytes(name), is_dir))
                 .then_some(Why::Hidden),
         }
     }
@@ -220,17 +220,18 @@ impl WalkOptions {
     pub fn would_reach(&self, root: &Path, path: &str, is_dir: bool) -> bool {
         let base = real(root);
         let Ok(root) = Dir::open(&base) else { return false };
-        let (mut rules, mut reach) = (Rules::above(&base), Reach::All);
+        let (mut rules, mut reach) = (Rules::above(&base), FolderScope::All);
         let mut folder = PathBuf::new();
         for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
             let is_root = folder.as_os_str().is_empty();
             let full = base.join(&folder);
             if let Ok(dir) = root.dir(if is_root { Path::new(".") } else { &folder }) {
-                if !is_root && reach == Reach::All && tag(|name| dir.has_file(name)).is_some() {
+                if !is_root && reach == FolderScope::All && tag(|name| dir.has_file(name)).is_some()
+                {
                     if !self.leads_to_included(&folder) {
                         return false;
                     }
-                    reach = Reach::Included;
+                    reach = FolderScope::Included;
                 }
                 rules =
                     Rules::within(rules, &dir, &full, |name| matches!(dir.stat(name), Ok(Some(_))));
@@ -239,7 +240,7 @@ impl WalkOptions {
             let there = Path::new(&path[..end]);
             match self.choose(reach, rules.as_deref(), &full, there, is_dir || !is_last) {
                 Choice::Take => {}
-                Choice::TakePart(_) => reach = Reach::Included,
+                Choice::TakePart(_) => reach = FolderScope::Included,
                 Choice::Leave(_) => return false,
             }
             folder = PathBuf::from(&path[..end]);

@@ -37,7 +37,7 @@ pub(super) struct Rules {
 
 /// The verdict of the rules about a name.
 #[derive(Clone, Copy)]
-pub(super) enum Said<'r> {
+pub(super) enum Verdict<'r> {
     Nothing,
     Ignored(AppliedRule<'r>),
     /// A rule that begins with `!` keeps the name.
@@ -113,16 +113,16 @@ impl Rules {
 
     /// Returns the verdict about an entry in or below the directory of the
     /// rules. `path` is absolute.
-    pub(super) fn say(&self, path: &Path, is_dir: bool) -> Said<'_> {
+    pub(super) fn say(&self, path: &Path, is_dir: bool) -> Verdict<'_> {
         let nearest = |kind: usize| {
             let mut chain = std::iter::successors(Some(self), |rules| rules.above.as_deref());
             chain.find_map(|rules| match rules.own[kind].matched(path, is_dir) {
                 Match::None => None,
-                Match::Ignore(glob) => Some(Said::Ignored(AppliedRule { rules, kind, glob })),
-                Match::Whitelist(_) => Some(Said::Kept),
+                Match::Ignore(glob) => Some(Verdict::Ignored(AppliedRule { rules, kind, glob })),
+                Match::Whitelist(_) => Some(Verdict::Kept),
             })
         };
-        (0..NAMES.len()).find_map(nearest).unwrap_or(Said::Nothing)
+        (0..NAMES.len()).find_map(nearest).unwrap_or(Verdict::Nothing)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use super::choice::{Choice, LeftOut, Reach, WalkOptions, Why, real, tag};
+use super::choice::{Choice, FolderScope, LeftOut, WalkOptions, Why, real, tag};
 use super::ignored::Rules;
 use super::skip::{Skip, by_name};
 use crate::dir::{Dir, FileKind};
@@ -104,7 +104,7 @@ fn walked(
         Ok(dir) => {
             let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree, left_out };
             let rules = Rules::above(&base);
-            rayon::scope(|tasks| walk.enter(tasks, Path::new(""), rules, Reach::All));
+            rayon::scope(|tasks| walk.enter(tasks, Path::new(""), rules, FolderScope::All));
         }
         Err(e) => tree.lock().skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
     }
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
         tasks: &rayon::Scope<'a>,
         directory: &Path,
         above: Option<Arc<Rules>>,
-        mut reach: Reach,
+        mut reach: FolderScope,
     ) {
         let is_root = directory.as_os_str().is_empty();
         let opened = self.root.dir(if is_root { Path::new(".") } else { directory });
@@ -155,13 +155,13 @@ impl<'a> Walk<'a> {
             names.iter().any(|(found, of)| found == name && kind(*of))
         };
         let tag = tag(|name| is(name, |kind| kind == FileKind::File));
-        if let Some(tag) = tag.filter(|_| !is_root && reach == Reach::All) {
+        if let Some(tag) = tag.filter(|_| !is_root && reach == FolderScope::All) {
             let leads = self.options.leads_to_included(directory);
             self.list(Why::Tagged(tag), text(directory), true, leads);
             if !leads {
                 return;
             }
-            reach = Reach::Included;
+            reach = FolderScope::Included;
         }
         let full = self.base.join(directory);
         let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
                 }
                 Choice::TakePart(why) => {
                     self.list(why, shown.clone(), true, true);
-                    reach = Reach::Included;
+                    reach = FolderScope::Included;
                 }
                 Choice::Take if is_dir || *kind == FileKind::File => {}
                 Choice::Take => {

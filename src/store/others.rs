@@ -24,7 +24,7 @@ const JSON: &str = ".json";
 /// Identifies a chunk file. If several chunks have one id, the last one in this order wins, so
 /// files under our names win over further files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
-pub(super) enum Which {
+pub(super) enum ChunkFileId {
     /// A further file, by its name in the directory.
     Other(OtherName),
     /// The file of this type, written by our indexer or by another program in its place.
@@ -35,7 +35,7 @@ pub(super) enum Which {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub(super) struct OtherName(usize, String);
 
-impl Which {
+impl ChunkFileId {
     pub(super) fn other(name: &str) -> Self {
         Self::Other(OtherName(name.len(), name.into()))
     }
@@ -74,7 +74,7 @@ impl Layout {
         };
         let mut names: Vec<String> =
             names.filter(is_other).filter(|name| !name.starts_with('.')).collect();
-        names.sort_by_cached_key(|name| Which::other(name));
+        names.sort_by_cached_key(|name| ChunkFileId::other(name));
         names
     }
 
@@ -262,7 +262,7 @@ mod tests {
         }
         fs::create_dir(layout.chunks_dir().join("directory.json")).unwrap();
         assert_eq!(layout.other_chunk_files(), all);
-        let types = all.map(|name| Which::other(name).chunk_type());
+        let types = all.map(|name| ChunkFileId::other(name).chunk_type());
         assert_eq!(types[0], ChunkType::Definitions);
         assert_eq!((types[1], types[4]), (ChunkType::Data, ChunkType::Documentation));
     }

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::engine::{AnswerState, AskError, Call, Engine, ResultRow};
 use crate::excerpt::{self, Excerpts};
 use crate::index::chunk_file;
-use crate::search::{Hit, Term, Wanted};
+use crate::search::{Hit, QueryWords, Term};
 use crate::store::{ChunkFiles, Layout};
 
 /// Both forms of an answer.
@@ -863,7 +863,7 @@ proptest! {
             changed_by: None,
             coverage: 1.0,
         }).collect();
-        let excerpts = Excerpts::new(hits.iter(), "a lock", &mut Wanted::default());
+        let excerpts = Excerpts::new(hits.iter(), "a lock", &mut QueryWords::default());
         let hits: Vec<ResultRow> = hits.into_iter().map(|hit| ResultRow::new(Arc::new(hit), &ChunkSet::default(), explain)).collect();
         let build = |level| Probe { rows: ResultRow::at(&hits, &excerpts, level), state: AnswerState::default() };
         let format = if as_json { Format::Json } else { Format::Text };

@@ -12,7 +12,7 @@ use super::set::Set;
 use crate::bench::McpProcess;
 use crate::cli::render::{self, line};
 use crate::engine::{Call, GrepRequest};
-use crate::eval::{EvalQuestion, TOKENS, TokenRecall, TokenSums, Wanted};
+use crate::eval::{EvalQuestion, ExpectedAnswer, TOKENS, TokenRecall, TokenSums};
 use crate::search::search_words;
 use crate::source::MAX_BYTES;
 use crate::tools::{Format, Tool};
@@ -65,7 +65,7 @@ pub(super) fn run(
         };
         for question in questions {
             let text_of = |path: &str| text_of(&project, path);
-            let wanted = Wanted::new(question, text_of);
+            let wanted = ExpectedAnswer::new(question, text_of);
             fitted.add(&wanted, |size| search(&project, question, Some(size)));
             let reply = search(&project, question, None);
             default.add(&wanted, |_| reply.clone());

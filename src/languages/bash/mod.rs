@@ -1,6 +1,6 @@
 //! Bash and the shells like it.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "bash",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "shell",
-        reach: Reach::Project,
+        reach: Visibility::Project,
         implicit_self: false,
         open_imports: true,
         structural: false,

@@ -1,6 +1,6 @@
 //! C++.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "cpp",
@@ -24,7 +24,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &["cc", "cpp", "cxx"],
     names: Names {
         family: "c",
-        reach: Reach::Project,
+        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
         structural: false,

@@ -1,6 +1,6 @@
 //! Go.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "go",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "go",
-        reach: Reach::Directory,
+        reach: Visibility::Directory,
         implicit_self: false,
         open_imports: false,
         structural: true,

@@ -1,6 +1,6 @@
 //! Haskell.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "haskell",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "haskell",
-        reach: Reach::File,
+        reach: Visibility::File,
         implicit_self: false,
         open_imports: true,
         structural: false,

@@ -1,6 +1,6 @@
 //! JavaScript, with JSX.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "javascript",
@@ -31,7 +31,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "ecmascript",
-        reach: Reach::File,
+        reach: Visibility::File,
         implicit_self: false,
         open_imports: false,
         structural: false,

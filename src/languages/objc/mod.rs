@@ -1,6 +1,6 @@
 //! Objective-C.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "objc",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &["m", "mm"],
     names: Names {
         family: "c",
-        reach: Reach::Project,
+        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
         structural: false,

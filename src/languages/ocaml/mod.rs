@@ -1,6 +1,6 @@
 //! OCaml.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "ocaml",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "ocaml",
-        reach: Reach::File,
+        reach: Visibility::File,
         implicit_self: false,
         open_imports: true,
         structural: false,

@@ -1,6 +1,6 @@
 //! Python.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "python",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "python",
-        reach: Reach::File,
+        reach: Visibility::File,
         implicit_self: false,
         open_imports: false,
         structural: false,

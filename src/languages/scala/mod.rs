@@ -1,6 +1,6 @@
 //! Scala.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "scala",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "jvm",
-        reach: Reach::Package,
+        reach: Visibility::Package,
         implicit_self: true,
         open_imports: false,
         structural: false,

@@ -1,6 +1,6 @@
 //! Svelte: the scripts of a component as TypeScript, and the components that its markup uses.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec, Template};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec, Template};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "svelte",
@@ -36,7 +36,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "ecmascript",
-        reach: Reach::File,
+        reach: Visibility::File,
         implicit_self: false,
         open_imports: false,
         structural: false,

@@ -1,6 +1,6 @@
 //! Swift.
 
-use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "swift",
@@ -21,7 +21,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     with_headers: &[],
     names: Names {
         family: "swift",
-        reach: Reach::Project,
+        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
         structural: false,

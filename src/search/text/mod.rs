@@ -28,7 +28,7 @@ use tantivy::{
 
 use self::directory::Overlay;
 use super::Slot;
-use super::health::Health;
+use super::damage::Health;
 use super::tokens::{Analyzer, STEM_MARK};
 use crate::chunk::{Chunk, SaveWriter, SavedFiles};
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::super::Slot;
-use super::scan::{Block, QuantizedRow, QuantizedRows, QueryVector};
+use super::scan::{QuantizedRow, QuantizedRows, QueryVector, RowBatch};
 
 /// Number of vectors that a query finds. Recall and time grow with it: `specs/vector-search.md`.
 const FOUND: usize = 300;
@@ -35,7 +35,7 @@ pub struct Hnsw {
 #[derive(Clone, Serialize, Deserialize)]
 struct Point {
     #[serde(skip)]
-    place: OnceLock<(Slot, Arc<Block>)>,
+    place: OnceLock<(Slot, Arc<RowBatch>)>,
 }
 
 /// A point during the build.
@@ -139,7 +139,7 @@ impl Hnsw {
     }
 
     /// Returns the slot of each point, with the block that holds its row at the build.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (Slot, &Arc<Block>)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (Slot, &Arc<RowBatch>)> {
         self.hnsw.iter().filter_map(|(_, p)| p.place.get()).map(|(slot, block)| (*slot, block))
     }
 

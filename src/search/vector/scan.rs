@@ -19,12 +19,12 @@ const PARALLEL_BLOCKS: usize = 32;
 #[derive(Debug, Clone, Default)]
 pub(super) struct QuantizedRows {
     dimensions: usize,
-    blocks: Vec<Arc<Block>>,
+    blocks: Vec<Arc<RowBatch>>,
 }
 
 /// Rows that are adjacent in memory.
 #[derive(Debug, Clone)]
-pub(super) struct Block {
+pub(super) struct RowBatch {
     dimensions: usize,
     /// By row.
     scales: Vec<f32>,
@@ -77,7 +77,7 @@ impl QuantizedRows {
             // Reuses the memory of the read bytes.
             let components =
                 file.read(start + of_scales..end).ok()?.into_iter().map(u8::cast_signed).collect();
-            Some(Arc::new(Block { dimensions, scales, components }))
+            Some(Arc::new(RowBatch { dimensions, scales, components }))
         };
         if !file.n_bytes().is_multiple_of(of_block) {
             return None;
@@ -91,7 +91,7 @@ impl QuantizedRows {
     pub(super) fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
         let (block, row) = place(slot);
         while self.blocks.len() <= block {
-            let empty = Block::new(self.dimensions, BLOCK_ROWS);
+            let empty = RowBatch::new(self.dimensions, BLOCK_ROWS);
             self.blocks.push(Arc::new(empty));
         }
         let block = Arc::make_mut(&mut self.blocks[block]);
@@ -103,14 +103,14 @@ impl QuantizedRows {
     }
 
     /// Returns the vector of a slot and the block that holds it; `None` if it has none.
-    pub(super) fn get(&self, slot: Slot) -> Option<(&Arc<Block>, QuantizedRow<'_>)> {
+    pub(super) fn get(&self, slot: Slot) -> Option<(&Arc<RowBatch>, QuantizedRow<'_>)> {
         let block = self.blocks.get(place(slot).0)?;
         let row = block.row(slot);
         (row.scale != 0.0).then_some((block, row))
     }
 
     /// Returns whether a slot has the same vector here as in `block`.
-    pub(super) fn has_row_of(&self, block: &Arc<Block>, slot: Slot) -> bool {
+    pub(super) fn has_row_of(&self, block: &Arc<RowBatch>, slot: Slot) -> bool {
         self.get(slot).is_some_and(|(own, row)| Arc::ptr_eq(own, block) || row == block.row(slot))
     }
 
@@ -146,7 +146,7 @@ impl QuantizedRows {
     /// Returns the cosine of the query to every slot; 0 where there is no vector.
     pub(super) fn cosines(&self, question: &QueryVector) -> Vec<f32> {
         let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
-        let one = |(block, out): (&Arc<Block>, &mut [f32])| {
+        let one = |(block, out): (&Arc<RowBatch>, &mut [f32])| {
             scan(&block.components, &block.scales, &question.components, question.step, out);
         };
         if self.blocks.len() < PARALLEL_BLOCKS || !cores::are_free() {
@@ -170,17 +170,17 @@ impl QuantizedRows {
 impl QueryVector {
     /// Returns a block with only this vector, in slot 0, rounded further to the eight bits of a
     /// row.
-    pub(super) fn to_block(&self) -> Block {
+    pub(super) fn to_block(&self) -> RowBatch {
         let largest = self.components.iter().fold(1, |m, x| x.unsigned_abs().max(m));
         let ratio = f32::from(i8::MAX) / f32::from(largest);
         #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within ±127")]
         let components: Vec<i8> =
             self.components.iter().map(|x| (f32::from(*x) * ratio).round() as i8).collect();
-        Block { dimensions: components.len(), scales: vec![self.step / ratio], components }
+        RowBatch { dimensions: components.len(), scales: vec![self.step / ratio], components }
     }
 }
 
-impl Block {
+impl RowBatch {
     fn new(dimensions: usize, n_rows: usize) -> Self {
         Self { dimensions, scales: vec![0.0; n_rows], components: vec![0; n_rows * dimensions] }
     }

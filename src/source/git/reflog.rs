@@ -11,7 +11,7 @@ pub(super) const NAME: &str = "logs/HEAD";
 
 /// A line of a reflog. `at` is in Unix seconds, `zone` in minutes east of UTC.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct LogEntry {
+pub(super) struct ReflogLine {
     pub(super) from: Option<String>,
     pub(super) to: Option<String>,
     pub(super) message: String,
@@ -44,7 +44,7 @@ impl Log {
     }
 
     /// Returns the lines that were added since the last call.
-    pub(super) fn read(&mut self) -> Vec<LogEntry> {
+    pub(super) fn read(&mut self) -> Vec<ReflogLine> {
         let text = self.text_from(self.start);
         let first = lines(&text).next();
         if self.last != 0 && first.is_none_or(|line| line_hash(line) != self.last) {
@@ -73,7 +73,7 @@ impl Log {
 
     /// Reads a reflog from which git removed lines. New are the lines after the last known one or,
     /// if that is gone, the younger ones.
-    fn read_rewritten(&mut self) -> Vec<LogEntry> {
+    fn read_rewritten(&mut self) -> Vec<ReflogLine> {
         let text = self.text_from(0);
         let all: Vec<&[u8]> = lines(&text).collect();
         let known = all.iter().rposition(|line| line_hash(line) == self.last);
@@ -112,7 +112,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Parses a line: `old new name <mail> seconds zone`, a tab, the message.
-pub(super) fn parse(line: &[u8]) -> Option<LogEntry> {
+pub(super) fn parse(line: &[u8]) -> Option<ReflogLine> {
     let line = String::from_utf8_lossy(line);
     let (who, message) = line.split_once('\t').unwrap_or((&line, ""));
     let mut ids = who.splitn(3, ' ');
@@ -122,7 +122,7 @@ pub(super) fn parse(line: &[u8]) -> Option<LogEntry> {
     let zone: i64 = zone.parse().ok()?;
     let zone = zone / 100 * 60 + zone % 100;
     let id = |id: String| Some(id).filter(|id| !is_zero(id));
-    Some(LogEntry { from: id(from), to: id(to), message: message.to_string(), at, zone })
+    Some(ReflogLine { from: id(from), to: id(to), message: message.to_string(), at, zone })
 }
 
 /// Hashes a line without its former commit, which git changes when it removes the line before.

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::reflog::{self, Log, LogEntry, lines, parse};
+use super::reflog::{self, Log, ReflogLine, lines, parse};
 use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text};
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ pub struct GitWatch {
     pub(super) prefix: PathBuf,
     log: Log,
     /// The stashes, oldest first.
-    stashes: Vec<LogEntry>,
+    stashes: Vec<ReflogLine>,
     head: Option<String>,
     index: Stamp,
     auto_merge: Stamp,
@@ -265,7 +265,7 @@ impl GitWatch {
             match word.strip_prefix(OLD) {
                 Some(n) => self.n_old = n.parse().ok()?,
                 None => self.stashes.extend(
-                    object_id(word).map(|id| LogEntry { to: Some(id), ..LogEntry::default() }),
+                    object_id(word).map(|id| ReflogLine { to: Some(id), ..ReflogLine::default() }),
                 ),
             }
         }
@@ -424,7 +424,7 @@ impl GitWatch {
         let entries = self.log_entries();
         let n_old = std::mem::take(&mut self.n_old);
         // A stash resets the work tree. Do not report that reset, too.
-        let by_stash = |e: &LogEntry| {
+        let by_stash = |e: &ReflogLine| {
             e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)))
         };
         let mut by_stash_left = stashed.len();
@@ -460,7 +460,7 @@ impl GitWatch {
                 Action::Operation(kind) => {
                     running =
                         matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
-                    let LogEntry { from, to, message: subject, at, zone } = entry;
+                    let ReflogLine { from, to, message: subject, at, zone } = entry;
                     let (started, is_old) = (at, i < n_old);
                     happened.operations.push(GitOperation {
                         kind,
@@ -502,7 +502,7 @@ impl GitWatch {
         }
     }
 
-    fn add_step(&mut self, entry: &LogEntry, action: &Action, to: String) {
+    fn add_step(&mut self, entry: &ReflogLine, action: &Action, to: String) {
         // The user resolved the conflict by hand before the rebase continued.
         let commit = *action == Action::Commit
             || entry.message.starts_with("rebase (continue)")
@@ -521,7 +521,7 @@ impl GitWatch {
     }
 
     /// Returns the new lines of the reflog. Without a reflog, returns one entry if HEAD moved.
-    fn log_entries(&mut self) -> Vec<LogEntry> {
+    fn log_entries(&mut self) -> Vec<ReflogLine> {
         let mut entries = self.log.read();
         let head = self.dir.head();
         let message = stamp(&self.dir.own.join("COMMIT_EDITMSG"));
@@ -532,7 +532,7 @@ impl GitWatch {
                 "commit: without a reflog"
             };
             let (from, to, at) = (self.head.clone(), head.clone(), seconds(SystemTime::now()));
-            entries.push(LogEntry { from, to, message: what.to_string(), at, zone: 0 });
+            entries.push(ReflogLine { from, to, message: what.to_string(), at, zone: 0 });
         }
         (self.head, self.message) = (head, message);
         entries
@@ -543,8 +543,8 @@ impl GitWatch {
         let before = std::mem::take(&mut self.stashes);
         self.stashes = self.stash_entries();
         let mut made = Vec::new();
-        let is_in = |list: &[LogEntry], entry: &LogEntry| list.iter().any(|e| e.to == entry.to);
-        let push = |entry: &LogEntry| GitOperation {
+        let is_in = |list: &[ReflogLine], entry: &ReflogLine| list.iter().any(|e| e.to == entry.to);
+        let push = |entry: &ReflogLine| GitOperation {
             kind: OperationKind::Stash,
             from: None,
             to: entry.to.clone(),
@@ -619,7 +619,7 @@ impl GitWatch {
         rewrites.retain(|r| age(r.end) < REMEMBERED);
     }
 
-    fn stash_entries(&self) -> Vec<LogEntry> {
+    fn stash_entries(&self) -> Vec<ReflogLine> {
         let text = own_bytes(&self.dir.common, STASHES, MAX_LIST_BYTES).unwrap_or_default();
         lines(&text).filter_map(parse).collect()
     }
@@ -633,7 +633,7 @@ enum Action {
     Nothing,
 }
 
-fn action(entry: &LogEntry) -> Action {
+fn action(entry: &ReflogLine) -> Action {
     let moved = entry.from != entry.to;
     let word = entry.message.split([' ', ':', '(']).next().unwrap_or_default();
     Action::Operation(match word {
@@ -652,7 +652,7 @@ fn action(entry: &LogEntry) -> Action {
 }
 
 /// Whether a reset stays at the commit for which a work tree was just created.
-fn is_filled(happened: &Happened, reset: &LogEntry) -> bool {
+fn is_filled(happened: &Happened, reset: &ReflogLine) -> bool {
     reset.from == reset.to
         && happened.operations.last().is_some_and(|made| made.from.is_none() && made.to == reset.to)
 }

@@ -11,7 +11,7 @@ use crate::chunk::Entry;
 use crate::dir::Stat;
 use crate::store::chunk_file::{ChunkFileError, ParsedFile};
 use crate::store::manifest::{Block, FileEntry};
-use crate::store::others::Which;
+use crate::store::others::ChunkFileId;
 use crate::store::sources::TIMESTAMP_TICK;
 
 /// A chunk file with the entries of its chunks.
@@ -76,11 +76,11 @@ pub(super) struct Stamp {
 }
 
 /// What the previous load read.
-pub(super) type KnownFiles = HashMap<Which, Arc<LoadedFile>>;
+pub(super) type KnownFiles = HashMap<ChunkFileId, Arc<LoadedFile>>;
 
 /// Returns the files in the order in which their chunks are in the set.
-pub(super) fn in_order(files: &KnownFiles) -> impl Iterator<Item = &Which> {
-    let mut all: Vec<&Which> = files.keys().collect();
+pub(super) fn in_order(files: &KnownFiles) -> impl Iterator<Item = &ChunkFileId> {
+    let mut all: Vec<&ChunkFileId> = files.keys().collect();
     all.sort();
     all.into_iter()
 }
@@ -99,7 +99,7 @@ pub(super) fn stamp(stat: &Stat) -> Option<Stamp> {
 }
 
 /// Describes a further file that cannot be used. The content that was read from it before stays.
-pub(super) fn unusable(known: &KnownFiles, which: &Which, e: &ChunkFileError) -> LoadedFile {
+pub(super) fn unusable(known: &KnownFiles, which: &ChunkFileId, e: &ChunkFileError) -> LoadedFile {
     let (known, e) = (known.get(which), e.of_others());
     let (content, entry) = match known {
         Some(known) => (known.content.clone(), known.entry.clone()),

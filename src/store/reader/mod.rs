@@ -25,7 +25,7 @@ use super::chunk_file::ChunkFileError;
 use super::layout::Layout;
 use super::lock::WriteLock;
 use super::manifest::Manifest;
-use super::others::Which;
+use super::others::ChunkFileId;
 use super::vectors::VectorCache;
 use crate::chunk::{
     Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Feed, FeedError, Fingerprint, Loaded,
@@ -144,10 +144,10 @@ impl ChunkFiles {
                 Consistency::Torn(files, manifest) => {
                     // The set of the previous load is better than a part of this one.
                     let is_gone = |t: &ChunkType| {
-                        let is_known = self.known.contains_key(&Which::Of(*t));
+                        let is_known = self.known.contains_key(&ChunkFileId::Of(*t));
                         manifest.entry(*t).is_some()
                             && is_known
-                            && !files.iter().any(|(there, _)| *there == Which::Of(*t))
+                            && !files.iter().any(|(there, _)| *there == ChunkFileId::Of(*t))
                     };
                     if let Some(gone) = ChunkType::ALL.iter().copied().find(is_gone) {
                         return Err(LoadError::Gone {
@@ -210,7 +210,7 @@ impl ChunkFiles {
             embedder: &self.embedder,
             dimensions: self.dimensions,
         };
-        let parse = |(which, raw): (Which, Raw)| {
+        let parse = |(which, raw): (ChunkFileId, Raw)| {
             let file = match parser.parse(raw, &which) {
                 Err(e) if which.is_other() => Arc::new(unusable(&self.known, &which, &e)),
                 file => file?,

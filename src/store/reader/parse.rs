@@ -13,7 +13,7 @@ use crate::store::chunk_file::{
     ChunkFileError, GENERATOR, Header, ParsedFile, parse_block, parse_chunk_file,
 };
 use crate::store::layout::Layout;
-use crate::store::others::Which;
+use crate::store::others::ChunkFileId;
 use crate::store::packing::{Packing, unpack};
 
 /// Parses files, given what the previous load read.
@@ -26,7 +26,11 @@ pub(super) struct FileParser<'a> {
 }
 
 impl FileParser<'_> {
-    pub(super) fn parse(&self, raw: Raw, which: &Which) -> Result<Arc<LoadedFile>, ChunkFileError> {
+    pub(super) fn parse(
+        &self,
+        raw: Raw,
+        which: &ChunkFileId,
+    ) -> Result<Arc<LoadedFile>, ChunkFileError> {
         let file_type = which.chunk_type();
         let (path, stamp, entry, bytes) = match raw {
             Raw::Known(file) => return Ok(file),

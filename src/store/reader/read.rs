@@ -18,7 +18,7 @@ use crate::platform::read_exact_at;
 use crate::store::chunk_file::{CLOSE, ChunkFileError};
 use crate::store::layout::{Layout, MANIFEST, in_chunks, next_name};
 use crate::store::manifest::{Block, FileEntry, Manifest};
-use crate::store::others::{MAX_FILES, Which};
+use crate::store::others::{ChunkFileId, MAX_FILES};
 use crate::store::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack_frame};
 
 /// Largest chunk file of another program that is read, in bytes, and the largest sum of those
@@ -76,7 +76,7 @@ impl Raw {
     }
 }
 
-pub(super) type RawFiles = Vec<(Which, Raw)>;
+pub(super) type RawFiles = Vec<(ChunkFileId, Raw)>;
 
 /// What one look at the files found.
 pub(super) enum Consistency {
@@ -86,9 +86,10 @@ pub(super) enum Consistency {
     Senseless(RawFiles),
 }
 
-fn matches(manifest: &Manifest, files: &[(Which, Raw)]) -> bool {
+fn matches(manifest: &Manifest, files: &[(ChunkFileId, Raw)]) -> bool {
     ChunkType::ALL.iter().all(|t| {
-        let there = files.iter().find(|(which, _)| *which == Which::Of(*t)).map(|(_, f)| f.entry());
+        let there =
+            files.iter().find(|(which, _)| *which == ChunkFileId::Of(*t)).map(|(_, f)| f.entry());
         manifest.entry(*t) == there
     })
 }
@@ -139,7 +140,7 @@ impl FileReader<'_> {
     /// them.
     fn read_blocks(&self, manifest: &Manifest) -> Result<Option<RawFiles>, LoadError> {
         let written = self.layout.stat(MANIFEST).ok().flatten().map(|stat| stat.modified);
-        let read = |t: ChunkType| -> Result<Option<Option<(Which, Raw)>>, LoadError> {
+        let read = |t: ChunkType| -> Result<Option<Option<(ChunkFileId, Raw)>>, LoadError> {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
@@ -147,7 +148,7 @@ impl FileReader<'_> {
             Ok(match manifest.entry(t) {
                 Some(entry) => self
                     .read_blocks_of(&name, t, entry, manifest.blocks(t), written)
-                    .map(|raw| Some((Which::Of(t), raw))),
+                    .map(|raw| Some((ChunkFileId::Of(t), raw))),
                 None => (!self.layout.has(&self.layout.chunk_name_found(t))).then_some(None),
             })
         };
@@ -169,7 +170,7 @@ impl FileReader<'_> {
         let mut file = self.layout.open_file(name).ok()?;
         let metadata = Stat::of(&file).ok()?;
         let stamp = stamp(&metadata);
-        let known = self.known.get(&Which::Of(t));
+        let known = self.known.get(&ChunkFileId::Of(t));
         if let Some(known) =
             known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry)
         {
@@ -177,7 +178,10 @@ impl FileReader<'_> {
         }
         if blocks.is_empty() {
             // The file has no chunks, or an older version without blocks wrote the manifest.
-            return self.read_file(name, &Which::Of(t)).ok()?.filter(|raw| raw.entry() == entry);
+            return self
+                .read_file(name, &ChunkFileId::Of(t))
+                .ok()?
+                .filter(|raw| raw.entry() == entry);
         }
         if metadata.bytes != entry.bytes {
             return None;
@@ -206,22 +210,22 @@ impl FileReader<'_> {
     /// Reads whole files. If `is_next`, the manifest is the `.next` one, and a file that does not
     /// match it is read under its `.next` name.
     fn read_all(&self, manifest: Option<&Manifest>, is_next: bool) -> Result<RawFiles, LoadError> {
-        let read = |t: ChunkType| -> Result<Option<(Which, Raw)>, LoadError> {
+        let read = |t: ChunkType| -> Result<Option<(ChunkFileId, Raw)>, LoadError> {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
             let name =
                 manifest.map_or_else(|| self.layout.chunk_name_found(t), |m| m.chunk_name(t));
-            let file = self.read_file(&name, &Which::Of(t));
+            let file = self.read_file(&name, &ChunkFileId::Of(t));
             let wanted = manifest.filter(|_| is_next).and_then(|m| m.entry(t));
             if let Some(wanted) = wanted
                 && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
             {
                 return Ok(self
-                    .read_file(&next_name(&name), &Which::Of(t))?
-                    .map(|f| (Which::Of(t), f)));
+                    .read_file(&next_name(&name), &ChunkFileId::Of(t))?
+                    .map(|f| (ChunkFileId::Of(t), f)));
             }
-            Ok(file?.map(|f| (Which::Of(t), f)))
+            Ok(file?.map(|f| (ChunkFileId::Of(t), f)))
         };
         let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
         Ok(read?.into_iter().flatten().collect())
@@ -235,7 +239,7 @@ impl FileReader<'_> {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
-            let (path, which) = (in_chunks(&name), Which::other(&name));
+            let (path, which) = (in_chunks(&name), ChunkFileId::other(&name));
             let n_bytes = self
                 .layout
                 .stat(&path)
@@ -269,7 +273,7 @@ impl FileReader<'_> {
             .collect()
     }
 
-    fn read_file(&self, name: &str, which: &Which) -> Result<Option<Raw>, ChunkFileError> {
+    fn read_file(&self, name: &str, which: &ChunkFileId) -> Result<Option<Raw>, ChunkFileError> {
         let path = self.layout.full(name);
         let unreadable = |source| ChunkFileError::Read { source };
         let stamp = match self.layout.stat(name) {

@@ -15,7 +15,7 @@ use crate::store::chunk_file::{Header, ParsedFile, Source};
 use crate::store::foreign::{Bytes, ForeignLines, VectorRow};
 use crate::store::layout::Layout;
 use crate::store::manifest::{Block, FileEntry};
-use crate::store::others::Which;
+use crate::store::others::ChunkFileId;
 use crate::store::packing::Packing;
 
 const SAVED: &str = "chunks.bin";
@@ -26,7 +26,7 @@ const KEPT_VECTORS: &str = "kept-vectors.bin";
 /// A chunk file in its saved form.
 #[derive(Encode, Decode)]
 struct SavedChunkFile {
-    which: Which,
+    which: ChunkFileId,
     entry: FileEntry,
     content: SavedFileContent,
 }
