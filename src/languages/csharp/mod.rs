@@ -1,6 +1,6 @@
 //! C#.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "csharp",
@@ -16,7 +16,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["private", "protected", "internal"]),
     hides: Hides::Nothing,
     metavariable: 'µ',
-    contexts: &["class C {\nvoid F() {\n§\n}\n}", "class C {\nobject v = §;\n}", "class C {\n§\n}", "class C {\nvoid F() {\n§;\n}\n}"],
+    contexts: &[
+        "class C {\nvoid F() {\n§\n}\n}",
+        "class C {\nobject v = §;\n}",
+        "class C {\n§\n}",
+        "class C {\nvoid F() {\n§;\n}\n}",
+    ],
     headers: &[],
     with_headers: &[],
     names: Names {

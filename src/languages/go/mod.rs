@@ -1,6 +1,6 @@
 //! Go.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "go",
@@ -16,7 +16,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Uppercase,
     hides: Hides::Nothing,
     metavariable: 'µ',
-    contexts: &["package p\n\nfunc f() {\n§\n}", "package p\n\nvar v = §", "package p\n\n§", "package p\ntype t struct {\n§\n}"],
+    contexts: &[
+        "package p\n\nfunc f() {\n§\n}",
+        "package p\n\nvar v = §",
+        "package p\n\n§",
+        "package p\ntype t struct {\n§\n}",
+    ],
     headers: &[],
     with_headers: &[],
     names: Names {

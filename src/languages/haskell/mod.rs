@@ -1,6 +1,6 @@
 //! Haskell.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "haskell",

@@ -1,6 +1,6 @@
 //! Java.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "java",
@@ -16,7 +16,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("public"),
     hides: Hides::Nothing,
     metavariable: '$',
-    contexts: &["class C {\nvoid f() {\n§\n}\n}", "class C {\nObject v = §;\n}", "class C {\n§\n}", "class C {\nvoid f() {\n§;\n}\n}"],
+    contexts: &[
+        "class C {\nvoid f() {\n§\n}\n}",
+        "class C {\nObject v = §;\n}",
+        "class C {\n§\n}",
+        "class C {\nvoid f() {\n§;\n}\n}",
+    ],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -1,6 +1,6 @@
 //! Objective-C.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "objc",
@@ -16,7 +16,13 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Unless(&["static"]),
     hides: Hides::Macros,
     metavariable: '𐀀',
-    contexts: &["void f() {\n§\n}", "int v = §;", "@interface C : D\n§\n@end", "@implementation C\n§\n@end", "void f() {\n§;\n}"],
+    contexts: &[
+        "void f() {\n§\n}",
+        "int v = §;",
+        "@interface C : D\n§\n@end",
+        "@implementation C\n§\n@end",
+        "void f() {\n§;\n}",
+    ],
     headers: &["h"],
     with_headers: &["m", "mm"],
     names: Names {

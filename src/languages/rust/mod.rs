@@ -1,6 +1,6 @@
 //! Rust.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "rust",
@@ -16,7 +16,13 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::Keyword("pub"),
     hides: Hides::MacroCalls,
     metavariable: 'µ',
-    contexts: &["fn f() {\n§\n}", "const V: T = §;", "impl T {\n§\n}", "struct S {\n§\n}", "fn f() {\n§;\n}"],
+    contexts: &[
+        "fn f() {\n§\n}",
+        "const V: T = §;",
+        "impl T {\n§\n}",
+        "struct S {\n§\n}",
+        "fn f() {\n§;\n}",
+    ],
     headers: &[],
     with_headers: &[],
     names: Names {

@@ -1,6 +1,6 @@
 //! Vue: the scripts of a component as TypeScript, and the components that its template uses.
 
-use super::{Export, Grammar, Hides, Modules, Names, Visibility, Spec, Template};
+use super::{Export, Grammar, Hides, Modules, Names, Spec, Template, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "vue",
