@@ -24,7 +24,7 @@ pub struct Feature {
 }
 
 /// All features of files with their weights. Nothing else sets the ranking but the terms of rows
-/// ([`super::hit`]).
+/// (`hit.rs`).
 pub const FEATURES: &[Feature] = &[
     feature("file_words", 4.0, |f| f.file_words),
     feature("plain_words", 4.5, |f| f.plain_words),

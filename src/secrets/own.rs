@@ -130,7 +130,7 @@ macro_rules! argument {
         r#"(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'\x60$|;<>&()\[\]]{4,}))"#
     };
 }
-/// Finds `$name` and a value that stands apart from it, within [`RegexWindow::Line`].
+/// Finds `$name` and a value that stands apart from it, within one line.
 macro_rules! apart {
     ($name:expr, $least:literal) => {
         concat!(
