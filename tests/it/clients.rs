@@ -119,10 +119,10 @@ fn calls() -> [(&'static str, Value, &'static str); 13] {
         (
             "cortex_search",
             json!({ "query": "wait longer after a failed attempt" }),
-            "src/retry.rs:1-4  function retry_with_backoff\n/// Waits",
+            "src/retry.rs:1-4  function retry_with_backoff\n /// Waits",
         ),
         ("cortex_grep", json!({ "pattern": "salted water" }), "salted water"),
-        ("cortex_map", json!({}), "\nsrc/retry.rs Backoff:"),
+        ("cortex_map", json!({}), "\n src/retry.rs Backoff:"),
         ("cortex_related", json!({ "path": "src/retry.rs", "line": 2 }), "\nsrc/poll.rs:"),
         ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
         (

@@ -677,7 +677,7 @@ fn half_of_what_another_program_writes_is_served() {
         write(name, 0);
     }
     let server = Server::start(
-        p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "1500"),
+        p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "3000"),
     );
     let client = Client::new(&server.line());
     let seen = || -> std::collections::BTreeSet<usize> {
