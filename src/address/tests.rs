@@ -18,7 +18,7 @@ fn one_address_is_read_as_people_write_it() {
         ("src/a.rs:0", at("src/a.rs", 1, 1)),
         ("`src\\a.cs:line 12`", at("src/a.cs", 12, 12)),
         ("file:///home/u/a.rs:3", at("/home/u/a.rs", 3, 3)),
-        ("C:\\work\\a.ps1:3", at("C:/work/a.ps1", 3, 3)),
+        ("C:\\code\\a.ps1:3", at("C:/code/a.ps1", 3, 3)),
     ] {
         assert_eq!(Address::parse(text), wanted, "{text}");
     }

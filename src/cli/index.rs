@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             "another cortex process is making the vectors: `cortex status` says how many are lacking"
         ),
     }
-    // Whoever indexes also prepares what the first search needs.
+    // The command also prepares what the first search needs, so that the search need not wait.
     let bar = Bar::preparing(quiet);
     let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
     let prepared = engine.prepare(&|phase| bar.say(phase));

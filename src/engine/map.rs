@@ -118,6 +118,8 @@ impl Engine {
             counts(path) && !(has_others && styles.contains(path)) && !overview::is_migration(path)
         };
         let query = MapQuery { focus: &focus, counts: &is_main };
+        // Sources beside chunk files of another program change without a new generation.
+        let has_generations = !self.project.layout.is_foreign();
         let rank = |graph: &CodeGraph| {
             let known = self.ranked.lock().clone();
             // The ranks of a large project take seconds, and are those of one generation.
@@ -126,7 +128,7 @@ impl Engine {
                 return Ok(map);
             }
             let map = Arc::new(graph.map(query, &call.work().at_most(RANKING))?);
-            if focus.is_empty() && call.check().is_ok() {
+            if focus.is_empty() && has_generations && call.check().is_ok() {
                 *self.ranked.lock() = Some((code.generation, map.clone()));
             }
             Ok(map)

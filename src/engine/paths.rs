@@ -251,7 +251,8 @@ pub(super) fn chunks_now(
         return None;
     }
     let text = project.read_text(path).ok()?;
-    let is_unchanged = indexed.iter().all(|chunk| !is_verbatim(chunk) || holds(&text, chunk));
+    let lines: Vec<&str> = text.lines().collect();
+    let is_unchanged = indexed.iter().all(|chunk| !is_verbatim(chunk) || holds(&lines, chunk));
     (!is_unchanged).then(|| chunk_file(path, &text).into_iter().map(Arc::new).collect())
 }
 
@@ -263,15 +264,15 @@ pub(super) fn is_verbatim(chunk: &Chunk) -> bool {
     chunk.chunk_type != ChunkType::Symbols && n_lines == Some(chunk.text.lines().count())
 }
 
-/// Whether the chunk's lines in the file still have the chunk's text.
-pub(super) fn holds(text: &str, chunk: &Chunk) -> bool {
+/// Whether the chunk's lines, among the lines of the file, still have the chunk's text.
+pub(super) fn holds(file: &[&str], chunk: &Chunk) -> bool {
     let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
     // A chunk of one line may be a part of a very long line.
-    let mut there = text.lines().skip(first - 1);
+    let mut there = file.get(first - 1..).unwrap_or_default().iter();
     chunk.text.lines().all(|line| {
-        there
-            .next()
-            .is_some_and(|now| now == line || now.contains(line) && chunk.text.lines().count() == 1)
+        there.next().is_some_and(|now| {
+            *now == line || now.contains(line) && chunk.text.lines().count() == 1
+        })
     })
 }
 

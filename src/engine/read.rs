@@ -107,7 +107,8 @@ impl Engine {
                     let lines = lines.map(|(first, last)| (first as usize, last as usize));
                     let range = range.or(lines).unwrap_or(ALL);
                     let text = current(&self.project, chunks, &path, &mut warnings)?;
-                    let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
+                    let now: Vec<&str> = text.lines().collect();
+                    let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&now, &c));
                     (ReadAnswer { path: Some(path), changed, ..ReadAnswer::default() }, text, range)
                 }
                 (None, None) => return Err(AskError::Arguments("nothing to read is given. Give chunk_id, or path and lines".into())),
@@ -274,7 +275,8 @@ fn of_chunk(
     };
     match paths::normal(project.layout.root(), path).and_then(|p| from_disk(project, &p)) {
         Ok(text) => {
-            let changed = is_verbatim(chunk) && !holds(&text, chunk);
+            let now: Vec<&str> = text.lines().collect();
+            let changed = is_verbatim(chunk) && !holds(&now, chunk);
             let lines = (first as usize, last as usize);
             // If the chunk only moved, read it at its new place.
             let range = if whole {

@@ -129,6 +129,16 @@ pub(super) struct View {
 }
 
 impl Engine {
+    fn new(
+        project: Arc<Project>,
+        manager: Arc<ChunkManager>,
+        upkeep: Upkeep,
+        facts: Facts,
+    ) -> Self {
+        let (ranked, open) = (Mutex::default(), Mutex::default());
+        Self { project, manager, upkeep, facts, ranked, open }
+    }
+
     /// Creates the engine of one command. It loads nothing before the first question.
     ///
     /// # Errors
@@ -144,14 +154,7 @@ impl Engine {
         let manager = Arc::new(ChunkManager::new(feeds, project.embedder.clone())?);
         let project = Arc::new(project);
         let upkeep = Upkeep::Command(Command { look, tell, done: Mutex::default() });
-        Ok(Self {
-            project,
-            manager,
-            upkeep,
-            facts,
-            ranked: Mutex::default(),
-            open: Mutex::default(),
-        })
+        Ok(Self::new(project, manager, upkeep, facts))
     }
 
     /// Creates and starts the engine of a server: it loads and watches the index and, with
@@ -202,14 +205,7 @@ impl Engine {
             repaired_at: Mutex::default(),
             _recording: recording,
         }));
-        Ok(Self {
-            project,
-            manager,
-            upkeep,
-            facts,
-            ranked: Mutex::default(),
-            open: Mutex::default(),
-        })
+        Ok(Self::new(project, manager, upkeep, facts))
     }
 
     pub(super) fn server(&self) -> Option<&ServingState> {
@@ -348,7 +344,7 @@ impl Engine {
             // Usually nothing has changed, so load the index while the tree is compared with it.
             let start = SystemTime::now();
             let (is_stale, loaded) = rayon::join(|| self.project.is_stale(), load);
-            // Whoever finds damage mends it: an index run writes files anew that are not intact.
+            // A command that finds damaged chunk files runs the indexer, which writes them anew.
             let is_damaged = match &loaded {
                 Ok(_) => {
                     self.manager.current().feed(ChunkFiles::NAME).is_some_and(|code| code.is_torn)

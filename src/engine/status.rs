@@ -241,14 +241,10 @@ impl Engine {
     /// # Errors
     /// When the index cannot be read.
     pub fn status(&self, request: StatusRequest, call: &Call) -> Result<StatusAnswer, AskError> {
-        let layout = &self.project.layout;
-        let history = SourceTable::read(layout)
-            .and_then(|table| table.history?.missing)
-            .map(|why| format!("the index lacks messages of commits: {why}"));
-        let private = layout.tracked_private_files().into_iter().chain(history);
         match &self.upkeep {
             Upkeep::Server(_) => {
                 let view = self.view_now(call)?;
+                let (table, warnings) = self.sources();
                 let corpus = &view.code.corpus;
                 let metrics = self.manager.metrics();
                 Ok(StatusAnswer {
@@ -269,13 +265,15 @@ impl Engine {
                     }),
                     ..self.status_of(
                         corpus.chunks(),
+                        &table,
                         request,
-                        view.state.warning_first(private).in_brief(call),
+                        view.state.warning_first(warnings).in_brief(call),
                     )
                 })
             }
             Upkeep::Command(_) => {
                 let loaded = self.project.read_chunks()?;
+                let (table, warnings) = self.sources();
                 // Chunk files of another program have no generation. A server counts the states of
                 // them from 1, so a command, which sees one state, reports 1.
                 let foreign = loaded.generation.is_none() && !loaded.set.is_empty();
@@ -286,22 +284,32 @@ impl Engine {
                 index.vectors_pending = self.project.n_without_vectors(&loaded.set);
                 let state = AnswerState {
                     index,
-                    warnings: loaded.warnings.into_iter().chain(private).collect(),
+                    warnings: loaded.warnings.into_iter().chain(warnings).collect(),
                 };
                 Ok(StatusAnswer {
                     foreign,
                     stale: Some(self.project.is_stale()),
                     files_parsed: loaded.n_parsed,
-                    ..self.status_of(&loaded.set, request, state.in_brief(call))
+                    ..self.status_of(&loaded.set, &table, request, state.in_brief(call))
                 })
             }
         }
+    }
+
+    /// Reads the table of sources. Returns it with the warnings about the project's files.
+    fn sources(&self) -> (SourceTable, Vec<String>) {
+        let layout = &self.project.layout;
+        let table = SourceTable::read(layout).unwrap_or_default();
+        let missing = table.history.as_ref().and_then(|history| history.missing.as_ref());
+        let lacks = missing.map(|why| format!("the index lacks messages of commits: {why}"));
+        (table, layout.tracked_private_files().into_iter().chain(lacks).collect())
     }
 
     /// Fills the part of a status that commands and servers share.
     fn status_of(
         &self,
         chunks: &ChunkSet,
+        table: &SourceTable,
         request: StatusRequest,
         state: AnswerState,
     ) -> StatusAnswer {
@@ -311,7 +319,6 @@ impl Engine {
             let language = chunks.by_file(path).find_map(|e| e.language.as_deref());
             *languages.entry(language.unwrap_or("unknown").to_string()).or_default() += 1;
         }
-        let table = SourceTable::read(layout).unwrap_or_default();
         let secret = |(path, line, rule): (&str, u32, &str)| HiddenSecret {
             path: path.to_string(),
             line,

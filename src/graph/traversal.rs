@@ -42,14 +42,13 @@ const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, Refer
 pub(super) struct Traversal<'a> {
     resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
-    is_cut: bool,
     /// Uses of the name of a target whose receiver is unknown.
     unresolved: BTreeMap<SymbolId, Edge>,
 }
 
 impl<'a> Traversal<'a> {
     pub(super) fn new(resolver: Resolver<'a>) -> Self {
-        Self { resolver, refs: HashMap::new(), is_cut: false, unresolved: BTreeMap::new() }
+        Self { resolver, refs: HashMap::new(), unresolved: BTreeMap::new() }
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -81,7 +80,7 @@ impl<'a> Traversal<'a> {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;
                 answer.total = answer.results.len();
-                answer.truncated |= self.is_cut || self.resolver.work.is_spent();
+                answer.truncated |= self.resolver.work.is_spent();
                 return Ok(answer);
             }
         };
@@ -91,7 +90,7 @@ impl<'a> Traversal<'a> {
             answer.unresolved = self.unresolved_uses(question.limit)?;
         }
         answer.total = results.len();
-        answer.is_cut = self.is_cut || self.resolver.work.is_spent();
+        answer.is_cut = self.resolver.work.is_spent();
         answer.truncated |= answer.is_cut || results.len() > question.limit;
         results.truncate(question.limit);
         candidates.truncate(question.limit);
@@ -120,7 +119,7 @@ impl<'a> Traversal<'a> {
             let mut reached: BTreeMap<SymbolId, (Edge, SymbolId)> = BTreeMap::new();
             for (at, sure) in std::mem::take(&mut frontier) {
                 if is_expanded.len() > MAX_VISITED || !self.goes_on() {
-                    self.is_cut = true;
+                    self.resolver.work.spend();
                     break;
                 }
                 for edge in self.edges(at, step, level == 1)? {
@@ -205,7 +204,7 @@ impl<'a> Traversal<'a> {
             }
             for at in std::mem::take(&mut frontier) {
                 if came_from.len() > MAX_VISITED || !self.goes_on() {
-                    self.is_cut = true;
+                    self.resolver.work.spend();
                     break;
                 }
                 for edge in self.edges(at, Follow::Outgoing(USES), false)? {

@@ -669,7 +669,7 @@ fn places_are_named_as_people_name_them() {
 fn a_stack_trace_finds_its_first_frame_of_the_project() {
     let p = project();
     let trace = "thread 'main' panicked at /rustc/1a2b/library/core/src/option.rs:5:5:\nnone\nstack backtrace:\n   1: cache::clear\n             at \
-                 /home/ci/work/src/deep/cache.rs:8:9\n   2: main\n             at ./src/lock.rs:16:1\n";
+                 /builds/ci/src/deep/cache.rs:8:9\n   2: main\n             at ./src/lock.rs:16:1\n";
     let a = p.get("cortex_search", json!({"query": trace}));
     assert!(
         a.text.starts_with(

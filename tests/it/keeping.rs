@@ -2,16 +2,15 @@
 //! silently.
 
 use std::fs::{self, Permissions};
-use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::project::{Output, Project, run};
+use crate::project::{Project, run};
 use crate::server::{Client, Server};
-use crate::support::hooks::{EVENTS, contents, hook, told};
+use crate::support::hooks::{EVENTS, contents, hook, told, with_input};
 
 /// Creates a project with a memory and a backup.
 fn remembering() -> Project {
@@ -244,24 +243,6 @@ fn uuid(i: usize) -> String {
     format!("00000000-0000-4000-8000-{i:012}")
 }
 
-/// Runs a command with input, as an agent runs a hook.
-fn with_input(mut command: Command, input: &Value) -> Output {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
-    let out = child.wait_with_output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Output {
-        code: out.status.code().unwrap_or(-1),
-        stdout: text(out.stdout),
-        stderr: text(out.stderr),
-    }
-}
-
 /// Checks a read-only database: reading works, writing reports an error, and a session gets its
 /// briefing.
 fn is_readable(p: &Project, command: &dyn Fn(&[&str]) -> Command) {
@@ -273,7 +254,8 @@ fn is_readable(p: &Project, command: &dyn Fn(&[&str]) -> Command) {
     let e = run(&mut command(&["memory", "add", "More."])).error();
     assert!(e.contains("memory.db") && e.contains("can be read, but not written"), "{e}");
     let input = json!({ "session_id": "s", "cwd": p.root(), "source": "startup" });
-    let out = with_input(command(&["hook", "session-start"]), &input).expect(0);
+    let out =
+        with_input(command(&["hook", "session-start"]), input.to_string().as_bytes()).expect(0);
     assert!(out.stdout.contains("kettles") && out.stderr.is_empty(), "{out:?}");
 }
 

@@ -1,7 +1,7 @@
 //! Hooks of agents, and the memories that they make.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -20,14 +20,18 @@ pub const EVENTS: [&str; 7] = [
 
 /// Calls a hook as an agent does.
 pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
-    let mut child = p
-        .cortex(&["hook", event])
+    with_input(p.cortex(&["hook", event]), input)
+}
+
+/// Runs a command with input, as an agent runs a hook.
+pub fn with_input(mut command: Command, input: &[u8]) -> Output {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The hook may have read enough.
+    // The command may have read enough.
     let _ = child.stdin.take().unwrap().write_all(input);
     let out = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
