@@ -11,6 +11,7 @@ mod freshness;
 mod graph;
 mod graph_upkeep;
 mod grep;
+mod hook;
 mod map;
 mod memory;
 mod operation;
@@ -29,6 +30,7 @@ pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
+pub use hook::{Hook, HookError, SessionEvent};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,

@@ -307,7 +307,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["fs::", ".exists()", ".is_file()", ".is_dir()", "DirBuilder"],
         "directories that the user names or that are new",
     ),
-    ("cli/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
+    ("engine/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
     ("cli/hook/install.rs", &["fs::canonicalize(", ".is_file()"], "the program itself"),
     ("cli/memory/shared.rs", &["fs::", "DirBuilder"], "a private folder of temporary files"),
     ("cli/memory", &["File::open(", ".is_file()"], "a file that the user names"),

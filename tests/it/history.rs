@@ -560,6 +560,22 @@ fn without_a_server_every_command_records_what_ended_before() {
     }
 }
 
+/// Bug: hooks recorded an edit only after some other command had compared the tree with the index.
+#[test]
+fn without_a_server_hooks_alone_record_an_edit() {
+    for hook in ["session-start", "stop", "session-end"] {
+        let r = Repository::new();
+        r.project.write(file(55), code(55, "edited"));
+        r.age();
+        let input = serde_json::json!({ "session_id": "one", "source": "startup", "last_assistant_message": "Done." });
+        let text = told(&r.project, hook, input);
+        assert_eq!(r.told().0.join(""), format!("update {}", file(55)), "{hook}");
+        if hook == "session-start" {
+            assert!(text.contains(&file(55)), "the briefing has it: {text}");
+        }
+    }
+}
+
 /// Bug: hooks did not look at git, and an index run looked only if a file had changed.
 #[test]
 fn without_a_server_a_session_is_told_each_operation_of_git() {
