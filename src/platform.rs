@@ -10,14 +10,16 @@ mod connection;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Metadata, Permissions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use signal_hook::consts::SIGXFSZ;
+use signal_hook::consts::{SIGINT, SIGXFSZ};
 
 pub use connection::is_of_own_user;
 
@@ -29,6 +31,23 @@ const PRIVATE_DIR: u32 = 0o700;
 pub fn survive_file_size_limit() {
     // Only a forbidden signal cannot be caught.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
+/// Calls `work` when the user interrupts the process (Ctrl-C), which then ends as it would have.
+///
+/// # Errors
+/// When no thread or no pipe can be created.
+pub fn before_interrupt(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let (mut interrupted, signal) = UnixStream::pair()?;
+    signal_hook::low_level::pipe::register(SIGINT, signal)?;
+    let wait = move || {
+        if interrupted.read_exact(&mut [0]).is_ok() {
+            work();
+            let _ = signal_hook::low_level::emulate_default_handler(SIGINT);
+        }
+    };
+    thread::Builder::new().name("interrupt".into()).spawn(wait)?;
+    Ok(())
 }
 
 /// Returns the bytes of a file name, as the system and git know it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::outcome::Outcome;
+use super::progress::Bar;
 use super::render::{count, json, line};
 use crate::bench::{Bed, BedOrigin, BenchReport, run as measure};
 use crate::engine::{LONG_WAIT, Project};
@@ -36,9 +37,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let program = std::env::current_exe().context("this program cannot be found")?;
-    let bar = indicatif::ProgressBar::new_spinner();
-    bar.enable_steady_tick(std::time::Duration::from_millis(100));
-    bar.set_message("preparing");
+    let bar = Bar::preparing(false);
+    bar.say("preparing");
     let (bed, given) = match (args.chunks, &args.chunks_dir) {
         (Some(n), _) => (Bed::generated(n as usize)?, None),
         (_, Some(dir)) => (Bed::of_chunks(dir)?, Some(dir.clone())),
@@ -53,9 +53,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         }
     };
     let report = measure(&bed, &program, given.as_deref(), args.runs, &|name| {
-        bar.set_message(format!("measuring {name}"));
+        bar.say(format!("measuring {name}"));
     })?;
-    bar.finish_and_clear();
+    bar.end();
     if args.json {
         json(&report)?;
     } else {

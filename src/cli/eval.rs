@@ -18,6 +18,7 @@ use self::open::EvaluatedProject;
 use self::print::Report;
 use self::set::Set;
 use super::outcome::Outcome;
+use super::progress::Bar;
 use crate::eval::{self, EvalQuestion, FILES, FoundFile, Other, Scored};
 use crate::search::{FEATURES, Form, Hit};
 
@@ -158,12 +159,9 @@ fn ask_all(
         args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
     let own_files: Vec<PathBuf> = own_files.filter_map(|f| fs::canonicalize(f).ok()).collect();
     let (mut scored, mut plain) = (Vec::new(), Vec::new());
-    let bar = indicatif::ProgressBar::new(set.questions.len() as u64);
-    let style =
-        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} questions {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
+    let bar = Bar::questions(set.questions.len());
     for (folder, questions) in set.by_folder() {
-        bar.set_message(questions[0].repo.clone());
+        bar.say(questions[0].repo.clone());
         let project = EvaluatedProject::open(&folder, &own_files, args.form.map(Form::from))?;
         let baseline = (args.baseline || args.own.is_some()).then(|| project.baseline());
         for question in questions {
@@ -180,10 +178,10 @@ fn ask_all(
             if let Some(baseline) = &baseline {
                 plain.push(eval::score(question, &baseline.search(&question.query), 0.0));
             }
-            bar.inc(1);
+            bar.advance();
         }
     }
-    bar.finish_and_clear();
+    bar.end();
     features.map(JsonLinesWriter::finish).transpose()?;
     Ok((scored, plain))
 }

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::builder::PossibleValuesParser;
 use console::style;
 use serde_json::json;
@@ -218,16 +218,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     args.carry_out(project)
 }
 
-/// Returns the memory whose id begins or ends with `id`.
-fn find(memories: &Memories, id: &str) -> Result<Memory> {
-    let mut found = memories.store.named(&id.to_lowercase())?;
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => bail!("there is no memory {id}: `cortex memory list` shows the ids"),
-        n => bail!("{id} is part of {n} ids or more: give more of the id"),
-    }
-}
-
 impl Args {
     fn carry_out(&self, project: Project) -> Result<Outcome> {
         let engine = args::engine(project, Look::AtIndex)?;
@@ -237,13 +227,11 @@ impl Args {
             Sub::Add(add) => self.add(&engine, add)?,
             Sub::Search(search) => self.search(&engine, memories, search)?,
             Sub::List(list) => self.list(memories, list)?,
-            Sub::Show { id } => self.show(&find(memories, id)?)?,
-            Sub::Edit { id, text } => self.edit(memories, id, text)?,
-            Sub::Forget { ids } => self.forget(&engine, memories, ids)?,
+            Sub::Show { id } => self.show(&engine.memory(id)?)?,
+            Sub::Edit { id, text } => self.edit(&engine, id, text)?,
+            Sub::Forget { ids } => self.forget(&engine, ids)?,
             Sub::Pin { id, off } => {
-                let memory = Memory { pinned: !off, ..find(memories, id)? };
-                memories.capture.capture(memory.clone())?;
-                self.told(&memory, if *off { "unpinned" } else { "pinned" })?
+                self.told(&engine.pin(id, !off)?, if *off { "unpinned" } else { "pinned" })?
             }
             Sub::Export => transfer::export(memories)?,
             Sub::Import { file } => transfer::import(memories, file)?,
@@ -358,32 +346,23 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn edit(&self, memories: &Memories, id: &str, text: &[String]) -> Result<Outcome> {
-        let memory = find(memories, id)?;
+    fn edit(&self, engine: &Engine, id: &str, text: &[String]) -> Result<Outcome> {
+        let memory = engine.memory(id)?;
         let content = if text.is_empty() { in_editor(&memory.content)? } else { text.join(" ") };
         let content = content.trim();
         ensure!(
             !content.is_empty(),
-            "a memory without text is none: `cortex memory forget` deletes it"
+            "a memory needs a text: `cortex memory forget` deletes a memory"
         );
         if content == memory.content {
             return self.told(&memory, "unchanged");
         }
-        let new = Memory::new(content, memory.source.clone(), &memory.session_id);
-        let memory = Memory {
-            content: new.content,
-            word_count: new.word_count,
-            updated_at: new.updated_at,
-            code: Vec::new(),
-            ..memory
-        };
-        memories.capture.change(memory.clone())?;
-        self.told(&memory, "changed")
+        self.told(&engine.reword(memory, content)?, "changed")
     }
 
-    fn forget(&self, engine: &Engine, memories: &Memories, ids: &[String]) -> Result<Outcome> {
+    fn forget(&self, engine: &Engine, ids: &[String]) -> Result<Outcome> {
         // Either all exist, or the command changes none.
-        let all = ids.iter().map(|id| Ok(find(memories, id)?.id)).collect::<Result<Vec<_>>>()?;
+        let all = ids.iter().map(|id| Ok(engine.memory(id)?.id)).collect::<Result<Vec<_>>>()?;
         engine.forget(&all, &Call::default())?;
         if self.json {
             json(&json!({ "ids": all }))?;

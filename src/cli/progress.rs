@@ -1,13 +1,19 @@
 //! Progress bars on a terminal.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 
 use crate::index::Progress;
+use crate::platform;
 
 /// How often a bar without a number moves.
 const TICK: Duration = Duration::from_millis(100);
+
+/// The bar that is on the terminal. Ctrl-C removes it before the process ends.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// A bar on stderr. It shows nothing if stderr is not a terminal.
 pub(super) struct Bar(ProgressBar);
@@ -29,8 +35,19 @@ impl Bar {
     }
 
     /// Shows the name of the phase that begins.
-    pub(super) fn say(&self, phase: &'static str) {
+    pub(super) fn say(&self, phase: impl Into<Cow<'static, str>>) {
         self.0.set_message(phase);
+    }
+
+    /// A bar for a number of questions.
+    pub(super) fn questions(n: usize) -> Self {
+        let bar = Self::new("{msg} {wide_bar} {pos}/{len} questions {elapsed}", false);
+        bar.0.set_length(n as u64);
+        bar
+    }
+
+    pub(super) fn advance(&self) {
+        self.0.inc(1);
     }
 
     pub(super) fn graph(quiet: bool) -> Self {
@@ -40,7 +57,16 @@ impl Bar {
     fn new(template: &str, quiet: bool) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
         let style = ProgressStyle::with_template(template);
-        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if !bar.is_hidden() && SHOWN.lock().replace(bar.clone()).is_none() {
+            // Without it the interrupted bar stays on the terminal, and nothing else is wrong.
+            let _ = platform::before_interrupt(|| {
+                if let Some(bar) = &*SHOWN.lock() {
+                    bar.finish_and_clear();
+                }
+            });
+        }
+        Self(bar)
     }
 
     pub(super) fn show(&self, p: Progress) {

@@ -277,6 +277,53 @@ impl Engine {
         })
     }
 
+    /// Returns the memory whose id begins or ends with `id`.
+    ///
+    /// # Errors
+    /// When there is none, or several, or memories cannot be read.
+    pub fn memory(&self, id: &str) -> Result<Memory, AskError> {
+        let mut found = match self.memories_so_far()? {
+            Some(memories) => memories.store.named(&id.to_lowercase())?,
+            None => Vec::new(),
+        };
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => Err(AskError::NotFound(format!(
+                "there is no memory {id}: `cortex memory list` shows the ids"
+            ))),
+            n => Err(AskError::Arguments(format!(
+                "{id} is part of {n} ids or more: give more of the id"
+            ))),
+        }
+    }
+
+    /// Makes the memory with this id a part of every briefing, or of none but by its relevance.
+    ///
+    /// # Errors
+    /// As [`Engine::memory`], or when the database cannot be written.
+    pub fn pin(&self, id: &str, is_pinned: bool) -> Result<Memory, AskError> {
+        let memory = Memory { pinned: is_pinned, ..self.memory(id)? };
+        self.memories(self.patience())?.capture.capture(memory.clone())?;
+        Ok(memory)
+    }
+
+    /// Replaces the text of a memory. Its links to code are made anew.
+    ///
+    /// # Errors
+    /// When the text is too long, or the database cannot be written.
+    pub fn reword(&self, memory: Memory, content: &str) -> Result<Memory, AskError> {
+        let new = Memory::new(content, memory.source.clone(), &memory.session_id);
+        let memory = Memory {
+            content: new.content,
+            word_count: new.word_count,
+            updated_at: new.updated_at,
+            code: Vec::new(),
+            ..memory
+        };
+        self.memories(self.patience())?.capture.change(memory.clone())?;
+        Ok(memory)
+    }
+
     /// Deletes these memories from the database and from backups. If one does not exist, none is
     /// deleted.
     ///

@@ -86,12 +86,12 @@ impl Engine {
                 || chunks
                     .files()
                     .any(|f| f.strip_prefix(&*path).is_some_and(|r| r.starts_with('/')));
-            let path = if is_directory {
-                path
+            let (path, lines) = if is_directory {
+                (path, None)
             } else {
                 let place = paths::place(&self.project, &code.corpus, &request.path)?;
                 state = state.warning_first(place.note);
-                place.path
+                (place.path, place.lines)
             };
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
             let is_deleted = |f: &str| {
@@ -120,7 +120,7 @@ impl Engine {
                         format!("`{path}` changed since it was indexed: this is its outline now"),
                     );
                 }
-                Outlined::File(symbols(&now.unwrap_or(indexed)))
+                Outlined::File(within(symbols(&now.unwrap_or(indexed)), lines))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
         })
@@ -155,6 +155,17 @@ fn symbols(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
     let mut seen = BTreeSet::new();
     out.retain(|s| seen.insert((s.start_line, s.name.clone(), s.kind.clone())));
     out
+}
+
+/// Returns the symbols inside some lines, with their depth below the outermost of them.
+fn within(mut symbols: Vec<OutlineSymbol>, lines: Option<(u32, u32)>) -> Vec<OutlineSymbol> {
+    let Some((first, last)) = lines else { return symbols };
+    symbols.retain(|s| (first..=last).contains(&s.start_line) && s.end_line <= last);
+    let outermost = symbols.iter().map(|s| s.depth).min().unwrap_or(0);
+    for symbol in &mut symbols {
+        symbol.depth -= outermost;
+    }
+    symbols
 }
 
 fn sections(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {

@@ -52,3 +52,20 @@ fn words_that_neither_the_project_nor_a_language_knows_find_nothing() {
     p.run(&["search", "qwxzv blorptak zzyqx"]).expect(1);
     p.run(&["search", "flurbo grontik snazzle"]).expect(1);
 }
+
+/// Bug: `outline 'Pump#start'` listed the whole file.
+#[test]
+fn the_outline_of_a_symbol_has_only_its_own_symbols() {
+    let p = Project::with(&[(
+        "pump.py",
+        "class Pump:\n    def start(self):\n        def inner():\n            return 1\n        return inner\n\nclass Valve:\n    pass\n",
+    )]);
+    p.index();
+    for symbol in ["Pump#start", "pump.py#Pump.start"] {
+        let answer = p.json(&["outline", symbol]);
+        let symbols = answer["symbols"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        let shown: Vec<_> =
+            symbols.iter().map(|s| (s["name"].as_str(), s["depth"].as_u64())).collect();
+        assert_eq!(shown, [(Some("start"), Some(0)), (Some("inner"), Some(1))], "{symbol}");
+    }
+}
