@@ -196,8 +196,8 @@ pub struct Config {
     pub include_folders: GlobSet,
     /// The globs of `include` as they were written.
     pub include_patterns: Vec<String>,
-    /// Whether chunk files are compressed.
-    pub compress: bool,
+    /// Whether chunk files are compressed; `None`: those of a large project.
+    pub compress: Option<bool>,
     /// Whether chunks of deleted files stay in the index.
     pub keep_deleted: bool,
     /// Whether messages of commits are indexed.
@@ -530,7 +530,7 @@ impl MergedSettings {
             include,
             include_folders,
             include_patterns,
-            compress: raw.index.compress.unwrap_or(false),
+            compress: raw.index.compress,
             keep_deleted: raw.index.keep_deleted.unwrap_or(false),
             history: raw.index.history.unwrap_or(true),
             location: raw.index.location.unwrap_or_default(),
@@ -1023,7 +1023,8 @@ mod tests {
             1,
             "a path may hold anything"
         );
-        assert!(load("", &[("CORTEX_INDEX_COMPRESS", "true")]).unwrap().compress);
+        let compress = load("", &[("CORTEX_INDEX_COMPRESS", "true")]).unwrap().compress;
+        assert_eq!(compress, Some(true));
         assert_eq!(load("[search]\nlimit = 3", &[]).unwrap().limit, 3);
         assert_eq!(
             load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")])

@@ -148,7 +148,7 @@ impl Bed {
                 layout,
                 walk,
                 embedder,
-                packing: Packing::Plain,
+                packing: Some(Packing::Plain),
                 keep_deleted: false,
                 history: false,
                 lock_wait: Duration::ZERO,

@@ -171,7 +171,11 @@ impl Project {
             layout: self.layout.clone(),
             walk: self.walk.clone(),
             embedder: self.embedder.clone(),
-            packing: if self.config.compress { Packing::Zstd } else { Packing::Plain },
+            packing: self.config.compress.map(
+                |packed| {
+                    if packed { Packing::Zstd } else { Packing::Plain }
+                },
+            ),
             keep_deleted: self.config.keep_deleted,
             history: self.config.history,
             cancel: Arc::default(),

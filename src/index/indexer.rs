@@ -32,6 +32,9 @@ const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
 /// Number of passages that a slow embedder embeds before their vectors are written.
 const EMBED_BATCH: usize = 16;
+/// Chunk files of more source than this are packed, which saves three quarters of their bytes. A
+/// smaller index stays readable by every program.
+const LARGE_BYTES: u64 = 64 << 20;
 /// A hash of the code that makes chunks: a change means that a source may give other chunks.
 const CHUNKER_VERSION: &str = env!("VERSION_OF_CHUNKS");
 
@@ -75,8 +78,9 @@ pub struct Indexer {
     pub layout: Layout,
     pub walk: WalkOptions,
     pub embedder: Arc<dyn Embedder>,
-    /// The packing of chunk files.
-    pub packing: Packing,
+    /// The packing of chunk files. `None`: that of the existing index; a new one is packed if its
+    /// sources have more than [`LARGE_BYTES`].
+    pub packing: Option<Packing>,
     /// Whether the chunks of deleted files stay, with a mark.
     pub keep_deleted: bool,
     /// Whether messages of commits are indexed.
@@ -288,6 +292,7 @@ impl Indexer {
         let scope = if previous.reparse { &Scope::All } else { scope };
         let walked_at_ns = now_ns();
         let tree = source::walk(self.layout.root(), &self.walk, scope);
+        let packing = self.packing_of(&previous, &tree.files);
         let mut summary = Summary::default();
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
         let mut skipped: BTreeMap<String, String> =
@@ -338,7 +343,7 @@ impl Indexer {
                     Some(late) => late,
                     None => HistoryUpdate::begin(root, head, known)?,
                 };
-                let parts = (plan, history);
+                let parts = (plan, history, packing);
                 let (manifest, left) =
                     self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
@@ -363,6 +368,15 @@ impl Indexer {
         store::remove_unused_vectors(&self.layout, &lock, self.embedder.id());
         summary.skipped_files.sort();
         Ok((summary, reading))
+    }
+
+    fn packing_of(&self, previous: &Previous, files: &[SourceFile]) -> Packing {
+        let existing = previous.manifest.as_ref().filter(|_| !previous.reparse);
+        let by_size = || {
+            let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+            if bytes > LARGE_BYTES { Packing::Zstd } else { Packing::Plain }
+        };
+        self.packing.or_else(|| existing?.packing()).unwrap_or_else(by_size)
     }
 
     fn previous(&self, mode: Mode) -> Previous {
@@ -428,7 +442,7 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history): (IndexPlan, HistoryUpdate),
+        (plan, history, packing): (IndexPlan, HistoryUpdate, Packing),
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
@@ -442,7 +456,7 @@ impl Indexer {
         let mut merge = Merge {
             old: ChunkType::SEARCHED.into_iter().map(open).collect::<io::Result<_>>()?,
             copying: [0; ChunkType::SEARCHED.len()],
-            new: ChunkWriter::create(&self.layout, lock, &header, self.packing)?,
+            new: ChunkWriter::create(&self.layout, lock, &header, packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
         if previous.replaces_others {

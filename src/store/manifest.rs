@@ -120,6 +120,12 @@ impl Manifest {
         self.files.get(&self.file_name(chunk_type))
     }
 
+    /// Returns how its chunk files are written; `None` without chunk files.
+    #[must_use]
+    pub fn packing(&self) -> Option<Packing> {
+        self.files.keys().map(|name| Packing::of(name)).next()
+    }
+
     /// The name of a type's chunk file.
     fn file_name(&self, chunk_type: ChunkType) -> String {
         let packed = Layout::chunk_file_name_as(chunk_type, Packing::Zstd);

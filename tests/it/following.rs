@@ -46,7 +46,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
             included: Included::default(),
         },
         embedder,
-        packing: Packing::Plain,
+        packing: Some(Packing::Plain),
         keep_deleted: false,
         history: true,
         lock_wait: Duration::from_secs(10),

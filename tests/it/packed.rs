@@ -39,6 +39,25 @@ fn unpacked(p: &Project, name: &str) -> String {
     String::from_utf8(zstd::decode_all(&*fs::read(p.path(packed(name))).unwrap()).unwrap()).unwrap()
 }
 
+/// Bug: the index of a large project took twice the space of its sources.
+#[test]
+fn an_index_of_much_source_is_packed_and_stays_so() {
+    let p = Project::sample();
+    // A hole takes no space on the disk, and only its size counts.
+    fs::File::create(p.path("large.rs")).unwrap().set_len(65 << 20).unwrap();
+    let index = || {
+        drop(run(p.cortex(&["index"]).env("CORTEX_INDEX_MAX_FILE_BYTES", "100000000")).expect(0))
+    };
+    let is_packed = || p.path(packed("code-definitions.json")).exists();
+    index();
+    assert!(is_packed());
+    large.iter().for_each(|name| p.remove(name));
+    p.write("src/later.rs", "fn later() {}\n");
+    index();
+    assert!(is_packed(), "an update writes nothing anew");
+    assert!(!p.path(".cortex/chunks/code-definitions.json").exists());
+}
+
 #[test]
 fn a_packed_index_is_the_plain_one_in_less_space() {
     let p = project();
