@@ -164,6 +164,7 @@ pub fn cortexignore(bytes: &[u8]) {
         exclude: globset::GlobSet::empty(),
         exclude_patterns: Vec::new(),
         included: source::Included::default(),
+        origins: source::OriginSettings::default(),
     };
     let found = source::walk(&scratch.path(), &options, &Scope::All);
     let there = |path: &str| matches!(path, "a.rs" | "b/c.md" | "b/d e/f.txt" | ".cortexignore");

@@ -12,7 +12,7 @@ use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
 use cortex::index::{Indexer, IndexingService, Watching};
 use cortex::live::ChunkManager;
 use cortex::search::{Filter, Query, Searcher};
-use cortex::source::{Included, WalkOptions};
+use cortex::source::{Included, OriginSettings, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
 use crate::project::{Project, run};
@@ -44,6 +44,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
             exclude: globs(&[]).unwrap(),
             exclude_patterns: Vec::new(),
             included: Included::default(),
+            origins: OriginSettings::default(),
         },
         embedder,
         packing: Packing::Plain,
