@@ -58,6 +58,7 @@ fn is_vendored(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunk::Metadata;
 
     #[test]
     fn vendored_paths() {
@@ -71,5 +72,16 @@ mod tests {
         ] {
             assert_eq!(Origin::of_path(path) == Origin::Vendored, want, "{path}");
         }
+    }
+
+    #[test]
+    fn a_chunk_without_an_origin_has_that_of_its_path() {
+        let mut metadata =
+            Metadata { file_path: Some("vendor/a.go".into()), ..Metadata::default() };
+        assert_eq!(metadata.origin(), Origin::Vendored);
+        metadata.extra.insert("origin".into(), "https://example.com".into());
+        assert_eq!(metadata.origin(), Origin::Vendored, "another program means something else");
+        metadata.set_origin(Origin::Ordinary);
+        assert_eq!(metadata.origin(), Origin::Ordinary);
     }
 }

@@ -1,4 +1,4 @@
-//! The rules of a tree's ignore files.
+//! The rules of a tree's ignore files, and of files with rules of the same form.
 //!
 //! This module reads the files itself. The crate that matches the rules opens them by path, so a
 //! link to a device or a named pipe in a repository would take all memory or block for ever.
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+pub(super) use ignore::gitignore::Gitignore;
+use ignore::gitignore::{GitignoreBuilder, Glob};
 use parking_lot::Mutex;
 
 use super::git;
@@ -155,6 +156,15 @@ fn tell_once(path: PathBuf, e: &std::io::Error) {
             _ => "a file of rules cannot be read",
         };
         tracing::warn!("{what}: {e}");
+    }
+}
+
+/// Returns whether the last rule that matches a file (absolute) is one without `!`.
+pub(super) fn last_rule(rules: &Gitignore, path: &Path) -> Option<bool> {
+    match rules.matched(path, false) {
+        Match::None => None,
+        Match::Ignore(_) => Some(true),
+        Match::Whitelist(_) => Some(false),
     }
 }
 

@@ -9,11 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use globset::GlobSet;
-use ignore::Match;
-use ignore::gitignore::Gitignore;
 use serde::{Deserialize, Serialize};
 
-use super::ignored;
+use super::ignored::{self, Gitignore};
 use crate::dir::{Dir, FileKind};
 
 /// What is declared about the origin of a file; `None` where nothing is.
@@ -71,7 +69,8 @@ const PACKAGES: [&str; 11] = [
 #[derive(Debug, Clone, Default)]
 pub(super) struct OriginRules {
     attributes: Option<Arc<Attributes>>,
-    /// The copyright holders of the project; `None` if its root has no licence.
+    /// The copyright holders of the project; `None` if no licence at its root names one. Then
+    /// nothing tells its folders from those of others.
     own: Option<Arc<BTreeSet<String>>>,
     /// Whether the folder, or one above, has the licence of another holder.
     is_of_others: bool,
@@ -117,8 +116,8 @@ impl OriginRules {
             texts.filter_map(|name| dir.read(name, MAX_LICENCE).ok())
         };
         if is_root {
-            let found: Vec<_> = licences().map(|text| holders(&text)).collect();
-            self.own = (!found.is_empty()).then(|| Arc::new(found.into_iter().flatten().collect()));
+            let found: BTreeSet<String> = licences().flat_map(|text| holders(&text)).collect();
+            self.own = Some(found).filter(|found| !found.is_empty()).map(Arc::new);
         } else if let Some(own) = self.own.as_ref().filter(|_| !self.is_of_others)
             && !files().any(|name| PACKAGES.contains(&name))
         {
@@ -140,11 +139,7 @@ impl OriginRules {
         let nearest = |of: fn(&Attributes) -> &Gitignore| {
             let mut chain =
                 std::iter::successors(self.attributes.as_deref(), |a| a.above.as_deref());
-            chain.find_map(|attributes| match of(attributes).matched(full, false) {
-                Match::None => None,
-                Match::Ignore(_) => Some(true),
-                Match::Whitelist(_) => Some(false),
-            })
+            chain.find_map(|attributes| ignored::last_rule(of(attributes), full))
         };
         DeclaredOrigin {
             generated: nearest(|a| &a.generated),
@@ -181,7 +176,10 @@ fn rule(line: &str, attribute: &str) -> Option<String> {
         None => line.split_once(char::is_whitespace)?,
     };
     // Git allows no pattern that begins with `!`, and `[attr]` defines a name for attributes.
-    if pattern.starts_with(['#', '!']) || pattern == "[attr]" || pattern.len() > MAX_PATTERN {
+    if pattern.starts_with(['#', '!'])
+        || pattern.starts_with("[attr]")
+        || pattern.len() > MAX_PATTERN
+    {
         return None;
     }
     let is_set = |word: &str| {
@@ -263,4 +261,69 @@ fn holders(text: &[u8]) -> BTreeSet<String> {
         .filter(|word| word.chars().count() > 2 && !NOBODY.contains(word))
         .map(String::from)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn licences_are_known_by_name() {
+        for (name, want) in [
+            ("LICENSE", true),
+            ("LICENSE-MIT", true),
+            ("license.txt", true),
+            ("COPYING.LESSER", true),
+            ("Licence.md", true),
+            ("LICENSE.GPL-2", true),
+            ("license.rs", false),
+            ("license-header.txt", false),
+            ("LicensePanel.form", false),
+            ("licensed", false),
+        ] {
+            assert_eq!(is_licence(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn holders_are_named_in_copyright_lines() {
+        for (text, want) in [
+            (
+                "Copyright (c) 2014-present Sebastian McKenzie and other contributors",
+                "mckenzie sebastian",
+            ),
+            (" * Copyright 2011 Diego Nehab", "diego nehab"),
+            ("Copyright (c) Facebook, Inc. and its affiliates.", "affiliates facebook its"),
+            ("© 2020 Zoë", "zoë"),
+            ("Copyright (C) 2007 Free Software Foundation, Inc. <https://fsf.org/>", ""),
+            ("    Copyright (C) <year>  <name of author>", ""),
+            ("Copyright [yyyy] [name of copyright owner]", ""),
+            ("(c) You must retain all copyright notices", ""),
+            ("copyright notice and this permission notice", ""),
+        ] {
+            let found: Vec<String> = holders(text.as_bytes()).into_iter().collect();
+            assert_eq!(found.join(" "), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_attributes_is_a_rule() {
+        for (line, want) in [
+            ("*.go linguist-generated", Some("*.go")),
+            ("a/** -diff linguist-generated=true text", Some("a/**")),
+            ("a/** linguist-generated=false", Some("!a/**")),
+            ("a -linguist-generated", Some("!a")),
+            ("a linguist-generated -linguist-generated", Some("!a")),
+            ("\"a b\" linguist-generated", Some("a b")),
+            ("a linguist-generated-not", None),
+            ("a linguist-vendored", None),
+            ("# linguist-generated", None),
+            ("!a linguist-generated", None),
+            ("[attr]x linguist-generated", None),
+            ("\"a linguist-generated", None),
+            ("linguist-generated", None),
+        ] {
+            assert_eq!(rule(line, "linguist-generated").as_deref(), want, "{line}");
+        }
+    }
 }

@@ -280,6 +280,22 @@ fn the_message_of_a_commit_is_followed() {
     assert!(!p.chunk_file(HISTORY).contains("initial import"));
 }
 
+/// The file is hidden and not indexed, and it still changes what is known of others.
+#[test]
+fn gitattributes_are_followed() {
+    let p = Project::sample();
+    let service = follow(&p);
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
+    let is_marked = || p.chunk_file("code-definitions.json").contains("\"origin\":\"vendored\"");
+    p.write("src/.gitattributes", "*.rs linguist-vendored\n");
+    wait_until("the files are vendored", is_marked);
+    p.remove("src/.gitattributes");
+    wait_until("they are not any more", || !is_marked());
+}
+
 #[test]
 fn what_is_pending_is_told_before_it_is_indexed() {
     let p = Project::sample();

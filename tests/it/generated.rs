@@ -191,6 +191,9 @@ fn a_library_with_the_licence_of_another_holder_was_the_projects_own() {
     p.write("text/LICENSE", "Apache License\n\nCopyright [yyyy] [name of copyright owner]\n");
     // The project itself has no licence yet.
     check(&p, &[("lib/zlib/a.go", "ordinary")]);
+    // Nothing says whose project it is.
+    p.write("LICENSE", "Apache License\n");
+    check(&p, &[("lib/zlib/a.go", "ordinary")]);
     p.write("LICENSE", mit("Acme Inc. and contributors"));
     check(
         &p,
