@@ -40,6 +40,18 @@ pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
         "Globs of paths that are not indexed, in addition to .gitignore and .cortexignore.",
     ),
     (
+        "index.vendored",
+        Project,
+        "[]",
+        "Globs of paths of code of other projects, such as src/lua: it comes last in results and is no main file of the map.",
+    ),
+    (
+        "index.ordinary",
+        Project,
+        "[]",
+        "Globs of paths of the project's own code, whatever index.vendored, .gitattributes, a licence, a header or the name of a folder says.",
+    ),
+    (
         "index.hidden",
         User,
         "false",
@@ -188,6 +200,10 @@ pub struct Config {
     pub exclude: GlobSet,
     /// The same globs as they were written.
     pub exclude_patterns: Vec<String>,
+    /// Paths of code of other projects.
+    pub vendored: GlobSet,
+    /// Paths of the project's own code, whatever else says otherwise.
+    pub ordinary: GlobSet,
     /// Whether hidden files are indexed.
     pub hidden: bool,
     /// Paths that are indexed although a rule leaves them out.
@@ -291,6 +307,8 @@ struct RawConfig {
 struct RawIndex {
     max_file_bytes: Option<u64>,
     exclude: Option<Vec<String>>,
+    vendored: Option<Vec<String>>,
+    ordinary: Option<Vec<String>>,
     hidden: Option<bool>,
     include: Option<Vec<String>>,
     compress: Option<bool>,
@@ -509,6 +527,8 @@ impl MergedSettings {
         // The values were checked when they were set.
         let impossible = |message: String| ConfigError::new("settings", message);
         let exclude = globs(&exclude_patterns).map_err(impossible)?;
+        let vendored = globs(&raw.index.vendored.unwrap_or_default()).map_err(impossible)?;
+        let ordinary = globs(&raw.index.ordinary.unwrap_or_default()).map_err(impossible)?;
         let include_patterns = raw.index.include.unwrap_or_default();
         let include = globs(&include_patterns).map_err(impossible)?;
         let include_folders = folders_to(&include_patterns).map_err(impossible)?;
@@ -526,6 +546,8 @@ impl MergedSettings {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
             exclude_patterns,
+            vendored,
+            ordinary,
             hidden: raw.index.hidden.unwrap_or(false),
             include,
             include_folders,
@@ -564,9 +586,12 @@ const NARROWS: [&str; 4] = ["index.exclude", "serve.address", "serve.token", "se
 impl RawConfig {
     /// Checks the values that a type does not restrict. The error is the setting and the reason.
     fn check(&self) -> Result<(), (&'static str, String)> {
-        for (key, patterns) in
-            [("index.exclude", &self.index.exclude), ("index.include", &self.index.include)]
-        {
+        for (key, patterns) in [
+            ("index.exclude", &self.index.exclude),
+            ("index.include", &self.index.include),
+            ("index.vendored", &self.index.vendored),
+            ("index.ordinary", &self.index.ordinary),
+        ] {
             if let Some(patterns) = patterns {
                 globs(patterns).map_err(|why| (key, why))?;
             }

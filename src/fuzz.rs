@@ -152,21 +152,25 @@ pub fn json_edit(bytes: &[u8]) {
     }
 }
 
-/// Walks a tree with an arbitrary `.cortexignore`.
+/// Walks a tree with an arbitrary `.cortexignore` and `.gitattributes`.
 pub fn cortexignore(bytes: &[u8]) {
     let scratch = Scratch::new();
     for path in ["a.rs", "b/c.md", "b/d e/f.txt"] {
         scratch.write(Path::new(path), b"text\n");
     }
     scratch.write(Path::new(".cortexignore"), bytes);
+    scratch.write(Path::new(".gitattributes"), bytes);
     let options = WalkOptions {
         max_file_bytes: 1 << 20,
         exclude: globset::GlobSet::empty(),
         exclude_patterns: Vec::new(),
         included: source::Included::default(),
+        origins: source::OriginSettings::default(),
     };
     let found = source::walk(&scratch.path(), &options, &Scope::All);
-    let there = |path: &str| matches!(path, "a.rs" | "b/c.md" | "b/d e/f.txt" | ".cortexignore");
+    let there = |path: &str| {
+        matches!(path, "a.rs" | "b/c.md" | "b/d e/f.txt" | ".cortexignore" | ".gitattributes")
+    };
     assert!(found.files.iter().all(|file| there(&file.path)), "a pattern made files");
 }
 

@@ -142,6 +142,7 @@ impl Bed {
             exclude: globset::GlobSet::empty(),
             exclude_patterns: Vec::new(),
             included: source::Included::default(),
+            origins: source::OriginSettings::default(),
         };
         let bed = Self {
             indexer: Indexer {

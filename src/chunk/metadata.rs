@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::Origin;
+
 /// Everything that ranking and display need besides title and text. All keys are optional. A known
 /// key whose value has an undocumented shape is not an error but kept in `extra`, since other
 /// programs may write these files.
@@ -76,8 +78,8 @@ fn is_zero(n: &u32) -> bool {
 
 /// The key that marks chunks whose file was deleted.
 const DELETED: &str = "deleted";
-/// The key that marks chunks of a file that a program wrote.
-const GENERATED: &str = "generated";
+/// The key of the origin of the chunk's file.
+const ORIGIN: &str = "origin";
 
 impl Metadata {
     /// Whether the file was deleted and the chunk was kept.
@@ -91,15 +93,16 @@ impl Metadata {
         self.extra.insert(DELETED.into(), Value::Bool(true));
     }
 
-    /// Whether a program wrote the file, as its first lines say.
+    /// Returns who wrote the file, as the chunk or else the path says.
     #[must_use]
-    pub fn is_generated(&self) -> bool {
-        self.extra.get(GENERATED) == Some(&Value::Bool(true))
+    pub fn origin(&self) -> Origin {
+        let stored = self.extra.get(ORIGIN).and_then(Value::as_str).and_then(Origin::parse);
+        stored.unwrap_or_else(|| Origin::of_path(self.file_path.as_deref().unwrap_or_default()))
     }
 
-    /// Marks the chunk as one of a file that a program wrote.
-    pub fn mark_generated(&mut self) {
-        self.extra.insert(GENERATED.into(), Value::Bool(true));
+    /// Stores who wrote the file.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.extra.insert(ORIGIN.into(), origin.as_str().into());
     }
 
     /// Hashes the part of the metadata that locates the chunk. If a chunk only moves, nothing else

@@ -154,6 +154,10 @@ impl Project {
                 folders: config.include_folders.clone(),
                 patterns: config.include_patterns.clone(),
             },
+            origins: source::OriginSettings {
+                vendored: config.vendored.clone(),
+                ordinary: config.ordinary.clone(),
+            },
         };
         let embedder: Arc<dyn Embedder> = match &config.remote_model {
             Some(model) => Arc::new(HttpEmbedder::new(model)),

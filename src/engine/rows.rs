@@ -5,9 +5,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chunk::{Chunk, ChunkSet, Entry};
+use crate::chunk::{Chunk, ChunkSet, Entry, Origin};
 use crate::excerpt::{Excerpts, Label, Passage, says};
-use crate::search::{Hit, Term, is_vendored};
+use crate::search::{Hit, Term};
 
 /// One result: a file and its best place. A file may have a second result with another place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -290,11 +290,7 @@ impl ChunkRow {
             title: title.cloned(),
             language: m.language.clone(),
             chunk_type: chunk.chunk_type.as_str(),
-            origin: if m.is_generated() {
-                Some("generated")
-            } else {
-                m.file_path.as_deref().filter(|path| is_vendored(path)).map(|_| "vendored")
-            },
+            origin: Some(m.origin()).filter(|o| *o != Origin::Ordinary).map(Origin::as_str),
             deleted: m.is_deleted(),
             chunk_id: chunk.id.to_string(),
             chunk_index: place.map(|p| p.0),

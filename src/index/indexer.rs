@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::chunker::{chunk_file, chunk_lines};
+use super::chunker::{chunk_file, chunk_lines, set_origin};
 use super::history::{self, HistoryUpdate, Reading};
 use super::plan::{Action, IndexPlan, trusted_before};
 use super::report::{Progress, Summary};
@@ -549,6 +549,7 @@ impl Indexer {
             bytes: file.bytes,
             modified_ns: file.modified_ns,
             changed_ns: file.changed_ns,
+            origin: file.origin,
             ..SourceEntry::default()
         };
         let bytes = match root.read(&file.path, self.walk.max_bytes()) {
@@ -588,8 +589,9 @@ impl Indexer {
             redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
         let text = &*redacted.text;
         // A parser that panics must not exclude the file: it is cut by lines.
-        let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text))
+        let mut chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text))
             .unwrap_or_else(|_| chunk_lines(&file.path, text));
+        set_origin(&mut chunks, file.origin, text);
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }

@@ -29,7 +29,7 @@ pub(super) struct IndexPlan {
 }
 
 impl IndexPlan {
-    /// Compares files by size and time stamps, and by content where the stamps cannot be trusted.
+    /// Compares files by size, time stamps and declared origin, and by content where the stamps cannot be trusted.
     /// Files out of scope are kept. `keeping` has the settings of the walk if the chunks of
     /// deleted files are to stay.
     pub(super) fn new(
@@ -45,7 +45,11 @@ impl IndexPlan {
         let decide = |file: SourceFile| {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
-                Some(known) if !full && !known.deleted && known.bytes == file.bytes => {
+                Some(known)
+                    if !full
+                        && !known.deleted
+                        && (known.bytes, known.origin) == (file.bytes, file.origin) =>
+                {
                     let stamp_tells = (known.modified_ns, known.changed_ns)
                         == (file.modified_ns, file.changed_ns)
                         && file.modified_ns < trusted_before

@@ -20,7 +20,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
 use crate::source::{
-    self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_ignore_file,
+    self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_rule_file,
 };
 use crate::store::{Announcement, LeaderLock, SourceTable};
 use crate::work::STACK_BYTES;
@@ -599,7 +599,7 @@ fn to_look_at(root: &Path, options: &WalkOptions, path: &Path) -> Option<String>
     let relative = path.strip_prefix(root).ok()?;
     let name = relative.file_name()?.to_string_lossy();
     let parent = relative.parent().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-    if is_ignore_file(&name) {
+    if is_rule_file(&name) {
         return Some(parent);
     }
     let relative = relative.to_string_lossy().into_owned();
@@ -628,11 +628,14 @@ mod tests {
             exclude: globset::GlobSet::empty(),
             exclude_patterns: Vec::new(),
             included: crate::source::Included::default(),
+            origins: crate::source::OriginSettings::default(),
         };
         for (path, want) in [
             ("/r/src/a.rs", Some("src/a.rs")),
             ("/r/src/.gitignore", Some("src")),
             ("/r/.gitignore", Some("")),
+            ("/r/src/.gitattributes", Some("src")),
+            ("/r/LICENSE", Some("")),
             ("/r/.git/index", None),
             ("/r/src/.a.rs.swp", None),
             ("/r", None),

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Slot;
 use super::tokens::{Analyzer, last_component, lower, runs};
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{Chunk, ChunkType, Origin};
 
 /// The hash of a term or a name.
 pub(super) type Key = u64;
@@ -83,7 +83,7 @@ pub(super) struct FileChunk {
 #[derive(Debug)]
 pub(super) struct FileContribution {
     part: FileChunk,
-    is_generated: bool,
+    is_foreign: bool,
     n_bytes: usize,
     types: Vec<Key>,
     functions: Vec<LineRange>,
@@ -104,7 +104,7 @@ impl FileContribution {
         };
         let mut piece = Self {
             part,
-            is_generated: m.is_generated(),
+            is_foreign: m.origin() != Origin::Ordinary,
             n_bytes: 0,
             types: Vec::new(),
             functions: Vec::new(),
@@ -203,12 +203,11 @@ impl IndexedFile {
         let mut file = Self {
             is_test: is_test_path(&path),
             is_aside: is_aside(&path),
-            is_foreign: is_vendored(&path),
             depth: path.matches('/').count(),
             ..Self::default()
         };
         for piece in pieces {
-            file.is_foreign |= piece.is_generated;
+            file.is_foreign |= piece.is_foreign;
             file.parts.push(piece.part);
             file.n_bytes += piece.n_bytes;
             file.functions.extend(piece.functions);
@@ -274,7 +273,7 @@ fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
 
 /// Returns whether a path names examples, compatibility code, copies or private files.
 fn is_aside(path: &str) -> bool {
-    const NAMES: [&str; 15] = [
+    const NAMES: [&str; 13] = [
         "example",
         "examples",
         "_examples",
@@ -286,8 +285,6 @@ fn is_aside(path: &str) -> bool {
         "_compat",
         "legacy",
         "deprecated",
-        "vendor",
-        "third_party",
         "deps",
         "polyfills",
     ];
@@ -297,27 +294,6 @@ fn is_aside(path: &str) -> bool {
         || path.split('/').any(|part| {
             NAMES.contains(&part.split('.').next().unwrap_or(part).to_lowercase().as_str())
         })
-}
-
-/// Returns whether a path names a folder of code of other projects.
-#[must_use]
-pub fn is_vendored(path: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "vendor",
-        "vendors",
-        "vendored",
-        "_vendor",
-        "third_party",
-        "third-party",
-        "thirdparty",
-        "3rdparty",
-        "3rd_party",
-        "3rd-party",
-        "node_modules",
-        "bower_components",
-    ];
-    let (folders, _) = path.rsplit_once('/').unwrap_or_default();
-    folders.split('/').any(|folder| NAMES.contains(&folder.to_lowercase().as_str()))
 }
 
 /// Returns whether a path names tests, fixtures, mocks or benchmarks.
@@ -381,20 +357,6 @@ mod tests {
             ("src/Test.java", false),
         ] {
             assert_eq!(is_test_path(path), want, "{path}");
-        }
-    }
-
-    #[test]
-    fn vendored_paths() {
-        for (path, want) in [
-            ("vendor/a/b.go", true),
-            ("lib/Third_Party/b.c", true),
-            ("web/node_modules/react/index.js", true),
-            ("src/vendor.rs", false),
-            ("src/vendor/mod.rs", true),
-            ("src/vendoring/a.rs", false),
-        ] {
-            assert_eq!(is_vendored(path), want, "{path}");
         }
     }
 

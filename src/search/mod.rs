@@ -33,7 +33,7 @@ mod tokens;
 mod vector;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
-pub use files::{FileGroup, is_vendored};
+pub use files::FileGroup;
 pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
 pub use hit::{Hit, QueryWords, Results, Term};

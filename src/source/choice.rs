@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobSet;
 
 use super::ignored::{AppliedRule, Rules, Verdict};
+use super::origin::{self, OriginSettings};
 use super::read::MAX_BYTES;
 use super::skip::{by_name, is_hidden, is_never};
 use crate::dir::{Dir, FileKind};
@@ -22,6 +23,7 @@ pub struct WalkOptions {
     /// The patterns of `exclude`, as they were written.
     pub exclude_patterns: Vec<String>,
     pub included: Included,
+    pub origins: OriginSettings,
 }
 
 /// Settings of the user that include what the tree's own rules leave out.
@@ -263,8 +265,10 @@ fn has_hidden_part(path: &str) -> bool {
         || is_hidden(name.as_bytes(), false)
 }
 
-/// Whether a file with this name decides which other files are indexed.
+/// Whether a file with this name decides about other files: which are indexed, or who wrote them.
 #[must_use]
-pub fn is_ignore_file(name: &str) -> bool {
-    matches!(name, ".gitignore" | ".cortexignore") || DIRECTORY_TAGS.contains(&name)
+pub fn is_rule_file(name: &str) -> bool {
+    matches!(name, ".gitignore" | ".cortexignore" | origin::ATTRIBUTES)
+        || DIRECTORY_TAGS.contains(&name)
+        || origin::is_licence(name)
 }

@@ -1,4 +1,4 @@
-//! The rules of a tree's ignore files.
+//! The rules of a tree's ignore files, and of files with rules of the same form.
 //!
 //! This module reads the files itself. The crate that matches the rules opens them by path, so a
 //! link to a device or a named pipe in a repository would take all memory or block for ever.
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+pub(super) use ignore::gitignore::Gitignore;
+use ignore::gitignore::{GitignoreBuilder, Glob};
 use parking_lot::Mutex;
 
 use super::git;
@@ -78,10 +79,7 @@ impl Rules {
     /// (absolute). Without a repository, there are none: ignore files in a home directory
     /// (dotfiles) must not affect the projects below it.
     pub(super) fn above(root: &Path) -> Option<Arc<Self>> {
-        let n_levels = root.ancestors().position(|dir| dir.join(".git").exists())?;
-        let mut above: Vec<&Path> = root.ancestors().skip(1).take(n_levels).collect();
-        above.reverse();
-        above.into_iter().fold(None, |rules, path| match Dir::open(path) {
+        repository_above(root).into_iter().fold(None, |rules, path| match Dir::open(path) {
             Ok(dir) => Self::within(rules, &dir, path, |_| true),
             Err(_) => rules,
         })
@@ -98,9 +96,7 @@ impl Rules {
         let mut n_rules = above.as_ref().map_or(0, |above| above.count);
         let own = NAMES.map(|name| {
             let text = if has(name) { text(dir, path, name) } else { None };
-            let own = text.map_or_else(Gitignore::empty, |text| {
-                parsed(path, name, &text, MAX_RULES - n_rules)
-            });
+            let own = text.map_or_else(Gitignore::empty, |text| parsed(path, name, &text, n_rules));
             n_rules += own.len();
             own
         });
@@ -126,9 +122,18 @@ impl Rules {
     }
 }
 
-/// Reads an ignore file. A link (as for git), a pipe, a device and a file over
+/// Returns the directories from the top of the repository to the one above `root` (absolute); none
+/// without a repository.
+pub(super) fn repository_above(root: &Path) -> Vec<&Path> {
+    let n_levels = root.ancestors().position(|dir| dir.join(".git").exists()).unwrap_or(0);
+    let mut above: Vec<&Path> = root.ancestors().skip(1).take(n_levels).collect();
+    above.reverse();
+    above
+}
+
+/// Reads a file of rules. A link (as for git), a pipe, a device and a file over
 /// the limit count as absent.
-fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
+pub(super) fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
     let read =
         if name == ".git" { git::exclude(dir, path, MAX_BYTES) } else { dir.read(name, MAX_BYTES) };
     let bytes = read
@@ -146,20 +151,30 @@ fn tell_once(path: PathBuf, e: &std::io::Error) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().insert(path) {
         let what = match e.kind() {
-            _ if is_refused(e) => "an ignore file is not used",
-            ErrorKind::Other => "rules of an ignore file are not used",
-            _ => "an ignore file cannot be read",
+            _ if is_refused(e) => "a file of rules is not used",
+            ErrorKind::Other => "rules of a file are not used",
+            _ => "a file of rules cannot be read",
         };
         tracing::warn!("{what}: {e}");
     }
 }
 
-fn parsed(path: &Path, name: &str, text: &str, max_rules: usize) -> Gitignore {
+/// Returns whether the last rule that matches a file (absolute) is one without `!`.
+pub(super) fn last_rule(rules: &Gitignore, path: &Path) -> Option<bool> {
+    match rules.matched(path, false) {
+        Match::None => None,
+        Match::Ignore(_) => Some(true),
+        Match::Whitelist(_) => Some(false),
+    }
+}
+
+/// Parses the rules of a file to which `n_above` rules are added.
+pub(super) fn parsed(path: &Path, name: &str, text: &str, n_above: usize) -> Gitignore {
     let mut builder = GitignoreBuilder::new(path);
     let is_rule = |(_, line): &(usize, &str)| !line.trim().is_empty() && !line.starts_with('#');
     let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
     let mut rules = (1..).zip(lines).filter(is_rule);
-    for (number, line) in rules.by_ref().take(max_rules) {
+    for (number, line) in rules.by_ref().take(MAX_RULES - n_above) {
         // The crate keeps a path with each rule. The number of the line is of more use.
         if let Err(e) = builder.add_line(Some(number.to_string().into()), line) {
             tracing::warn!(

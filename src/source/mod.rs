@@ -7,19 +7,21 @@ mod choice;
 mod git;
 mod hash;
 mod ignored;
+mod origin;
 mod printable;
 mod read;
 mod skip;
 mod walk;
 mod watch;
 
-pub use choice::{IgnoreRule, Included, LeftOut, WalkOptions, is_ignore_file};
+pub use choice::{IgnoreRule, Included, LeftOut, WalkOptions, is_rule_file};
 pub use git::{
     Attribution, ChangedFile, Commit, CommitLog, CommitPlace, Committed, GitOperation, GitWatch,
     OperationKind, commit_places, commits, commits_between, exclude_from_git, git_directory, head,
     is_ancestor, not_ignored_by_git, submodules, these_commits, tracked_by_git, with_repository,
 };
 pub use hash::sha256;
+pub use origin::{DeclaredOrigin, OriginSettings};
 pub use printable::{printable, printable_but, printable_json, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_if, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets};

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::choice::{Choice, FolderScope, LeftOut, WalkOptions, Why, real, tag};
 use super::ignored::Rules;
+use super::origin::{DeclaredOrigin, OriginRules};
 use super::skip::{Skip, by_name};
 use crate::dir::{Dir, FileKind};
 
@@ -24,6 +25,7 @@ pub struct SourceFile {
     pub modified_ns: u64,
     /// The last change of content or metadata (`ctime`), which no program can set, likewise.
     pub changed_ns: u64,
+    pub origin: DeclaredOrigin,
 }
 
 /// The part of a tree that is looked at.
@@ -103,7 +105,7 @@ fn walked(
     match Dir::open(&base) {
         Ok(dir) => {
             let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree, left_out };
-            let rules = Rules::above(&base);
+            let rules = (Rules::above(&base), OriginRules::above(&base));
             rayon::scope(|tasks| walk.enter(tasks, Path::new(""), rules, FolderScope::All));
         }
         Err(e) => tree.lock().skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
@@ -135,7 +137,7 @@ impl<'a> Walk<'a> {
         self,
         tasks: &rayon::Scope<'a>,
         directory: &Path,
-        above: Option<Arc<Rules>>,
+        (above, origins): (Option<Arc<Rules>>, OriginRules),
         mut reach: FolderScope,
     ) {
         let is_root = directory.as_os_str().is_empty();
@@ -165,6 +167,7 @@ impl<'a> Walk<'a> {
         }
         let full = self.base.join(directory);
         let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
+        let origins = origins.within(&dir, &full, &names, is_root);
         let mut found = SourceTree { directories: vec![text(directory)], ..SourceTree::default() };
         for (name, kind) in &names {
             let is_dir = *kind == FileKind::Directory;
@@ -192,11 +195,15 @@ impl<'a> Walk<'a> {
                 }
             }
             if is_dir {
-                let rules = rules.clone();
+                let rules = (rules.clone(), origins.clone());
                 tasks.spawn(move |tasks| self.enter(tasks, &path, rules, reach));
             } else {
                 match self.file(&dir, name, &path, shown) {
-                    Ok(file) => found.files.push(file),
+                    Ok(mut file) => {
+                        file.origin =
+                            origins.of(&self.options.origins, &full.join(name), &file.path);
+                        found.files.push(file);
+                    }
                     Err(skipped) => found.skipped.push(skipped),
                 }
             }
@@ -244,6 +251,7 @@ impl<'a> Walk<'a> {
             bytes: stat.bytes,
             modified_ns: nanoseconds(stat.modified),
             changed_ns: nanoseconds(stat.changed),
+            origin: DeclaredOrigin::default(),
         })
     }
 }
@@ -268,7 +276,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::source::Included;
+    use crate::source::{Included, OriginSettings};
 
     fn files(root: &Path) -> Vec<String> {
         let options = WalkOptions {
@@ -276,6 +284,7 @@ mod tests {
             exclude: globset::GlobSet::empty(),
             exclude_patterns: Vec::new(),
             included: Included::default(),
+            origins: OriginSettings::default(),
         };
         walk(root, &options, &Scope::All).files.into_iter().map(|f| f.path).collect()
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::layout::SOURCES;
 use super::{Layout, Manifest};
 use crate::chunk::CountByType;
+use crate::source::DeclaredOrigin;
 
 /// A file whose time stamp is this fresh may change again without a new one.
 pub const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
@@ -73,6 +74,9 @@ pub struct SourceEntry {
     /// Number of its chunks of each type, in the order of `ChunkType::SEARCHED`.
     #[serde(default)]
     pub n_chunks: CountByType,
+    /// What was declared about its origin.
+    #[serde(default, skip_serializing_if = "DeclaredOrigin::is_empty")]
+    pub origin: DeclaredOrigin,
     /// The secrets that were redacted from its text: line and rule, in order of the lines. The
     /// secrets themselves are never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

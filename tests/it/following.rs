@@ -12,7 +12,7 @@ use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
 use cortex::index::{Indexer, IndexingService, Watching};
 use cortex::live::ChunkManager;
 use cortex::search::{Filter, Query, Searcher};
-use cortex::source::{Included, WalkOptions};
+use cortex::source::{Included, OriginSettings, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
 use crate::project::{Project, run};
@@ -44,6 +44,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
             exclude: globs(&[]).unwrap(),
             exclude_patterns: Vec::new(),
             included: Included::default(),
+            origins: OriginSettings::default(),
         },
         embedder,
         packing: Some(Packing::Plain),
@@ -277,6 +278,22 @@ fn the_message_of_a_commit_is_followed() {
     git(&["commit", "-q", "--amend", "-m", "drain the tank"]);
     wait_until("the message is indexed", || p.chunk_file(HISTORY).contains("drain the tank"));
     assert!(!p.chunk_file(HISTORY).contains("initial import"));
+}
+
+/// The file is hidden and not indexed, and it still changes what is known of others.
+#[test]
+fn gitattributes_are_followed() {
+    let p = Project::sample();
+    let service = follow(&p);
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
+    let is_marked = || p.chunk_file("code-definitions.json").contains("\"origin\":\"vendored\"");
+    p.write("src/.gitattributes", "*.rs linguist-vendored\n");
+    wait_until("the files are vendored", is_marked);
+    p.remove("src/.gitattributes");
+    wait_until("they are not any more", || !is_marked());
 }
 
 #[test]

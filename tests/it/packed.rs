@@ -44,10 +44,12 @@ fn unpacked(p: &Project, name: &str) -> String {
 fn an_index_of_much_source_is_packed_and_stays_so() {
     let p = Project::sample();
     // A hole takes no space on the disk, and only its size counts.
-    fs::File::create(p.path("large.rs")).unwrap().set_len(65 << 20).unwrap();
-    let index = || {
-        drop(run(p.cortex(&["index"]).env("CORTEX_INDEX_MAX_FILE_BYTES", "100000000")).expect(0))
-    };
+    let large = [0, 1, 2, 3, 4].map(|i| format!("large{i}.rs"));
+    for name in &large {
+        fs::File::create(p.path(name)).unwrap().set_len(14 << 20).unwrap();
+    }
+    let limit = ("CORTEX_INDEX_MAX_FILE_BYTES", "16000000");
+    let index = || drop(run(p.cortex(&["index"]).env(limit.0, limit.1)).expect(0));
     let is_packed = || p.path(packed("code-definitions.json")).exists();
     index();
     assert!(is_packed());

@@ -7,13 +7,14 @@
 mod code;
 mod document;
 mod draft;
-mod generated;
 mod notebook;
+mod origin;
 mod pieces;
 
 use std::collections::{HashMap, HashSet};
 
 use self::draft::{Draft, LineIndex};
+pub(super) use self::origin::set_origin;
 use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::languages::{Language, LanguageKind, detect};
 use crate::syntax;
@@ -39,7 +40,7 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
             .unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
     };
     drafts.sort_by_key(|d| d.chunk_type);
-    finish(path, text, language, drafts)
+    finish(path, language, drafts)
 }
 
 /// Returns the lines of a file as chunks, for a file that its parser cannot handle.
@@ -47,7 +48,6 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
     finish(
         path,
-        text,
         detect(path, text),
         pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)),
     )
@@ -55,7 +55,7 @@ pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
 
 /// Turns drafts into chunks. The id is the path, `#`, the key, and an ordinal
 /// if the key occurs again.
-fn finish(path: &str, text: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
+fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
     let mut n_of_key: HashMap<String, u32> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
     let id_path = path.replace('%', "%25").replace('#', "%23");
@@ -95,13 +95,7 @@ fn finish(path: &str, text: &str, language: &Language, drafts: Vec<Draft>) -> Ve
             updated_at: chrono::DateTime::UNIX_EPOCH,
         }
     };
-    let mut chunks: Vec<Chunk> = drafts.into_iter().map(make).collect();
-    if generated::is_generated(text) {
-        for chunk in &mut chunks {
-            chunk.metadata.mark_generated();
-        }
-    }
-    chunks
+    drafts.into_iter().map(make).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
-//! Recognises files that a program wrote, by what their first lines say.
+//! Decides who wrote a file: the project, a program, or another project.
+
+use crate::chunk::{Chunk, Origin};
+use crate::source::DeclaredOrigin;
 
 /// Number of first lines that may say it, after a licence.
 const MAX_LINES: usize = 40;
@@ -23,8 +26,23 @@ const SAY_IT: [&str; 13] = [
 const WARNINGS: [&str; 5] =
     ["do not edit", "don't edit", "do not modify", "do not change", "do not touch"];
 
+/// Stores the origin of a file in its chunks. What is declared counts before the header of the
+/// file. Where neither says anything, chunks hold no origin, and readers take that of the path.
+pub(in crate::index) fn set_origin(chunks: &mut [Chunk], declared: DeclaredOrigin, text: &str) {
+    let is_generated = declared.generated.unwrap_or_else(|| is_generated(text));
+    let origin = match declared.vendored {
+        _ if is_generated => Origin::Generated,
+        Some(true) => Origin::Vendored,
+        Some(false) => Origin::Ordinary,
+        None => return,
+    };
+    for chunk in chunks {
+        chunk.metadata.set_origin(origin);
+    }
+}
+
 /// Whether a comment at the beginning of a file says that a program wrote it.
-pub(super) fn is_generated(text: &str) -> bool {
+fn is_generated(text: &str) -> bool {
     let lines = text.lines().take(MAX_LINES).filter(|line| line.len() <= MAX_LINE);
     let comments: Vec<String> = lines.map_while(comment).collect();
     comments
