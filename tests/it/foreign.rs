@@ -530,6 +530,36 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     assert!(p.timeless() == whole);
 }
 
+/// Bug: the ranks of the files were kept until the next generation, which such a project has not.
+#[test]
+fn a_server_ranks_files_beside_foreign_ones_anew() {
+    let p = Project::with(&[
+        ("src/a.rs", "pub fn knead() {}\n"),
+        ("src/b.rs", "use crate::a::knead;\n\npub fn bake() {\n    knead();\n}\n"),
+    ]);
+    let b_is = |language: &str| {
+        let metadata = json!({ "file_path": "src/b.rs", "language": language });
+        let chunk = json!({ "id": "b", "text": "bake", "metadata": metadata });
+        p.write(DEFINITIONS, json!({ "chunks": [chunk] }).to_string());
+    };
+    b_is("rust");
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--tools", "search,map"]));
+    let client = Client::new(&server.line());
+    let ranked = || {
+        let map = client.call("map", &json!({}));
+        let files = map["files"].as_array().unwrap().iter();
+        let mut paths: Vec<String> =
+            files.map(|file| file["path"].as_str().unwrap().to_string()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(ranked(), ["src/a.rs", "src/b.rs"]);
+    p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
+    assert_eq!(ranked(), ["src/a.rs", "src/b.rs", "src/c.rs"], "it follows the sources");
+    b_is("css");
+    assert_eq!(ranked(), ["src/a.rs", "src/c.rs"], "it follows the chunk files");
+}
+
 /// The code graph and the map are built from the source files, whoever writes the chunk files;
 /// without source files the reply says so.
 #[test]
