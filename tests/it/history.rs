@@ -3,8 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -230,7 +233,7 @@ impl Repository {
                 && did.iter().zip(git_did).all(|(did, start)| did.starts_with(start))
         };
         let mut last = self.told();
-        let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let waited = catch_unwind(AssertUnwindSafe(|| {
             wait_until(what, || {
                 last = self.told();
                 is_it(&last)
@@ -616,12 +619,7 @@ fn without_a_server_a_session_is_told_each_operation_of_git() {
         r.project.index();
         r.expect(operation, &["create by_hand.rs"], 4, &[&line]);
     };
-    let failed: Vec<&str> = OPERATIONS
-        .into_iter()
-        .filter(|row| std::panic::catch_unwind(|| case(*row)).is_err())
-        .map(|(_, _, operation)| operation)
-        .collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    try_operations(case);
 }
 
 /// Bug: the two cancelled each other out for the index, so the reset was dropped and its commit kept.
@@ -804,6 +802,26 @@ const OPERATIONS: [(&str, &[&str], &str); 16] = [
     ("git revert", &["checkout -q -b back feat", "revert --no-edit HEAD"], "revert --no-edit HEAD"),
 ];
 
+/// Tries each operation of [`OPERATIONS`], several at once, because each mostly waits: for the disk,
+/// for git, or for a server.
+fn try_operations(case: impl Fn((&str, &[&str], &str)) + Sync) {
+    let (rest, failed) = (Mutex::new(OPERATIONS.into_iter()), Mutex::new(Vec::new()));
+    let next = || rest.lock().unwrap().next();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(row) = next() {
+                    if catch_unwind(AssertUnwindSafe(|| case(row))).is_err() {
+                        failed.lock().unwrap().push(row.2);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Each operation of [`OPERATIONS`], and an edit right after it.
 fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
     let case = |(said, before, operation): (&str, &[&str], &str)| {
@@ -817,12 +835,7 @@ fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
         let n = if operation.contains(" -- ") { 3 } else { 4 };
         r.expect(operation, &["create by_hand.rs"], n, &[&format!("{said}: {n} files")]);
     };
-    let failed: Vec<&str> = OPERATIONS
-        .into_iter()
-        .filter(|row| std::panic::catch_unwind(|| case(*row)).is_err())
-        .map(|(_, _, operation)| operation)
-        .collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    try_operations(case);
 }
 
 #[test]
