@@ -141,6 +141,13 @@ indexed, and every question. Empty: the bundled model, and nothing leaves this m
 without vectors until it is restarted. 0 for no limit.",
     ),
     (
+        "live.memory_patience_ms",
+        User,
+        "12000",
+        "How long a server must use more than live.memory_budget_mb before it gives something up, in milliseconds. Freed memory returns to \
+the system with a delay.",
+    ),
+    (
         "memory.notes",
         User,
         "[]",
@@ -230,6 +237,8 @@ pub struct Config {
     pub debounce: Duration,
     /// How much memory a server may use, in bytes; `None` for no limit.
     pub memory_budget: Option<u64>,
+    /// How long a server must exceed the budget before it gives something up.
+    pub memory_patience: Duration,
     /// Folders of notes that become memories; empty for the notes of Claude Code.
     pub notes: Vec<PathBuf>,
     /// How long nothing must change before events are recorded.
@@ -341,6 +350,7 @@ struct RawEmbed {
 struct RawLive {
     debounce_ms: Option<u64>,
     memory_budget_mb: Option<u64>,
+    memory_patience_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -565,6 +575,7 @@ impl MergedSettings {
                 .memory_budget_mb
                 .filter(|mb| *mb > 0)
                 .map(|mb| mb.saturating_mul(1 << 20)),
+            memory_patience: Duration::from_millis(raw.live.memory_patience_ms.unwrap_or(12_000)),
             notes: raw.memory.notes.unwrap_or_default(),
             window: Duration::from_millis(raw.memory.window_ms.unwrap_or(5000)),
             max_events: raw.memory.max_events.unwrap_or(5000),

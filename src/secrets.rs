@@ -431,5 +431,15 @@ fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: TextOrigi
     out
 }
 
+/// Texts in which a secret, written as `%`, stands apart from the name that reveals it.
+#[cfg(test)]
+pub(crate) const FORMS_APART_FROM_NAME: [&str; 5] = [
+    "- name: API_TOKEN\n  value: %",
+    "ENV API_TOKEN %",
+    "setPassword(\"%\")",
+    "mysql -u root -p% app",
+    "<password>%</password>",
+];
+
 #[cfg(test)]
 mod tests;

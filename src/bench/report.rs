@@ -20,7 +20,8 @@ use crate::chunk::{Cancel, ChunkSet};
 
 /// Most runs of a question that takes long.
 const FEW: usize = 3;
-/// Number of search queries of each kind.
+/// Number of search queries of each kind for each run, and at most.
+const QUESTIONS_OF_A_RUN: usize = 40;
 const QUESTIONS: usize = 300;
 /// Numbers of chunks that change before a reload.
 const CHANGES: [usize; 3] = [1, 100, 1000];
@@ -165,7 +166,8 @@ pub fn run(
     }
     let old = bed.load()?;
     let corpus = Shape::new(bed, &old);
-    let questions = Questions::new(&old, QUESTIONS.min(old.len()));
+    let n_questions = (runs * QUESTIONS_OF_A_RUN).min(QUESTIONS).min(old.len());
+    let questions = Questions::new(&old, n_questions);
     let memory = if bed.can_be_served() {
         processes(&mut rows, bed, program, &questions, runs)?
     } else {

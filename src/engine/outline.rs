@@ -115,10 +115,7 @@ impl Engine {
                 let indexed = paths::chunks_of(&self.project, chunks, &path)?;
                 let now = paths::chunks_now(&self.project, &indexed, &path);
                 if now.is_some() {
-                    state.warnings.insert(
-                        0,
-                        format!("`{path}` changed since it was indexed: this is its outline now"),
-                    );
+                    state.warnings.insert(0, paths::changed(&path, "this is its outline"));
                 }
                 Outlined::File(within(symbols(&now.unwrap_or(indexed)), lines))
             };

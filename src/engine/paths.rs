@@ -26,6 +26,8 @@ const MAX_SHOWN: usize = 8;
 const LEAST_ALIKE: usize = 2;
 /// Longest accepted path; `PATH_MAX` on Linux.
 const MAX_PATH_BYTES: usize = 4096;
+/// What an address shows of a file that changed.
+const LINES: &str = "these are its lines";
 
 /// A place in an indexed file.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
     if let Some(symbol) = &address.symbol {
         let indexed = chunks.read_file(&path);
         let now = chunks_now(project, &indexed, &path);
-        note = note.or(now.as_ref().map(|_| changed(&path)));
+        note = note.or(now.as_ref().map(|_| changed(&path, LINES)));
         lines = Some(lines_of(project, &now.unwrap_or(indexed), &path, symbol)?);
     }
     Ok(Place { path, lines, note })
@@ -81,7 +83,7 @@ fn symbol(project: &Project, corpus: &Corpus, written: &str) -> Option<Result<Pl
         if !lines.is_empty()
             && let Some(now) = chunks_now(project, &indexed, path)
         {
-            (lines, note) = (symbols_named(&now, written), Some(changed(path)));
+            (lines, note) = (symbols_named(&now, written), Some(changed(path, LINES)));
         }
         let place = |l| Place { path: path.into(), lines: Some(l), note: note.clone() };
         found.extend(lines.into_iter().map(place));
@@ -163,9 +165,9 @@ fn exists(project: &Project, path: &str) -> bool {
         .any(|path| std::fs::symlink_metadata(path).is_ok())
 }
 
-/// The note of an answer with the lines that a file has now.
-fn changed(path: &str) -> String {
-    format!("`{path}` changed since it was indexed: these are its lines now")
+/// The note of an answer about a file as it is now: `what` says what the answer shows of it.
+pub(super) fn changed(path: &str, what: &str) -> String {
+    format!("`{path}` changed since it was indexed: {what} now")
 }
 
 /// Returns the lines of a symbol in a file.

@@ -12,7 +12,7 @@ use super::{AskError, Call, chain};
 use crate::chunk::{Cancel, Feed};
 use crate::graph::Map;
 use crate::index::{IndexError, IndexEvent, Indexer, IndexingService, Mode, Progress, Summary};
-use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
+use crate::live::{ChunkManager, GivenUp, MemoryBudget, Reloader, Served, Snapshot};
 use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange};
 use crate::store::{Activity, ChunkFiles, Manifest};
@@ -181,7 +181,10 @@ impl Engine {
         }
         let reloader = Reloader::spawn(
             manager.clone(),
-            project.config.memory_budget,
+            project
+                .config
+                .memory_budget
+                .map(|bytes| MemoryBudget { bytes, patience: project.config.memory_patience }),
             chunk_watch(&project, changed.clone()),
         )?;
         let handle = reloader.handle().clone();

@@ -630,3 +630,30 @@ fn a_name_with_thousands_of_definitions_takes_for_ever() {
     let nothing = p.graph.answer(query, &cancelled).unwrap();
     assert!(nothing.results.is_empty() && nothing.is_cut, "a cancelled call works on");
 }
+
+/// Bug: a search for a path that was cut looked like one that had searched everything.
+#[test]
+fn a_path_that_is_not_found_in_time_is_cut() {
+    let p = Project::new(&[(
+        "m.py",
+        "def a():\n    b()\n\ndef b():\n    c()\n\ndef c():\n    pass\n\ndef d():\n    pass\n",
+    )]);
+    let path = |to, is_cancelled: bool| {
+        let query = GraphQuery {
+            operation: Operation::Path,
+            target: "a",
+            to: Some(to),
+            depth: 1,
+            limit: 100,
+            unresolved: false,
+        };
+        let answer =
+            p.graph.answer(query, &WorkBudget::new(Arc::new(is_cancelled.into()))).unwrap();
+        assert_eq!(answer.truncated, answer.is_cut, "{answer:?}");
+        (answer.results.len(), answer.is_cut)
+    };
+    assert_eq!(path("c", false), (3, false));
+    assert_eq!(path("d", false), (0, false), "there is none");
+    assert_eq!(path("c", true), (0, true), "nobody knows whether there is one");
+    assert_eq!(path("a", true), (1, false), "it is found without a search");
+}

@@ -80,7 +80,9 @@ impl<'a> Traversal<'a> {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;
                 answer.total = answer.results.len();
-                answer.truncated |= self.resolver.work.is_spent();
+                // A path that was found is the shortest, however little of the rest was searched.
+                answer.is_cut = answer.results.is_empty() && self.resolver.work.is_spent();
+                answer.truncated |= answer.is_cut;
                 return Ok(answer);
             }
         };

@@ -41,6 +41,8 @@ pub(super) enum HistoryUpdate {
     Keep(Option<HistoryStamp>),
     /// Read commits.
     Read(Reading),
+    /// Write the commits for which an earlier pass did not wait.
+    Write(Reading, io::Result<CommitLog>),
     /// There is none: no repository, no commit, or the setting is off.
     Remove,
 }
@@ -91,7 +93,7 @@ impl HistoryUpdate {
 
     /// Whether the index still waits for these commits, and no other process has written them.
     pub(super) fn is_awaited(&self, known: Option<&HistoryStamp>) -> bool {
-        matches!(self, Self::Read(reading) if known == Some(&reading.stamp))
+        matches!(self, Self::Write(reading, _) if known == Some(&reading.stamp))
     }
 
     /// Writes the chunks. Returns what they describe, and the commits that git has not told yet:
@@ -119,6 +121,7 @@ impl HistoryUpdate {
                 }
                 Ok(commits) => reading.write(commits, old, new),
             },
+            Self::Write(reading, commits) => reading.write(commits, old, new),
         }
     }
 }
@@ -134,9 +137,7 @@ impl Reading {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
-        let (send, receive) = channel();
-        let _ = send.send(commits);
-        Some(HistoryUpdate::Read(Self { commits: receive, ..self }))
+        Some(HistoryUpdate::Write(self, commits))
     }
 
     fn write(
@@ -238,6 +239,7 @@ fn cut(text: &str, n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secrets::FORMS_APART_FROM_NAME;
     use crate::store::{Header, Layout, Packing, WriteLock};
 
     fn commit(subject: &str, body: &str, n_files: usize) -> Commit {
@@ -292,13 +294,7 @@ mod tests {
     #[test]
     fn a_secret_that_stands_apart_from_its_name_stays_in_a_message() {
         let secret = "Wd4kT7qZ2xLm9Rb3Np6V";
-        for form in [
-            "- name: API_TOKEN\n  value: %",
-            "ENV API_TOKEN %",
-            "setPassword(\"%\")",
-            "mysql -u root -p% app",
-            "<password>%</password>",
-        ] {
+        for form in FORMS_APART_FROM_NAME {
             let said = form.replace('%', secret);
             let subject = said.lines().next().unwrap_or_default();
             let chunk = commit_chunk(&commit(subject, &said, 1)).unwrap();

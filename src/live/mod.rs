@@ -12,7 +12,7 @@ mod snapshot;
 mod vectors;
 
 pub use manager::{ChunkManager, Reload, ReloadError};
-pub use reloader::Reloader;
+pub use reloader::{MemoryBudget, Reloader};
 pub use resident::{GivenUp, resident_bytes};
 pub use snapshot::{Metrics, Served, Snapshot};
 

@@ -16,13 +16,20 @@ const RETRY: Duration = Duration::from_millis(100);
 /// starts later indexes the remaining changes itself.
 const WORTH_SAVING: f64 = 0.1;
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How long the resident bytes must exceed the budget before something is given up: freed memory
-/// returns to the system with a delay.
-const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Interval of unrequested looks for a missing HNSW graph. It is long, since only a reload can make
 /// a graph necessary.
 const NO_GRAPH: Duration = Duration::from_hours(24);
+
+/// How much memory this process may use.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryBudget {
+    /// Limit of the resident bytes.
+    pub bytes: u64,
+    /// How long the resident bytes must exceed the limit before something is given up: freed memory
+    /// returns to the system with a delay.
+    pub patience: Duration,
+}
 
 /// Reloads a [`ChunkManager`] on its own thread. One reload runs, and at most one is pending. A
 /// second thread builds the HNSW graphs of vectors, for which a reload must not wait.
@@ -30,7 +37,7 @@ pub struct Reloader {
     worker: Worker,
     _hnsw_builder: Worker,
     cancel: Arc<Cancel>,
-    budget: Option<u64>,
+    budget: Option<MemoryBudget>,
 }
 
 impl Reloader {
@@ -40,13 +47,13 @@ impl Reloader {
 
     /// Starts the thread and the first reload. `after` is called after each reload with a handle
     /// that can request another one. It returns the time until the next unrequested reload.
-    /// `budget` is the memory budget of this process in bytes.
+    /// `budget` is the memory budget of this process.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(
         manager: Arc<ChunkManager>,
-        budget: Option<u64>,
+        budget: Option<MemoryBudget>,
         after: impl FnMut(&WorkerHandle) -> Duration + Send + 'static,
     ) -> io::Result<Self> {
         Self::with_hnsw_from(HNSW_FROM, manager, budget, after)
@@ -56,7 +63,7 @@ impl Reloader {
     pub(super) fn with_hnsw_from(
         n_vectors: usize,
         manager: Arc<ChunkManager>,
-        budget: Option<u64>,
+        budget: Option<MemoryBudget>,
         mut after: impl FnMut(&WorkerHandle) -> Duration + Send + 'static,
     ) -> io::Result<Self> {
         let cancel = Arc::new(Cancel::new(false));
@@ -82,7 +89,7 @@ impl Reloader {
     /// Returns the memory budget of this process in bytes.
     #[must_use]
     pub fn budget(&self) -> Option<u64> {
-        self.budget
+        self.budget.map(|budget| budget.bytes)
     }
 
     /// Returns the handle that requests a reload and waits until its result is served.
@@ -96,7 +103,7 @@ impl Reloader {
 pub(super) struct Reloading {
     manager: Arc<ChunkManager>,
     cancel: Arc<Cancel>,
-    budget: Option<u64>,
+    budget: Option<MemoryBudget>,
     backoff: Backoff,
     /// The error that was logged last, unless a reload has succeeded since.
     told: Option<String>,
@@ -107,7 +114,7 @@ impl Reloading {
     pub(super) fn new(
         manager: Arc<ChunkManager>,
         cancel: Arc<Cancel>,
-        budget: Option<u64>,
+        budget: Option<MemoryBudget>,
     ) -> Self {
         Self {
             manager,
@@ -149,13 +156,14 @@ impl Reloading {
     /// Gives something up if the resident bytes exceeded the budget for long. Returns the longest
     /// time until the next check.
     fn keep_budget(&mut self) -> Duration {
-        let over = self.budget.zip(resident_bytes()).filter(|(budget, resident)| resident > budget);
-        let Some((budget, resident)) = over else {
+        let over = self.budget.zip(resident_bytes());
+        let over = over.filter(|(budget, resident)| *resident > budget.bytes);
+        let Some((MemoryBudget { bytes, patience }, resident)) = over else {
             self.over_since = None;
             return Duration::MAX;
         };
-        if self.over_since.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
-            return PATIENCE;
+        if self.over_since.get_or_insert_with(Instant::now).elapsed() < patience {
+            return patience;
         }
         self.over_since = None;
         match self.manager.give_up(&self.cancel) {
@@ -164,9 +172,9 @@ impl Reloading {
                 tracing::warn!(
                     "{} MB are held, and {} may be: going on without {without}",
                     resident >> 20,
-                    budget >> 20
+                    bytes >> 20
                 );
-                PATIENCE
+                patience
             }
             Ok(false) => Duration::MAX,
             Err(e) => {

@@ -12,6 +12,7 @@ use super::*;
 use crate::chunk::{Cancel, CorpusCache, Feed, SaveWriter, SavedFiles};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
+use crate::secrets::FORMS_APART_FROM_NAME;
 use crate::source::FileChange;
 use crate::store::{IndexCache, Layout};
 use crate::text::tokens;
@@ -1799,13 +1800,7 @@ fn memories_of_one_moment_are_told_apart_by_the_ends_of_their_ids() {
 fn a_secret_that_stands_apart_from_its_name_stays_in_a_memory() {
     let f = fixture();
     let secret = "Wd4kT7qZ2xLm9Rb3Np6V";
-    for form in [
-        "- name: API_TOKEN\n  value: %",
-        "ENV API_TOKEN %",
-        "setPassword(\"%\")",
-        "mysql -u root -p% app",
-        "<password>%</password>",
-    ] {
+    for form in FORMS_APART_FROM_NAME {
         let id = f.capture.capture(said(&form.replace('%', secret))).unwrap();
         let stored = f.store.get(id).unwrap().unwrap();
         assert!(!stored.content.contains(secret), "{stored:?}");

@@ -108,19 +108,12 @@ fn set_directory_aside(dir: &Dir, name: &str) -> io::Result<()> {
     if dir.stat(name)?.is_none_or(|stat| stat.kind != FileKind::Directory) {
         return Ok(());
     }
-    for aside in (1_u64..).map(|n| format!("{name}.directory{n}")) {
-        match dir.rename_to_new(name, &aside) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
-            done => done?,
-        }
-        let (was, is) = (dir.full(name), dir.full(&aside));
-        tracing::warn!(
-            "{}: a directory had the name of a chunk file; it is {} now",
-            was.display(),
-            is.display()
-        );
-        break;
-    }
+    let aside = rename_to_free(dir, name, (1_u64..).map(|n| format!("{name}.directory{n}")))?;
+    tracing::warn!(
+        "{}: a directory had the name of a chunk file; it is {} now",
+        dir.full(name).display(),
+        dir.full(&aside).display()
+    );
     Ok(())
 }
 
@@ -137,23 +130,33 @@ pub(super) fn set_aside(dir: &Dir, name: &str) -> io::Result<()> {
             format!("{stem}.other{n}{extension}")
         }
     });
-    for aside in names {
-        match dir.rename_to_new(name, &aside) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_same(dir, name, &aside) => {
+    let aside = rename_to_free(dir, name, names)?;
+    tracing::warn!(
+        "{}: another program wrote this file; it is {} now, and served beside the index",
+        dir.full(name).display(),
+        dir.full(&aside).display()
+    );
+    Ok(())
+}
+
+/// Renames an entry to the first of these names that is free, and returns that name. A name whose
+/// file has the same content counts as free: one copy of the content is enough.
+fn rename_to_free(
+    dir: &Dir,
+    name: &str,
+    names: impl Iterator<Item = String>,
+) -> io::Result<String> {
+    for free in names {
+        match dir.rename_to_new(name, &free) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_same(dir, name, &free) => {
                 dir.remove_file(name)?;
             }
             Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
             done => done?,
         }
-        let full = dir.full(&aside);
-        tracing::warn!(
-            "{}: another program wrote this file; it is {} now, and served beside the index",
-            dir.full(name).display(),
-            full.display()
-        );
-        break;
+        return Ok(free);
     }
-    Ok(())
+    Err(ErrorKind::AlreadyExists.into())
 }
 
 fn is_same(dir: &Dir, a: &str, b: &str) -> bool {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -130,6 +130,55 @@ fn killed_at_any_moment_the_index_is_whole() {
     assert_fresh(&p);
 }
 
+/// A project that was indexed, changed and indexed again, for deaths between renames. Each case
+/// starts from the same files.
+struct TwoRuns {
+    project: Project,
+    /// The files of [`ALL_FILES`] of the first run.
+    old: [(&'static str, Option<Vec<u8>>); ALL_FILES.len()],
+    /// What the first run noted of the sources.
+    old_sources: String,
+    /// The chunk files of a fresh index of the same tree.
+    fresh: Vec<String>,
+}
+
+impl TwoRuns {
+    fn new() -> Self {
+        let p = Project::new();
+        plant(&p, 1);
+        p.index();
+        let old = ALL_FILES.map(|name| (name, Some(fs::read(chunk_path(&p, name)).unwrap())));
+        let old_sources = p.read(".cortex/cache/sources.json");
+        plant(&p, 2);
+        p.index();
+        let fresh = p.fresh_copy().timeless();
+        copy(&p.path(".cortex"), &p.home().join("saved"));
+        Self { project: p, old, old_sources, fresh }
+    }
+
+    /// Leaves the files as a second run does that died after `n_renamed` renames.
+    fn after(&self, n_renamed: usize) -> &Project {
+        let p = &self.project;
+        fs::remove_dir_all(p.path(".cortex")).unwrap();
+        copy(&p.home().join("saved"), &p.path(".cortex"));
+        die_between_renames(p, &self.old, n_renamed);
+        p
+    }
+
+    #[track_caller]
+    fn assert_fresh(&self) {
+        assert!(
+            self.project.timeless() == self.fresh,
+            "the repaired index differs from a fresh one"
+        );
+    }
+}
+
+/// Copies a directory with the times of its files.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
 /// Leaves the chunk directory as a run does that died after `n_renamed` of the five renames of its
 /// new set.
 fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: usize) {
@@ -157,24 +206,18 @@ const ALL_FILES: [&str; 6] = [
 /// tree (or, before the first rename, the old one), and the next run finishes the renames.
 #[test]
 fn a_death_between_renames_leaves_the_new_index() {
+    let runs = TwoRuns::new();
     for n_renamed in 0..=ALL_FILES.len() {
-        let p = Project::new();
-        plant(&p, 1);
-        p.index();
-        let old = ALL_FILES.map(|name| (name, Some(fs::read(chunk_path(&p, name)).unwrap())));
-        let sources = p.read(".cortex/cache/sources.json");
-        plant(&p, 2);
-        p.index();
-        die_between_renames(&p, &old, n_renamed);
-        p.write(".cortex/cache/sources.json", sources);
-        let found = generation(&p, &["--no-index"]);
+        let p = runs.after(n_renamed);
+        p.write(".cortex/cache/sources.json", &runs.old_sources);
+        let found = generation(p, &["--no-index"]);
         assert!(found == 2 || (n_renamed == 0 && found == 1), "{n_renamed} renamed: {found}");
         if n_renamed % 2 == 0 {
-            assert_eq!(generation(&p, &[]), 2, "{n_renamed} renamed");
+            assert_eq!(generation(p, &[]), 2, "{n_renamed} renamed");
         }
         p.index();
-        assert_eq!(generation(&p, &["--no-index"]), 2, "{n_renamed} renamed");
-        assert_fresh(&p);
+        assert_eq!(generation(p, &["--no-index"]), 2, "{n_renamed} renamed");
+        runs.assert_fresh();
         let left: Vec<_> = fs::read_dir(p.path(".cortex/chunks"))
             .unwrap()
             .map(|e| e.unwrap().file_name())
@@ -189,21 +232,16 @@ fn a_death_between_renames_leaves_the_new_index() {
 fn a_death_between_renames_loses_nothing_of_another_program() {
     let theirs =
         r#"{"_metadata":{"generator":"other"},"chunks":[{"id":"theirs","text":"nougat"}]}"#;
+    let runs = TwoRuns::new();
     for n_renamed in 0..=ALL_FILES.len() {
         for name in [CHUNK_FILES[0], CHUNK_FILES[3]] {
-            let p = Project::new();
-            plant(&p, 1);
-            p.index();
-            let old = ALL_FILES.map(|name| (name, Some(fs::read(chunk_path(&p, name)).unwrap())));
-            plant(&p, 2);
-            p.index();
-            die_between_renames(&p, &old, n_renamed);
-            fs::write(chunk_path(&p, name), theirs).unwrap();
-            assert_eq!(generation(&p, &[]), 2, "{n_renamed} renamed, {name}");
-            let aside = chunk_path(&p, &name.replace(".json", ".other.json"));
+            let p = runs.after(n_renamed);
+            fs::write(chunk_path(p, name), theirs).unwrap();
+            assert_eq!(generation(p, &[]), 2, "{n_renamed} renamed, {name}");
+            let aside = chunk_path(p, &name.replace(".json", ".other.json"));
             assert_eq!(fs::read_to_string(aside).unwrap(), theirs, "{n_renamed} renamed, {name}");
             assert_eq!(p.json(&["search", "--exact", "nougat"])["total"], 1);
-            assert_fresh(&p);
+            runs.assert_fresh();
         }
     }
 }

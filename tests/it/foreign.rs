@@ -530,6 +530,39 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     assert!(p.timeless() == whole);
 }
 
+/// Bug: the ranks of the files were kept until the next generation, which such a project has not.
+#[test]
+fn a_server_ranks_files_beside_foreign_ones_anew() {
+    let p = Project::with(&[
+        ("src/a.rs", "pub fn knead() {}\n"),
+        ("src/b.rs", "use crate::a::knead;\n\npub fn bake() {\n    knead();\n}\n"),
+    ]);
+    let b_is = |language: &str| {
+        let chunks = [("a", "rust"), ("b", language)].map(|(id, language)| {
+            let metadata = json!({ "file_path": format!("src/{id}.rs"), "language": language });
+            json!({ "id": id, "text": "knead and bake", "metadata": metadata })
+        });
+        p.write(DEFINITIONS, json!({ "chunks": chunks }).to_string());
+    };
+    b_is("rust");
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--tools", "search,graph"]));
+    let client = Client::new(&server.line());
+    let ranked = || {
+        let map = client.call("map", &json!({}));
+        let files = map["files"].as_array().unwrap().iter();
+        let mut paths: Vec<String> =
+            files.map(|file| file["path"].as_str().unwrap().to_string()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(ranked(), ["src/a.rs", "src/b.rs"]);
+    p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
+    assert_eq!(ranked(), ["src/a.rs", "src/b.rs", "src/c.rs"], "it follows the sources");
+    b_is("css");
+    // Style sheets are not ranked. The server serves the change when the file has been quiet.
+    wait_until("it follows the chunk files", || ranked() == ["src/a.rs", "src/c.rs"]);
+}
+
 /// The code graph and the map are built from the source files, whoever writes the chunk files;
 /// without source files the reply says so.
 #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use cortex::fuzz::{TARGETS, Target};
 
@@ -14,6 +15,8 @@ use crate::project::Random;
 
 /// Number of mutations for each target.
 const N_MUTATIONS: usize = 600;
+/// Number of mutations that run at once.
+const N_THREADS: usize = 4;
 /// Longer inputs are cut; seeds test what grows with the input.
 const MAX_BYTES: usize = 1 << 14;
 /// Bytes that break readers of text, JSON, TOML, globs and queries.
@@ -117,8 +120,19 @@ fn try_all(name: &str) {
     }
     let mut random = Random(name.len() as u64);
     let n = if std::env::var_os("STRESS").is_some() { 100 * N_MUTATIONS } else { N_MUTATIONS };
-    for number in 0..n {
-        run(target, &format!("{name}, mutation {number}"), &mutated(&seeds, &mut random));
+    for batch in (0..n).step_by(N_MUTATIONS) {
+        let inputs: Vec<Vec<u8>> = (0..N_MUTATIONS).map(|_| mutated(&seeds, &mut random)).collect();
+        // Several at once, because a target may wait for files to settle.
+        thread::scope(|scope| {
+            for first in 0..N_THREADS {
+                let inputs = inputs.iter().enumerate().skip(first).step_by(N_THREADS);
+                scope.spawn(move || {
+                    for (i, bytes) in inputs {
+                        run(target, &format!("{name}, mutation {}", batch + i), bytes);
+                    }
+                });
+            }
+        });
     }
 }
 

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -65,6 +68,11 @@ fn git_past(directory: &Path, minutes: u64, args: &[&str]) {
     assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
 }
 
+/// Returns the arguments of a command of git.
+fn words(command: &str) -> Vec<&str> {
+    command.split(' ').collect()
+}
+
 fn file(i: usize) -> String {
     format!("src/part{}/file{i}.rs", i % 4)
 }
@@ -98,6 +106,35 @@ impl Repository {
         this.commit("side");
         this.git(&["checkout", "-q", "main"]);
         this.project.index();
+        this
+    }
+
+    /// `feat` adds two files to `main`, changes one and removes one. `main` is checked out, git ran
+    /// the commands of `before` with `run`, and there is a memory.
+    fn before_an_operation(before: &[&str], run: impl Fn(&Self, &[&str])) -> Self {
+        let this = Self { project: Project::new(), seen: BTreeSet::new() };
+        run(&this, &["init", "-q"]);
+        for name in ["changed.rs", "removed.rs", "kept.rs"] {
+            this.project.write(name, code(1, name));
+        }
+        let commit = |subject: &str| {
+            run(&this, &["add", "-A"]);
+            run(&this, &["commit", "-q", "-m", subject]);
+        };
+        commit("one");
+        run(&this, &["checkout", "-q", "-b", "feat"]);
+        for name in ["made.rs", "deep/below/made.rs"] {
+            this.project.write(name, code(2, name));
+        }
+        this.project.write("changed.rs", code(1, "changed"));
+        this.project.remove("removed.rs");
+        commit("feat");
+        run(&this, &["checkout", "-q", "main"]);
+        for command in before {
+            run(&this, &words(command));
+        }
+        this.project.index();
+        begin(&this, "memory add");
         this
     }
 
@@ -196,7 +233,7 @@ impl Repository {
                 && did.iter().zip(git_did).all(|(did, start)| did.starts_with(start))
         };
         let mut last = self.told();
-        let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let waited = catch_unwind(AssertUnwindSafe(|| {
             wait_until(what, || {
                 last = self.told();
                 is_it(&last)
@@ -584,33 +621,9 @@ fn without_a_server_a_session_is_told_each_operation_of_git() {
         if ["--squash", " -n ", " -- "].iter().any(|part| operation.contains(part)) {
             return;
         }
-        let mut r = Repository { project: Project::new(), seen: BTreeSet::new() };
-        let run = |words: &str| {
-            git_past(&r.project.root(), 50, &words.split(' ').collect::<Vec<_>>());
-        };
-        run("init -q");
-        for name in ["changed.rs", "removed.rs", "kept.rs"] {
-            r.project.write(name, code(1, name));
-        }
-        let commit = |subject: &str| {
-            run("add -A");
-            run(&format!("commit -q -m {subject}"));
-        };
-        commit("one");
-        run("checkout -q -b feat");
-        for name in ["made.rs", "deep/below/made.rs"] {
-            r.project.write(name, code(2, name));
-        }
-        r.project.write("changed.rs", code(1, "changed"));
-        r.project.remove("removed.rs");
-        commit("feat");
-        run("checkout -q main");
-        for words in before {
-            run(words);
-        }
-        r.project.index();
-        begin(&r, "memory add");
-        run(operation);
+        let run = |r: &Repository, args: &[&str]| git_past(&r.project.root(), 50, args);
+        let mut r = Repository::before_an_operation(before, run);
+        run(&r, &words(operation));
         r.project.write("by_hand.rs", code(3, "by hand"));
         r.age();
         let line = format!("{said}: 4 files at ");
@@ -622,12 +635,7 @@ fn without_a_server_a_session_is_told_each_operation_of_git() {
         r.project.index();
         r.expect(operation, &["create by_hand.rs"], 4, &[&line]);
     };
-    let failed: Vec<&str> = OPERATIONS
-        .into_iter()
-        .filter(|row| std::panic::catch_unwind(|| case(*row)).is_err())
-        .map(|(_, _, operation)| operation)
-        .collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    try_operations(case);
 }
 
 /// Bug: the two cancelled each other out for the index, so the reset was dropped and its commit kept.
@@ -810,31 +818,32 @@ const OPERATIONS: [(&str, &[&str], &str); 16] = [
     ("git revert", &["checkout -q -b back feat", "revert --no-edit HEAD"], "revert --no-edit HEAD"),
 ];
 
+/// Tries each operation of [`OPERATIONS`], several at once, because each mostly waits: for the disk,
+/// for git, or for a server.
+fn try_operations(case: impl Fn((&str, &[&str], &str)) + Sync) {
+    let (rest, failed) = (Mutex::new(OPERATIONS.into_iter()), Mutex::new(Vec::new()));
+    let next = || rest.lock().unwrap().next();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(row) = next() {
+                    if catch_unwind(AssertUnwindSafe(|| case(row))).is_err() {
+                        failed.lock().unwrap().push(row.2);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Each operation of [`OPERATIONS`], and an edit right after it.
 fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
     let case = |(said, before, operation): (&str, &[&str], &str)| {
-        let mut r = Repository { project: Project::new(), seen: BTreeSet::new() };
-        let run = |r: &Repository, words: &str| r.git(&words.split(' ').collect::<Vec<_>>());
-        run(&r, "init -q");
-        for name in ["changed.rs", "removed.rs", "kept.rs"] {
-            r.project.write(name, code(1, name));
-        }
-        r.commit("one");
-        run(&r, "checkout -q -b feat");
-        for name in ["made.rs", "deep/below/made.rs"] {
-            r.project.write(name, code(2, name));
-        }
-        r.project.write("changed.rs", code(1, "changed"));
-        r.project.remove("removed.rs");
-        r.commit("feat");
-        run(&r, "checkout -q main");
-        for words in before {
-            run(&r, words);
-        }
-        r.project.index();
-        begin(&r, "memory add");
+        let mut r = Repository::before_an_operation(before, Repository::git);
         let _server = with_server.then(|| r.serve());
-        run(&r, operation);
+        r.git(&words(operation));
         r.project.write("by_hand.rs", code(3, "by hand"));
         if !with_server {
             r.index_later();
@@ -842,12 +851,7 @@ fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
         let n = if operation.contains(" -- ") { 3 } else { 4 };
         r.expect(operation, &["create by_hand.rs"], n, &[&format!("{said}: {n} files")]);
     };
-    let failed: Vec<&str> = OPERATIONS
-        .into_iter()
-        .filter(|row| std::panic::catch_unwind(|| case(*row)).is_err())
-        .map(|(_, _, operation)| operation)
-        .collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    try_operations(case);
 }
 
 #[test]

@@ -203,7 +203,8 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    // Building a graph takes a debug build long.
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("STRESS").is_some() { 64 } else { 4 }))]
 
     /// After any sequence of additions, updates, deletions and rebuilds the exact tier finds what
     /// brute force finds, and the approximate one at least 95 of 100 of it.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
+use std::sync::LazyLock;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
@@ -51,11 +52,22 @@ fn each_name(c: &Clone, make: impl Fn(&Path)) {
     }
 }
 
-/// Indexes the clone, so that there is something to damage.
-fn indexed(c: &Clone) {
+/// The files below the `.cortex` of a clone that was indexed and searched.
+static INDEXED: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
+    let c = Clone::new(|_| {});
     assert!(c.cortex(&["index"]).output().unwrap().status.success());
     assert!(c.cortex(&["graph", "callers", "retry"]).output().unwrap().status.code().is_some());
     assert!(c.cortex(&["search", "harmless"]).output().unwrap().status.success());
+    let (root, mut files) = (c.root(), Vec::new());
+    every_file(&c.path(".cortex"), &mut |path| {
+        files.push((path.strip_prefix(&root).unwrap().to_path_buf(), fs::read(path).unwrap()));
+    });
+    files
+});
+
+/// Gives the clone an index, so that there is something to damage.
+fn indexed(c: &Clone) {
+    INDEXED.iter().for_each(|(path, bytes)| c.write(path, bytes));
 }
 
 fn every_file(folder: &Path, each: &mut impl FnMut(&Path)) {
