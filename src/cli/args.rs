@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::outcome::Outcome;
 use super::progress::Bar;
-use crate::engine::{Engine, FrontEnd, Look, Project, Step, single_globs};
+use crate::engine::{AnswerFrom, Engine, FrontEnd, Project, Step, single_globs};
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ impl OfProject {
     }
 
     /// Opens the project as an engine. The first question indexes the project if that is needed.
-    pub(super) fn engine(&self, look: Look) -> Result<Engine> {
+    pub(super) fn engine(&self, look: AnswerFrom) -> Result<Engine> {
         let mut project = self.open()?;
         let here = std::env::current_dir().ok();
         let below = here.as_deref().and_then(|h| h.strip_prefix(project.layout.root()).ok());
@@ -116,7 +116,7 @@ impl Languages {
 }
 
 /// Returns an engine that shows the progress of indexing on stderr.
-pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
+pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine> {
     let bar = Bar::indexing(false);
     let graph = Bar::graph(false);
     let tell = move |step: Step| match step {

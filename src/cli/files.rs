@@ -7,7 +7,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, count, line, printable};
-use crate::engine::{Call, CountBy, CountSort, FileCount, FilesRequest, Look};
+use crate::engine::{AnswerFrom, Call, CountBy, CountSort, FileCount, FilesRequest};
 
 /// Count files, lines and bytes by language, directory or file
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { paths, by, depth, sort, languages, limit, .. } = args;
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let request = FilesRequest {
         by: *by,
         depth: *depth,

@@ -10,7 +10,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{code, count, fitted, json, line, printable, warnings, width};
-use crate::engine::{Call, GraphAnswer, GraphRequest, GraphRow, Look};
+use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow};
 
 /// Show callers, callees, dependents, implementations, or the impact of a change.
 #[derive(clap::Args)]
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         limit: *limit,
         unresolved: args.unresolved,
     };
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let answer = engine.graph(&request, &Call::default())?;
     if args.json {
         json(&answer)?;

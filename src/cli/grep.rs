@@ -7,7 +7,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, count, line, printable, printable_code};
-use crate::engine::{Call, GrepAnswer, GrepFile, GrepRequest, Look};
+use crate::engine::{AnswerFrom, Call, GrepAnswer, GrepFile, GrepRequest};
 
 /// Find lines by text or regular expression in the indexed files, source files first
 #[derive(clap::Args)]
@@ -67,7 +67,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let request = GrepRequest {
         pattern: args.pattern.clone(),
         regex: args.regex,

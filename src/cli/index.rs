@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{self, count, duration, printable};
-use crate::engine::{Engine, LONG_WAIT, Look, Project};
+use crate::engine::{AnswerFrom, Engine, LONG_WAIT, Project};
 use crate::index::{Mode, Summary};
 
 /// Create or update the index. Unchanged files are not read again.
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     // The command also prepares what the first search needs, so that the search need not wait.
     let bar = Bar::preparing(quiet);
-    let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
+    let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
     let prepared = engine.prepare(&|phase| bar.say(phase));
     bar.end();
     if let Err(e) = prepared {

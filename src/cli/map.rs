@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::render::{fitted, json, line, warnings};
-use crate::engine::{Call, Look, MapRequest};
+use crate::engine::{AnswerFrom, Call, MapRequest};
 
 /// Tell what this repository is: purpose, commands, entry points, modules, main types
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let answer = engine.map(&MapRequest { focus: args.focus.clone() }, &Call::default())?;
     if args.json {
         json(&answer)?;

@@ -19,7 +19,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::render::{count, json, line, printable, width};
 use crate::dir::OpenMode;
-use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, RecallRequest, RememberRequest};
+use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, RecallRequest, RememberRequest};
 use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select};
 
 /// Add, find and manage memories: decisions, notes and events of the project.
@@ -220,7 +220,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 impl Args {
     fn carry_out(&self, project: Project) -> Result<Outcome> {
-        let engine = args::engine(project, Look::AtIndex)?;
+        let engine = args::engine(project, AnswerFrom::Index)?;
         let memories = &engine.memories(LONG_WAIT)?;
         engine.project.record_past_in(memories, None);
         let outcome = match &self.command {

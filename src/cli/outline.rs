@@ -7,7 +7,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, fitted, line, printable};
-use crate::engine::{Call, Look, OutlineRequest, Outlined};
+use crate::engine::{AnswerFrom, Call, OutlineRequest, Outlined};
 
 /// List the symbols of a file, or the files below a directory
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let mut answer =
         engine.outline(&OutlineRequest { path: args.path.clone() }, &Call::default())?;
     let prefix = if answer.path.is_empty() { 0 } else { answer.path.len() + 1 };

@@ -7,7 +7,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, count, line};
-use crate::engine::{Call, Look, PatternRequest};
+use crate::engine::{AnswerFrom, Call, PatternRequest};
 
 /// Find code by its syntactic structure, whatever its names and line breaks
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { pattern, languages, paths, context, limit, .. } = args;
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let request = PatternRequest {
         pattern: pattern.clone(),
         languages: languages.wanted(),

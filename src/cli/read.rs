@@ -6,7 +6,7 @@ use console::style;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::render::{self, code, line, width};
-use crate::engine::{Call, Look, ReadRequest};
+use crate::engine::{AnswerFrom, Call, ReadRequest};
 
 /// Print lines of an indexed file from disk, with secrets redacted
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let request = ReadRequest {
         chunk_id: args.chunk_id.clone(),
         path: args.path.clone(),

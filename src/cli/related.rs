@@ -8,7 +8,7 @@ use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, fitted, line, printable};
 use crate::chunk::ChunkType;
-use crate::engine::{Call, Kinds, Look, RelatedRequest};
+use crate::engine::{AnswerFrom, Call, Kinds, RelatedRequest};
 
 /// Find code and documents that are similar in meaning to a file, a line or a chunk
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(Look::AtTree)?;
+    let engine = args.project.engine(AnswerFrom::Tree)?;
     let request = RelatedRequest {
         chunk_id: args.chunk_id.clone(),
         path: args.path.clone(),

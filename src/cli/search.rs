@@ -14,8 +14,8 @@ use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    Call, ChunkRow, Engine, Filters, Kinds, Look, PassageRow, ResultRow, SearchAnswer, SearchMode,
-    SearchRequest,
+    AnswerFrom, Call, ChunkRow, Engine, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
+    SearchMode, SearchRequest,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
@@ -91,7 +91,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let look = if args.no_index { Look::AtIndex } else { Look::AtTree };
+    let look = if args.no_index { AnswerFrom::Index } else { AnswerFrom::Tree };
     let engine = args.project.engine(look)?;
     let config = &engine.project.config;
     let (limit, context) =
@@ -237,7 +237,7 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: b
     let link =
         paths.linked(&hit.path, chunk.start_line.map(u64::from), style(&place).cyan().bold());
     line(format!("{link}  {}", style(what).green()).trim_end())?;
-    for window in row.passages.iter().flat_map(PassageRow::windows) {
+    for window in row.excerpts.iter().flat_map(ExcerptRow::windows) {
         render::numbered(&window, words).iter().try_for_each(|l| line(l))?;
     }
     if !row.others.is_empty() {

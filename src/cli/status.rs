@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::args::OfProject;
 use super::outcome::Outcome;
 use super::render::{self, count, json, printable};
-use crate::engine::{Call, Look, StatusAnswer, StatusRequest};
+use crate::engine::{AnswerFrom, Call, StatusAnswer, StatusRequest};
 use crate::search::HNSW_FROM;
 
 /// Show what is indexed, how old the index is, and what was skipped.
@@ -29,7 +29,7 @@ pub(super) struct Args {
 const SECRETS_SHOWN: usize = 5;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(Look::AtIndex)?;
+    let engine = args.project.engine(AnswerFrom::Index)?;
     let status =
         engine.status(StatusRequest { verbose: args.verbose || args.json }, &Call::default())?;
     if args.json {

@@ -10,8 +10,8 @@ use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
+use crate::scan::{self, FoundLine, LineMatcher, LineQuery};
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
-use crate::survey::{self, FoundLine, LineMatcher, LineQuery};
 use crate::text::{count, cut};
 
 /// The arguments of a search for lines.
@@ -133,7 +133,7 @@ impl Engine {
         let languages = of_languages(&request.languages);
         let files = wanted(&code.corpus, &paths, &languages);
         let (root, work) = (self.project.layout.tree(), call.work());
-        let mut found = survey::grep(root, &files, &matcher, &work);
+        let mut found = scan::grep(root, &files, &matcher, &work);
         call.check()?;
         found.files.retain(|(at, _)| self.project.may_read(files[*at]));
         let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
@@ -150,7 +150,7 @@ impl Engine {
             if request.count || request.files_only {
                 page.add_file(path, *n_matches);
             } else if page.wants(shown_of(request, *n_matches)) {
-                let lines = survey::lines_of(root, path, &matcher).unwrap_or_default();
+                let lines = scan::lines_of(root, path, &matcher).unwrap_or_default();
                 let chunks = code.corpus.chunks().read_file(path);
                 let mut names = NamesAround::new(&chunks);
                 page.add_lines(path, *n_matches, lines, request, |line| {

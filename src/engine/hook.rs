@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use uuid::Uuid;
 
 use super::project::{Project, ProjectError};
-use super::serving::{Engine, Look};
+use super::serving::{AnswerFrom, Engine};
 use super::{AskError, chain};
 use crate::dir::Dir;
 use crate::index::Mode;
@@ -142,7 +142,7 @@ impl<'a> Hook<'a> {
             }
             _ => None,
         };
-        let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
+        let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
         Ok(Self { event, input, engine, own, print })
     }
 

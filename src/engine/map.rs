@@ -15,9 +15,9 @@ use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::graph::{CodeGraph, MapFile, MapQuery};
 use crate::languages::{self, LanguageKind};
-use crate::overview::{self, About, Commands, Entry, Module, Tree};
+use crate::overview::{self, About, Commands, EntryPoint, Module, Tree};
+use crate::scan;
 use crate::search::FileGroup;
-use crate::survey;
 
 /// How long references are counted. Of a larger project, a sample is.
 const RANKING: Duration = Duration::from_secs(3);
@@ -53,7 +53,7 @@ pub struct MapAnswer {
     /// Commands to build, run and test it, by the files that tell them.
     pub commands: Vec<Commands>,
     /// Where its programs and libraries begin.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryPoint>,
     /// Its main directories, in the order of their paths.
     pub modules: Vec<Module>,
     /// The most important files, with their most important symbols.
@@ -180,7 +180,11 @@ impl Engine {
             total_lines: sizes.iter().map(|s| s.lines).sum(),
             languages: main_languages(sizes.iter().filter(|s| counts(&s.path))),
             commands: if is_overview { overview::commands(&tree) } else { Vec::new() },
-            entries: if is_overview { overview::entries(&tree, &ranked.mains) } else { Vec::new() },
+            entries: if is_overview {
+                overview::entry_points(&tree, &ranked.mains)
+            } else {
+                Vec::new()
+            },
             modules: if is_overview { overview::modules(&tree, &weight) } else { Vec::new() },
             files: with_symbols.take(MAX_FILES).cloned().collect(),
             total_ranked,
@@ -211,18 +215,15 @@ fn is_for_tests(path: &str) -> bool {
 
 /// Returns the languages of programs with their lines. A project without programs has those of its
 /// documents.
-fn main_languages<'s>(sizes: impl Iterator<Item = &'s survey::Size>) -> Vec<MapLanguage> {
+fn main_languages<'s>(sizes: impl Iterator<Item = &'s scan::Size>) -> Vec<MapLanguage> {
     let is_program = |name: &str| {
         languages::languages().iter().any(|language| {
             language.name == name
                 && matches!(language.kind, LanguageKind::Code(_) | LanguageKind::Text)
         })
     };
-    let groups = survey::grouped(
-        &sizes.cloned().collect::<Vec<_>>(),
-        survey::By::Language,
-        survey::Sort::Lines,
-    );
+    let groups =
+        scan::grouped(&sizes.cloned().collect::<Vec<_>>(), scan::By::Language, scan::Sort::Lines);
     let all = groups.into_iter().map(|g| MapLanguage { name: g.name, lines: g.lines });
     let (mut main, others): (Vec<_>, Vec<_>) = all.partition(|group| is_program(&group.name));
     if main.is_empty() {

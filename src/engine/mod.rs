@@ -3,7 +3,7 @@
 //! A [`Project`] is a directory with its settings; it can be indexed. An [`Engine`] serves it and
 //! has one method for each question. Its request and its answer are the arguments and the JSON of
 //! every front end. The engine of a server has threads that keep it fresh; the engine of a command
-//! compares the tree with the index before it answers, unless [`Look::AtIndex`] is given.
+//! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
 mod edit;
 mod filters;
@@ -21,10 +21,10 @@ mod project;
 mod read;
 mod related;
 mod rows;
+mod scan;
 mod search;
 mod serving;
 mod status;
-mod survey;
 
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
@@ -41,13 +41,13 @@ pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Out
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
-pub use rows::{Block, ChunkRow, PassageRow, ResultRow, ScorePart};
-pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
-pub use serving::{Engine, Look, Step, Tell};
-pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use survey::{
+pub use rows::{ChunkRow, ExcerptRow, ResultRow, ScorePart, Window};
+pub use scan::{
     CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,
 };
+pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
+pub use serving::{AnswerFrom, Engine, Step, Tell};
+pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

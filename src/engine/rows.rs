@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chunk::{Chunk, ChunkSet, Entry, Origin};
-use crate::excerpt::{Excerpts, Label, Passage, says};
+use crate::excerpt::{Excerpt, Excerpts, Label, says};
 use crate::search::{Hit, Term};
 
 /// One result: a file and its best place. A file may have a second result with another place.
@@ -22,7 +22,7 @@ pub struct ResultRow {
     /// The lines of the file that match best.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
-    pub passages: Vec<PassageRow>,
+    pub excerpts: Vec<ExcerptRow>,
     /// The whole text of the chunk; only on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -50,7 +50,7 @@ pub struct ResultRow {
 
 /// The lines shown of one symbol, or of code or text outside symbols.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PassageRow {
+pub struct ExcerptRow {
     /// First line of the symbol, 1-based.
     pub start_line: u32,
     /// Its last line, inclusive.
@@ -63,13 +63,13 @@ pub struct PassageRow {
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("default" = ""))]
     pub kind: String,
-    /// Adjacent lines, in order. Lines between two blocks are left out.
-    pub blocks: Vec<Block>,
+    /// Adjacent lines, in order. Lines between two windows are left out.
+    pub windows: Vec<Window>,
 }
 
 /// Adjacent lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Block {
+pub struct Window {
     /// 1-based.
     pub start_line: u32,
     /// The lines, separated by line feeds.
@@ -141,7 +141,7 @@ impl ResultRow {
             path: hit.chunk.metadata.file_path.clone(),
             chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
             score: hit.score,
-            passages: Vec::new(),
+            excerpts: Vec::new(),
             text: None,
             text_start_line: None,
             others: hit
@@ -162,15 +162,15 @@ impl ResultRow {
         self
     }
 
-    /// Returns the first rows with their passages after `level` additions to the reply.
+    /// Returns the first rows with their excerpts after `level` additions to the reply.
     #[must_use]
     pub fn at(rows: &[Self], excerpts: &Excerpts, level: usize) -> Vec<Self> {
-        let passages = excerpts.at(level).into_iter();
-        let with = |(row, passages): (&Self, Vec<Passage>)| Self {
+        let excerpts = excerpts.at(level).into_iter();
+        let with = |(row, excerpts): (&Self, Vec<Excerpt>)| Self {
             others: if row.explain.is_empty() { Vec::new() } else { row.others.clone() },
-            ..row.clone().showing(passages.into_iter().map(PassageRow::from).collect())
+            ..row.clone().showing(excerpts.into_iter().map(ExcerptRow::from).collect())
         };
-        rows.iter().zip(passages).map(with).collect()
+        rows.iter().zip(excerpts).map(with).collect()
     }
 
     /// Returns rows that show the place that answers best, and at most `n_lines` of it. Lines that
@@ -178,17 +178,17 @@ impl ResultRow {
     #[must_use]
     pub fn best(rows: Vec<Self>, excerpts: &Excerpts, n_lines: usize) -> Vec<Self> {
         let with = |(i, row): (usize, Self)| {
-            let best = excerpts.best_passage(i, n_lines).map(PassageRow::from);
+            let best = excerpts.best(i, n_lines).map(ExcerptRow::from);
             let mut row = row.showing(best.into_iter().collect());
-            row.passages.retain(|passage| !passage.blocks.is_empty());
+            row.excerpts.retain(|excerpt| !excerpt.windows.is_empty());
             row
         };
         rows.into_iter().enumerate().map(with).collect()
     }
 
-    /// Shows passages, and names the place of the first.
-    fn showing(mut self, passages: Vec<PassageRow>) -> Self {
-        if let Some(first) = passages.first() {
+    /// Shows excerpts, and names the place of the first.
+    fn showing(mut self, excerpts: Vec<ExcerptRow>) -> Self {
+        if let Some(first) = excerpts.first() {
             let (m, chunk) = (&self.hit.chunk.metadata, &mut self.chunk);
             // The text of another program may be shorter than the lines that it is about.
             let stated = m.end_line.filter(|_| m.start_line == Some(first.start_line));
@@ -199,7 +199,7 @@ impl ResultRow {
             let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
             (chunk.symbol, chunk.kind) = (named(&first.symbol), named(&first.kind));
         }
-        self.passages = passages;
+        self.excerpts = excerpts;
         self
     }
 
@@ -221,42 +221,42 @@ fn changed_by(commit: &Entry) -> Option<String> {
     Some(format!("{}: {}", id.get(..COMMIT_DIGITS).unwrap_or(id), chunk.title))
 }
 
-impl From<Passage> for PassageRow {
-    fn from(passage: Passage) -> Self {
-        let mut blocks: Vec<Block> = Vec::new();
+impl From<Excerpt> for ExcerptRow {
+    fn from(excerpt: Excerpt) -> Self {
+        let mut windows: Vec<Window> = Vec::new();
         let mut next = None;
-        for (number, line) in passage.shown {
-            match blocks.last_mut().filter(|_| next == Some(number)) {
-                Some(block) => block.text = format!("{}\n{line}", block.text),
-                None => blocks.push(Block { start_line: number, text: line }),
+        for (number, line) in excerpt.shown {
+            match windows.last_mut().filter(|_| next == Some(number)) {
+                Some(window) => window.text = format!("{}\n{line}", window.text),
+                None => windows.push(Window { start_line: number, text: line }),
             }
             next = Some(number + 1);
         }
-        let ((start_line, end_line), Label { name, kind, .. }) = (passage.lines, passage.label);
-        Self { start_line, end_line, symbol: name, kind, blocks }
+        let ((start_line, end_line), Label { name, kind, .. }) = (excerpt.lines, excerpt.label);
+        Self { start_line, end_line, symbol: name, kind, windows }
     }
 }
 
-impl PassageRow {
+impl ExcerptRow {
     /// Returns the lines that say something, each with its number, by window.
     #[must_use]
     pub fn windows(&self) -> Vec<Vec<(u32, String)>> {
-        let lines = |block: &Block| {
-            let lines = (block.start_line..).zip(block.text.split('\n'));
+        let lines = |window: &Window| {
+            let lines = (window.start_line..).zip(window.text.split('\n'));
             lines.filter(|(_, line)| says(line)).map(|(n, line)| (n, line.to_string())).collect()
         };
-        self.blocks.iter().map(lines).collect()
+        self.windows.iter().map(lines).collect()
     }
 
     /// Whether all lines of the place are shown.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        matches!(&*self.blocks, [block]
-            if block.start_line == self.start_line && block.end_line() >= self.end_line)
+        matches!(&*self.windows, [window]
+            if window.start_line == self.start_line && window.end_line() >= self.end_line)
     }
 }
 
-impl Block {
+impl Window {
     /// Returns the number of its last line.
     #[must_use]
     pub fn end_line(&self) -> u32 {

@@ -59,7 +59,7 @@ pub(super) enum Upkeep {
 /// The state of a command, which answers one question: it updates the index first, and loads only
 /// what the question needs.
 pub(super) struct Command {
-    look: Look,
+    look: AnswerFrom,
     pub(super) tell: Box<Tell>,
     done: Mutex<Done>,
 }
@@ -79,11 +79,11 @@ pub enum Step<'a> {
 
 /// The state that a command answers from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum AnswerFrom {
     /// The current files: the index is updated first.
-    AtTree,
+    Tree,
     /// The index as it is.
-    AtIndex,
+    Index,
 }
 
 /// The steps that a command has completed.
@@ -145,7 +145,7 @@ impl Engine {
     /// When a text index cannot be created.
     pub fn for_command(
         project: Project,
-        look: Look,
+        look: AnswerFrom,
         tell: Box<Tell>,
     ) -> Result<Self, ProjectError> {
         let memory = project.memory_feed();
@@ -341,7 +341,7 @@ impl Engine {
         }
         let all = Cancel::new(false);
         let load = || self.manager.reload_feed(ChunkFiles::NAME, &all);
-        if command.look == Look::AtIndex || command.done.lock().is_up_to_date {
+        if command.look == AnswerFrom::Index || command.done.lock().is_up_to_date {
             load()?;
         } else {
             // Usually nothing has changed, so load the index while the tree is compared with it.
@@ -368,7 +368,7 @@ impl Engine {
     }
 
     fn bring_up_to_date(&self, command: &Command) -> Result<(), AskError> {
-        if command.look == Look::AtTree && !command.done.lock().is_up_to_date {
+        if command.look == AnswerFrom::Tree && !command.done.lock().is_up_to_date {
             let start = SystemTime::now();
             if self.project.is_stale() {
                 self.index(command)?;

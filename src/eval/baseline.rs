@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::candidate::SourceText;
+use super::draft::SourceText;
 use super::measure::FoundFile;
 use super::prose::name_parts;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::candidate::{Candidate, SourceText, is_about_project, is_aside, stem_parts, target};
+use super::draft::{DraftQuestion, SourceText, is_about_project, is_aside, stem_parts, target};
 use super::prose;
 use crate::languages::{LanguageKind, detect};
 use crate::source::Commit;
@@ -53,7 +53,7 @@ impl<'f> Changed<'f> {
         kind: &'static str,
         query: String,
         commit: &Commit,
-    ) -> Option<Candidate> {
+    ) -> Option<DraftQuestion> {
         if commit.files.len() > COMMIT_FILES_OF_ANY_SORT {
             return None;
         }
@@ -68,7 +68,7 @@ impl<'f> Changed<'f> {
         let echo = changed.iter().any(|f| prose::echoes(&query, &stem_parts(f)));
         let is_fair =
             changed.len() <= COMMIT_FILES && are_there && !echo && prose::is_question(&query, true);
-        is_fair.then(|| Candidate {
+        is_fair.then(|| DraftQuestion {
             kind,
             query,
             language: detect(&first.path, &first.text).name,
@@ -89,8 +89,8 @@ fn is_text(path: &str) -> bool {
     is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
 }
 
-/// Collects candidates from the subjects of commits.
-pub(super) fn from_commits(changed: &Changed, commits: &[Commit], out: &mut Vec<Candidate>) {
+/// Collects drafts from the subjects of commits.
+pub(super) fn from_commits(changed: &Changed, commits: &[Commit], out: &mut Vec<DraftQuestion>) {
     let ask = |commit: &Commit| changed.ask("commit", subject(&commit.subject)?, commit);
     out.extend(commits.iter().filter_map(ask));
 }

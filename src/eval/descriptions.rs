@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::candidate::{Candidate, SourceText, is_aside, stem_parts, target};
+use super::draft::{DraftQuestion, SourceText, is_aside, stem_parts, target};
 use super::prose;
 use crate::languages::{LanguageKind, detect};
 
@@ -14,8 +14,8 @@ const CALLS: &str = " it test specify scenario should test_that TEST_CASE SECTIO
 const AFFIXES: &str =
     " test tests spec specs testing it e2e unit integration src lib source main java kotlin ";
 
-/// Collects candidates from files of tests.
-pub(super) fn from_tests(files: &[SourceText], out: &mut Vec<Candidate>) {
+/// Collects drafts from files of tests.
+pub(super) fn from_tests(files: &[SourceText], out: &mut Vec<DraftQuestion>) {
     let is_code = |f: &&SourceText| matches!(detect(&f.path, "").kind, LanguageKind::Code(_));
     let mut by_name: HashMap<String, Vec<&str>> = HashMap::new();
     for file in files.iter().filter(is_code).filter(|f| !is_aside(&f.path)) {
@@ -34,7 +34,7 @@ pub(super) fn from_tests(files: &[SourceText], out: &mut Vec<Candidate>) {
             let is_fair =
                 |query: &String| prose::is_question(query, true) && !prose::echoes(query, &stem);
             if let Some(query) = query.filter(is_fair) {
-                out.push(Candidate {
+                out.push(DraftQuestion {
                     kind: "test",
                     query,
                     language: detect(tested, "").name,

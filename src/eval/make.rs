@@ -11,9 +11,9 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::candidate::{Candidate, SourceText, is_about_project, is_aside, stem_parts, target};
 use super::commits::{Changed, from_commits};
 use super::descriptions::from_tests;
+use super::draft::{DraftQuestion, SourceText, is_about_project, is_aside, stem_parts, target};
 use super::prose;
 use super::question::EvalQuestion;
 use super::releases::from_releases;
@@ -37,25 +37,25 @@ pub fn make(
     commits: &[Commit],
     count: usize,
 ) -> Vec<EvalQuestion> {
-    let mut candidates = Vec::new();
+    let mut drafts = Vec::new();
     for (at, file) in files.iter().enumerate() {
         match &detect(&file.path, &file.text).kind {
             LanguageKind::Code(grammar) if !is_aside(&file.path) => {
-                comments(at, file, grammar, &mut candidates);
+                comments(at, file, grammar, &mut drafts);
             }
             LanguageKind::Document(markup)
                 if *markup != Markup::Plain && !is_about_project(&file.path) =>
             {
-                document(at, file, *markup, &mut candidates);
+                document(at, file, *markup, &mut drafts);
             }
             _ => {}
         }
     }
     let changed = Changed::new(files);
-    from_commits(&changed, commits, &mut candidates);
-    from_releases(files, &changed, commits, &mut candidates);
-    from_tests(files, &mut candidates);
-    let mut chosen = choose(unique(candidates, files), count);
+    from_commits(&changed, commits, &mut drafts);
+    from_releases(files, &changed, commits, &mut drafts);
+    from_tests(files, &mut drafts);
+    let mut chosen = choose(unique(drafts, files), count);
     chosen.sort_by(|a, b| {
         (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position))
     });
@@ -101,8 +101,8 @@ const NO_DESCRIPTION: [&str; 16] = [
     "do not edit",
 ];
 
-/// Collects candidates from the comments of functions.
-fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candidate>) {
+/// Collects drafts from the comments of functions.
+fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<DraftQuestion>) {
     let Some(outline) = syntax::outline(grammar, &file.text) else { return };
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
@@ -147,7 +147,7 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
             && !prose::echoes(&query, &stem)
         {
             let lines = Some((symbol.definition_line, symbol.end_line));
-            out.push(Candidate {
+            out.push(DraftQuestion {
                 kind: "comment",
                 query,
                 language: detect(&file.path, &file.text).name,
@@ -172,8 +172,8 @@ fn without_subject(sentence: &str, name: &str) -> String {
     if first == name { rest.to_string() } else { sentence.to_string() }
 }
 
-/// Collects candidates from the sections of documents.
-fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidate>) {
+/// Collects drafts from the sections of documents.
+fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<DraftQuestion>) {
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
     let language = detect(&file.path, &file.text).name;
@@ -196,7 +196,7 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
                     && !prose::echoes(&query, &stem)
                 {
                     let start = bytes.start + paragraph.start + range.start;
-                    out.push(Candidate {
+                    out.push(DraftQuestion {
                         kind: "document",
                         query,
                         language,
@@ -214,17 +214,17 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
     }
 }
 
-/// Keeps the candidates whose text occurs only where it was taken from.
-fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
+/// Keeps the drafts whose text occurs only where it was taken from.
+fn unique(drafts: Vec<DraftQuestion>, files: &[SourceText]) -> Vec<DraftQuestion> {
     let hash = |word: &str| xxh3_64(word.to_lowercase().as_bytes());
     let texts: Vec<Vec<u64>> =
-        candidates.iter().map(|c| prose::tokens(&c.query).map(hash).collect()).collect();
+        drafts.iter().map(|c| prose::tokens(&c.query).map(hash).collect()).collect();
     let mut by_phrase: HashMap<&[u64], Vec<usize>> = HashMap::new();
     for (i, text) in texts.iter().enumerate() {
         by_phrase.entry(&text[..PHRASE]).or_default().push(i);
     }
     let mut elsewhere: HashSet<usize> = HashSet::new();
-    // If several candidates have the same text, none is kept.
+    // If several drafts have the same text, none is kept.
     for (i, text) in texts.iter().enumerate() {
         if by_phrase[&text[..PHRASE]].iter().any(|j| *j != i && texts[*j] == *text) {
             elsewhere.insert(i);
@@ -238,7 +238,7 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
         }
         for (i, phrase) in words.windows(PHRASE).enumerate() {
             for c in by_phrase.get(phrase).into_iter().flatten() {
-                let own = candidates[*c]
+                let own = drafts[*c]
                     .hidden
                     .as_ref()
                     .is_some_and(|(f, bytes)| *f == at && bytes.contains(&starts[i]));
@@ -248,22 +248,17 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
             }
         }
     }
-    candidates
-        .into_iter()
-        .enumerate()
-        .filter(|(i, _)| !elsewhere.contains(i))
-        .map(|(_, c)| c)
-        .collect()
+    drafts.into_iter().enumerate().filter(|(i, _)| !elsewhere.contains(i)).map(|(_, c)| c).collect()
 }
 
-/// Chooses at most `count` candidates of each kind, spread over the files. Hashes decide which.
-fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
-    candidates.sort_by_cached_key(|c| {
+/// Chooses at most `count` drafts of each kind, spread over the files. Hashes decide which.
+fn choose(mut drafts: Vec<DraftQuestion>, count: usize) -> Vec<DraftQuestion> {
+    drafts.sort_by_cached_key(|c| {
         (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.position)
     });
     let mut of_kind: HashMap<&str, usize> = HashMap::new();
     let mut of_file: HashMap<(&str, String), usize> = HashMap::new();
-    candidates.retain(|c| {
+    drafts.retain(|c| {
         let n = of_kind.entry(c.kind).or_default();
         let spread = c
             .targets
@@ -278,7 +273,7 @@ fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
         }
         true
     });
-    candidates
+    drafts
 }
 
 /// Replaces a range of a text by spaces, but keeps its line breaks.

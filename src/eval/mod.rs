@@ -5,10 +5,10 @@
 //! about a place, and the search must find the place without that text.
 
 mod baseline;
-mod candidate;
 mod commits;
 mod compare;
 mod descriptions;
+mod draft;
 mod make;
 mod measure;
 mod prose;
@@ -18,8 +18,8 @@ mod report;
 mod tokens;
 
 pub use baseline::{Baseline, FILES};
-pub use candidate::SourceText;
 pub use compare::{Comparison, Move, Other, compare};
+pub use draft::SourceText;
 pub use make::make;
 pub use measure::{FoundFile, Scored, matches, score};
 pub use question::{EvalQuestion, LineError, Target, parse};

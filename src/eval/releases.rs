@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::candidate::{Candidate, SourceText, is_about_project};
 use super::commits::{Changed, subject};
+use super::draft::{DraftQuestion, SourceText, is_about_project};
 use super::prose;
 use crate::source::Commit;
 
-/// Collects candidates from the entries of changelogs.
+/// Collects drafts from the entries of changelogs.
 pub(super) fn from_releases(
     files: &[SourceText],
     changed: &Changed,
     commits: &[Commit],
-    out: &mut Vec<Candidate>,
+    out: &mut Vec<DraftQuestion>,
 ) {
     let mut by_number: HashMap<&str, Vec<&Commit>> = HashMap::new();
     for commit in commits {
@@ -33,7 +33,7 @@ pub(super) fn from_releases(
                 let [commit] = made[..] else { return None };
                 changed.ask("release", says(entry)?, commit)
             });
-            out.extend(made.map(|question| Candidate {
+            out.extend(made.map(|question| DraftQuestion {
                 position: range.start,
                 hidden: Some((at, range)),
                 ..question

@@ -78,7 +78,7 @@ enum Step {
 
 /// Lines of one region.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passage {
+pub struct Excerpt {
     pub label: Label,
     /// First and last line of the symbol, or of the region if it has none.
     pub lines: (u32, u32),
@@ -132,20 +132,20 @@ impl Excerpts {
     /// Returns the best lines of a result, all of its best region. Lines that say nothing do not
     /// count for `n_lines`, and without any other line only the place is returned.
     #[must_use]
-    pub fn best_passage(&self, row: usize, n_lines: usize) -> Option<Passage> {
+    pub fn best(&self, row: usize, n_lines: usize) -> Option<Excerpt> {
         let shown = self.regions.get(row)?.first()?;
         let pieces = shown.order.iter().flat_map(|i| shown.pieces[*i].clone());
         let lines: Vec<usize> = pieces.filter(|i| says(&shown.region.lines[*i].1)).collect();
         let fits = |n: usize| {
-            let passage = shown.passage(lines[..n].to_vec());
-            passage.shown.iter().filter(|(_, line)| says(line)).count() <= n_lines
+            let excerpt = shown.excerpt(lines[..n].to_vec());
+            excerpt.shown.iter().filter(|(_, line)| says(line)).count() <= n_lines
         };
         let (mut n, mut too_many) = (0, n_lines.min(lines.len()) + 1);
         while too_many - n > 1 {
             let middle = usize::midpoint(n, too_many);
             if fits(middle) { n = middle } else { too_many = middle }
         }
-        Some(shown.passage(lines[..n].to_vec()))
+        Some(shown.excerpt(lines[..n].to_vec()))
     }
 
     /// Number of additions after the first row.
@@ -154,9 +154,9 @@ impl Excerpts {
         self.steps.len().saturating_sub(1)
     }
 
-    /// Returns the passages of each row after `level` additions to the first row.
+    /// Returns the excerpts of each row after `level` additions to the first row.
     #[must_use]
-    pub fn at(&self, level: usize) -> Vec<Vec<Passage>> {
+    pub fn at(&self, level: usize) -> Vec<Vec<Excerpt>> {
         let steps = &self.steps[..self.steps.len().min(level + 1)];
         let n_rows = steps.iter().filter(|s| matches!(s, Step::Row)).count();
         let mut pieces: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
@@ -165,11 +165,11 @@ impl Excerpts {
                 pieces.entry((*hit, *region)).or_default().push(*piece);
             }
         }
-        let mut rows: Vec<Vec<Passage>> = vec![Vec::new(); n_rows];
+        let mut rows: Vec<Vec<Excerpt>> = vec![Vec::new(); n_rows];
         for ((hit, region), pieces) in pieces {
             let shown = &self.regions[hit][region];
             let lines = pieces.iter().flat_map(|i| shown.pieces[*i].clone()).collect();
-            rows[hit].push(shown.passage(lines));
+            rows[hit].push(shown.excerpt(lines));
         }
         rows
     }
@@ -178,7 +178,7 @@ impl Excerpts {
 impl Shown {
     /// Returns lines of the region, by their indexes, as windows that begin and end with lines that
     /// say something. Windows that are close to each other become one.
-    fn passage(&self, mut wanted: Vec<usize>) -> Passage {
+    fn excerpt(&self, mut wanted: Vec<usize>) -> Excerpt {
         let lines = &self.region.lines;
         let says = |i: &usize| says(&lines[*i].1);
         wanted.retain(says);
@@ -203,7 +203,7 @@ impl Shown {
             [_] => shown,
             _ => windows.into_iter().flat_map(without_idle_ends).cloned().collect(),
         };
-        Passage { label: self.region.label.clone(), lines: self.region.place(), shown }
+        Excerpt { label: self.region.label.clone(), lines: self.region.place(), shown }
     }
 }
 
@@ -421,7 +421,7 @@ mod tests {
 
     fn labels(hits: &[Hit], question: &str) -> Vec<Option<String>> {
         let excerpts = Excerpts::new(hits.iter(), question, &mut QueryWords::of_words(question));
-        (0..hits.len()).map(|i| excerpts.best_passage(i, 0).map(|best| best.label.name)).collect()
+        (0..hits.len()).map(|i| excerpts.best(i, 0).map(|best| best.label.name)).collect()
     }
 
     #[test]

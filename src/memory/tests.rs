@@ -1638,7 +1638,7 @@ fn decisions_are_told_before_what_was_asked_and_nothing_twice() {
     f.ask(
         "one",
         &format!(
-            "Look into the checkout. {}",
+            "AnswerFrom into the checkout. {}",
             "It is slow on Mondays, and nobody knows for how long. ".repeat(8)
         ),
     );

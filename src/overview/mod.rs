@@ -5,12 +5,12 @@
 
 mod about;
 mod commands;
-mod entries;
+mod entry_points;
 mod modules;
 
 pub use about::{About, about};
 pub use commands::{Commands, commands};
-pub use entries::{Entry, entries, is_migration};
+pub use entry_points::{EntryPoint, entry_points, is_migration};
 pub use modules::{Module, modules};
 
 /// The files of a repository.

@@ -101,7 +101,7 @@ fn entries_are_named_by_manifests_or_at_usual_places() {
         ("tool/main.go".to_string(), 3),
         ("tests/main.c".to_string(), 1),
     ];
-    let found = with(&files, |tree| entries(tree, &mains));
+    let found = with(&files, |tree| entry_points(tree, &mains));
     let rows: Vec<(&str, Option<u32>, &str)> =
         found.iter().map(|e| (&*e.path, e.line, &*e.what)).collect();
     assert_eq!(
@@ -151,7 +151,7 @@ fn applications_begin_where_their_manifests_and_commands_say() {
         ("apps/web/components/EditSheet.tsx".to_string(), 5),
         ("apps/web/scripts/migration/v2.6.1/index.js".to_string(), 7),
     ];
-    let found = with(&files, |tree| entries(tree, &mains));
+    let found = with(&files, |tree| entry_points(tree, &mains));
     let rows: Vec<String> = found.iter().map(|e| format!("{} {}", e.path, e.what)).collect();
     assert_eq!(
         rows,

@@ -1,7 +1,7 @@
 //! Writes results as text: a heading for each place, and its lines below.
 
 use super::reply::{printable, quoted, shown_place};
-use crate::engine::{ChunkRow, PassageRow, ResultRow};
+use crate::engine::{ChunkRow, ExcerptRow, ResultRow};
 use crate::text::cut;
 
 /// Maximum number of characters of a line.
@@ -35,16 +35,16 @@ pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
 pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
     let mut out = Vec::new();
     let path = row.path.as_deref();
-    for (i, passage) in row.passages.iter().enumerate() {
-        // The second passage of a file needs no path.
+    for (i, excerpt) in row.excerpts.iter().enumerate() {
+        // The second excerpt of a file needs no path.
         let path = if i == 0 { path.unwrap_or(&row.chunk.chunk_id) } else { "" };
-        let lines = lines(Some(passage.start_line), Some(passage.end_line)).unwrap_or_default();
-        let heading = heading(&format!("{path}:{lines}"), &passage.kind, &passage.symbol);
+        let lines = lines(Some(excerpt.start_line), Some(excerpt.end_line)).unwrap_or_default();
+        let heading = heading(&format!("{path}:{lines}"), &excerpt.kind, &excerpt.symbol);
         let marks = if i == 0 { row.chunk.marks() } else { String::new() };
-        out.push(heading + &marks + &shown_lines(passage));
-        out.extend(code(passage));
+        out.push(heading + &marks + &shown_lines(excerpt));
+        out.extend(code(excerpt));
     }
-    if row.passages.is_empty() {
+    if row.excerpts.is_empty() {
         out.push(place(&row.chunk, path));
     }
     if !row.explain.is_empty() {
@@ -60,19 +60,20 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
 }
 
 /// Names the lines that are shown of a place, if they are not all.
-fn shown_lines(passage: &PassageRow) -> String {
-    if passage.is_whole() {
+fn shown_lines(excerpt: &ExcerptRow) -> String {
+    if excerpt.is_whole() {
         return String::new();
     }
-    let blocks = passage.blocks.iter();
-    let shown = blocks.filter_map(|block| lines(Some(block.start_line), Some(block.end_line())));
+    let windows = excerpt.windows.iter();
+    let shown =
+        windows.filter_map(|window| lines(Some(window.start_line), Some(window.end_line())));
     format!(" ({})", shown.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the lines of a passage that say something, with a mark between its windows.
-fn code(passage: &PassageRow) -> Vec<String> {
+/// Returns the lines of a excerpt that say something, with a mark between its windows.
+fn code(excerpt: &ExcerptRow) -> Vec<String> {
     let mut out = Vec::new();
-    for window in passage.windows() {
+    for window in excerpt.windows() {
         if !out.is_empty() {
             out.push(" …".to_string());
         }

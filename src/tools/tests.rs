@@ -159,7 +159,7 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
         (text(&first["path"]), text(&first["language"]), &first["start_line"]),
         ("src/lock.rs", "rust", &json!(1))
     );
-    let code = text(&first["passages"][0]["blocks"][0]["text"]);
+    let code = text(&first["excerpts"][0]["windows"][0]["text"]);
     assert!(code.contains("pub fn acquire_lock"), "{first}");
     assert!(
         a.text.contains("src/lock.rs:1-") && a.text.contains("acquire_lock(path"),
@@ -871,15 +871,15 @@ proptest! {
         let reply = budget::fit(budget, excerpts.top(), build);
         prop_assert!(budget.cost(&reply) <= budget.limit().max(budget.cost(&build(0))), "{} > {max_tokens}", budget.cost(&reply));
         for (row, (_, lines)) in reply.rows.iter().zip(&chunks) {
-            for block in row.passages.iter().flat_map(|p| &p.blocks) {
-                for (i, line) in block.text.split('\n').enumerate() {
-                    prop_assert_eq!(line, &lines[block.start_line as usize - 3 + i]);
+            for window in row.excerpts.iter().flat_map(|p| &p.windows) {
+                for (i, line) in window.text.split('\n').enumerate() {
+                    prop_assert_eq!(line, &lines[window.start_line as usize - 3 + i]);
                 }
             }
         }
         let all = build(excerpts.top());
         prop_assert!(budget.cost(&all) > budget.limit() || serde_json::to_string(&all).unwrap() == serde_json::to_string(&reply).unwrap());
-        let shown: usize = all.rows.iter().flat_map(|r| &r.passages).flat_map(|p| &p.blocks).map(|b| b.text.split('\n').count()).sum();
+        let shown: usize = all.rows.iter().flat_map(|r| &r.excerpts).flat_map(|p| &p.windows).map(|b| b.text.split('\n').count()).sum();
         let kept = |lines: &[String]| {
             let first = lines.iter().position(|l| !l.trim().is_empty());
             let last = lines.iter().rposition(|l| !l.trim().is_empty());

@@ -143,7 +143,7 @@ fn common(mut answer: Value) -> Value {
         own.for_each(|key| drop(map.remove(*key)));
         if let Some(rows) = map.get_mut("results").and_then(Value::as_array_mut) {
             for row in rows {
-                for key in ["text", "text_start_line", "passages", "others"] {
+                for key in ["text", "text_start_line", "excerpts", "others"] {
                     row.as_object_mut().unwrap().remove(key);
                 }
                 row["score"] = json!(row["score"].as_f64().map(|x| (x * 1000.0).round()));

@@ -53,7 +53,9 @@ fn an_index_of_much_source_is_packed_and_stays_so() {
     let is_packed = || p.path(packed("code-definitions.json")).exists();
     index();
     assert!(is_packed());
-    large.iter().for_each(|name| p.remove(name));
+    for name in &large {
+        p.remove(name);
+    }
     p.write("src/later.rs", "fn later() {}\n");
     index();
     assert!(is_packed(), "an update writes nothing anew");

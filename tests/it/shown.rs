@@ -139,25 +139,25 @@ impl Counted {
     fn reply(&mut self, text: &str, results: &Value) {
         text.lines().filter(|line| line.starts_with(' ')).for_each(|line| self.line(line));
         for row in results.as_array().unwrap() {
-            let passages: Vec<&Value> = row["passages"].as_array().into_iter().flatten().collect();
-            self.n_places += passages.len();
-            if let Some(first) = passages.first()
+            let excerpts: Vec<&Value> = row["excerpts"].as_array().into_iter().flatten().collect();
+            self.n_places += excerpts.len();
+            if let Some(first) = excerpts.first()
                 && (first["start_line"] != row["start_line"]
                     || first["end_line"] != row["end_line"])
             {
                 self.outside.push(format!("{row:#}"));
             }
-            for passage in passages {
-                let place = passage["start_line"].as_u64()..=passage["end_line"].as_u64();
-                for block in passage["blocks"].as_array().unwrap() {
-                    let lines: Vec<&str> = block["text"].as_str().unwrap().split('\n').collect();
-                    let first = block["start_line"].as_u64().unwrap();
+            for excerpt in excerpts {
+                let place = excerpt["start_line"].as_u64()..=excerpt["end_line"].as_u64();
+                for window in excerpt["windows"].as_array().unwrap() {
+                    let lines: Vec<&str> = window["text"].as_str().unwrap().split('\n').collect();
+                    let first = window["start_line"].as_u64().unwrap();
                     let last = first + lines.len() as u64 - 1;
                     if !place.contains(&Some(first)) || !place.contains(&Some(last)) {
-                        self.outside.push(format!("{passage:#}"));
+                        self.outside.push(format!("{excerpt:#}"));
                     }
                     let ends = [lines[0], lines[lines.len() - 1]];
-                    assert!(!ends.iter().any(|line| line.trim().is_empty()), "{block:#}");
+                    assert!(!ends.iter().any(|line| line.trim().is_empty()), "{window:#}");
                 }
             }
         }
@@ -233,6 +233,6 @@ fn the_function_that_answers_is_printed_and_not_the_head_of_its_file() {
         run(p.cortex(&["search", "level of the water", "--json", "-n", "1"]).stdin(Stdio::null()));
     let row = &serde_json::from_str::<Value>(&out.stdout).unwrap()["results"][0];
     assert_eq!((&row["start_line"], &row["symbol"]), (&json!(7), &json!("start")));
-    let text = row["passages"][0]["blocks"][0]["text"].as_str().unwrap();
+    let text = row["excerpts"][0]["windows"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("fn start") && text.ends_with("Water::new(level)\n}"), "{text}");
 }

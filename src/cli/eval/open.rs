@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::set;
 use crate::cli::progress::Bar;
-use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
+use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, SearchRequest};
 use crate::eval::{Baseline, EvalQuestion};
 use crate::index::Mode;
 use crate::search::{Form, HiddenCommits, Hit};
@@ -32,7 +32,7 @@ impl EvaluatedProject {
         project.embed(&|_| ())?;
         let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());
         let left_out = below.map(|f| f.to_string_lossy().into_owned()).collect();
-        let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
+        let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
         Ok(Self { engine, left_out, form })
     }
 

@@ -13,7 +13,7 @@ const MAX_ENTRIES: usize = 12;
 
 /// A place where a program or a library begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Entry {
+pub struct EntryPoint {
     /// Relative to the root.
     pub path: String,
     /// The line of its main function.
@@ -26,13 +26,13 @@ pub struct Entry {
 /// Returns the entries that manifests name, then those at usual places; programs before libraries.
 /// `mains`: functions with which a program may begin, as path and line.
 #[must_use]
-pub fn entries(tree: &Tree, mains: &[(String, u32)]) -> Vec<Entry> {
+pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    let mut out: Vec<Entry> = Vec::new();
+    let mut out: Vec<EntryPoint> = Vec::new();
     let mut add = |path: String, what: String| {
         if tree.is_indexed(&path) && !is_migration(&path) && seen.insert(path.clone()) {
             let line = mains.iter().find(|(of, _)| *of == path).map(|(_, line)| *line);
-            out.push(Entry { path, line, what });
+            out.push(EntryPoint { path, line, what });
         }
     };
     // Frameworks call their files `_app.tsx` or `_layout.tsx`, as private ones are called elsewhere:

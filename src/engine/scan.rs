@@ -10,9 +10,9 @@ use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::ChunkSet;
+use crate::scan::{self, By, PatternMatch, Size, SizeGroup, Sort};
 use crate::search::{LanguageFilter, PathFilter};
 use crate::store::SourceTable;
-use crate::survey::{self, By, PatternMatch, Size, SizeGroup, Sort};
 use crate::text::count;
 
 /// The arguments of a search by syntax pattern.
@@ -149,13 +149,13 @@ impl Engine {
         // A wanted language parses the pattern whatever the files are called; see `patterns`.
         let others = LanguageFilter { unwanted, ..LanguageFilter::default() };
         let files = files(&self.project, code.corpus.chunks(), &paths, &others);
-        let patterns = survey::patterns(
+        let patterns = scan::patterns(
             &request.pattern,
             &wanted,
             files.iter().map(|(_, language)| &**language),
         );
         let patterns = patterns.map_err(|e| AskError::Arguments(e.to_string()))?;
-        let found = survey::find(
+        let found = scan::find(
             self.project.layout.root(),
             &files,
             &patterns,
@@ -187,7 +187,7 @@ impl Engine {
         let View { code, state } = self.view(call)?;
         let files =
             files(&self.project, code.corpus.chunks(), &paths, &of_languages(&request.languages));
-        let sizes = survey::sizes(self.project.layout.root(), &files);
+        let sizes = scan::sizes(self.project.layout.root(), &files);
         call.check()?;
         let by = match request.by {
             CountBy::Language => By::Language,
@@ -206,8 +206,8 @@ impl Engine {
             lines: g.lines,
             bytes: g.bytes,
         };
-        let groups = survey::grouped(&sizes, by, sort);
-        let (total_rows, total) = (groups.len(), row(survey::total(&groups)));
+        let groups = scan::grouped(&sizes, by, sort);
+        let (total_rows, total) = (groups.len(), row(scan::total(&groups)));
         let rows = groups.into_iter().take(request.limit).map(row).collect();
         Ok(FilesAnswer { rows, total_rows, total, state })
     }
@@ -230,7 +230,7 @@ impl Project {
                 None => others.push(file.clone()),
             }
         }
-        sizes.extend(survey::sizes(self.layout.root(), &others));
+        sizes.extend(scan::sizes(self.layout.root(), &others));
         sizes
     }
 }

@@ -14,7 +14,7 @@ pub struct SourceText {
 }
 
 /// A text that may become a question.
-pub(super) struct Candidate {
+pub(super) struct DraftQuestion {
     pub(super) kind: &'static str,
     pub(super) query: String,
     pub(super) language: &'static str,
