@@ -96,15 +96,22 @@ impl Repository {
     /// The same repository, indexed before there is a memory.
     fn without_memories() -> Self {
         let this = Self { project: Project::new(), seen: BTreeSet::new() };
-        this.git(&["init", "-q"]);
+        // Git's log has whole seconds: an operation of the same second as the first index would be
+        // one of those that the tests are about.
+        let git = |args: &[&str]| git_past(&this.project.root(), 100, args);
+        let commit = |subject: &str| {
+            git(&["add", "-A"]);
+            git(&["commit", "-q", "-m", subject]);
+        };
+        git(&["init", "-q"]);
         this.write_all(0..N_FILES, "first");
-        this.commit("everything");
+        commit("everything");
         this.write_all(0..47, "second");
-        this.commit("47 files");
-        this.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+        commit("47 files");
+        git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
         this.write_all(47..50, "side");
-        this.commit("side");
-        this.git(&["checkout", "-q", "main"]);
+        commit("side");
+        git(&["checkout", "-q", "main"]);
         this.project.index();
         this
     }
