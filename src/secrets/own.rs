@@ -93,7 +93,7 @@ macro_rules! to_quoted {
     () => {
         concat!(
             r#"\\{0,3}["'\]}?]{0,2}(?:\[\w{0,8}\])?[ \t]{0,20}"#,
-            r"(?:(?::[ \t]{0,4}[&\w<>' \[\]?]{1,40}|(?:as[ \t]+)?(?:secure_?)?(?:string|str|text|bytes)[ \t]*|\{[ \w;]{3,30}\}[ \t]*)?[:?|+]{0,2}=|=>|:)[ \t]{0,20}",
+            r"(?:(?::[ \t]{0,4}[&\w<>' \[\]?]{1,40}|(?:as[ \t]+)?(?:secure_?)?(?:string|str|text|bytes)[ \t]*|\{[ \w;]{3,30}\}[ \t]*)?[:?|+]{0,2}=|=>|<-|:)[ \t]{0,20}(?:!{1,2}\w{1,20}[ \t]+)?",
             string_prefix!(),
             // `"""x"""`
             r#"(?:"")?"#
@@ -321,7 +321,7 @@ pub(super) const OWN: &[Own] = &[
     // Passwords as arguments of commands that name them with one letter, and directives of servers.
     (
         "password",
-        "mysql|mariadb|curl|login|mongo|sqlcmd|redis-cli|ldap|zip|7z|mosquitto|sshpass|pass:|-secure|add_user|bindpw|requirepass|masterauth|community|:5432:|-pass|storepass|keypass|psexec|xfreerdp|http -a|https -a|net use|openssl|sudo|setuser|tochararray",
+        "mysql|mariadb|curl|login|mongo|sqlcmd|redis-cli|ldap|zip|7z|mosquitto|sshpass|pass:|-secure|add_user|bindpw|requirepass|masterauth|community|:5432:|-pass|storepass|keypass|psexec|xfreerdp|http -a|https -a|net use|openssl|sudo|setuser|tochararray|chpasswd|htpasswd|sqlplus|secret set|}  |}\t",
         concat!(
             r"(?im)(?:\b(?:mysql|mariadb|7z)[\w-]*[ \t](?:[^\r\n|;]*?[ \t])?-p",
             r"|\blogin[ \t](?:[^\r\n|;]*?[ \t])?-p[ \t]+",
@@ -331,11 +331,18 @@ pub(super) const OWN: &[Own] = &[
             r"|\bsshpass[ \t]+-p[ \t]*|[ \t]pass:|\badd_user[ \t]+\S+[ \t]+|-securestring[ \t]+(?:-string[ \t]+)?",
             r#"|[ \t]-(?:store|key|srcstore|deststore)?pass(?:w(?:or)?d|phrase)?[ \t]+|\bpsexec[ \t](?:[^\r\n|;]*?[ \t])?-p[ \t]+|\bxfreerdp[ \t](?:[^\r\n|;]*?[ \t])?/p:"#,
             r#"|\bhttps?[ \t](?:[^\r\n|;]*?[ \t])?-a[ \t]+\w+:|\bnet[ \t]+use[ \t][^\r\n|;]*?/user:\S+[ \t]+|\bopenssl[ \t](?:[^\r\n|;]*?[ \t])?-k[ \t]+"#,
-            r"|\bsetuser[ \t][^\r\n]*?[ \t]>",
+            r"|\bsetuser[ \t][^\r\n]*?[ \t]>|\bnet[ \t]+use[ \t]+\S+[ \t]+\\\\\S+[ \t]+|\bhtpasswd[ \t]+-\w*b\w*[ \t]+\S+[ \t]+\S+[ \t]+",
+            r"|\bsecret[ \t]+set[ \t](?:[^\r\n|;]*?[ \t])?(?:-b|--body)[ \t=]+",
+            // A variable of Robot Framework.
+            r"|^[ \t]*\$\{[\w \t]*(?:",
+            password!(),
+            "|",
+            token!(),
+            r")[\w \t]*\}[ \t]*=?(?:[ \t]{2,}|\t)",
             r"|^[ \t]*(?:bindpw|requirepass|masterauth|r[ow]community)[ \t]+",
             r"|^[\w.*-]+:5432:[\w*]+:[\w*]+:)",
             argument!(),
-            r#"|["']([^"'\s]{6,})["'](?:\.toCharArray\(\)|[ \t]*\|[ \t]*sudo[ \t]+-S)"#
+            r#"|["'](?:\w{1,32}:)?([^"'\s:]{6,})["'](?:\.toCharArray\(\)|[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-S|chpasswd)|chpasswd|[\w-]+[ \t][^\r\n|]*?--password-stdin))|\bsqlplus[ \t]+(?:-\w+[ \t]+)*\w+/([^\s"'@/]{6,})"#
         ),
         |value| {
             !is_placeholder(value)
@@ -347,8 +354,8 @@ pub(super) const OWN: &[Own] = &[
     // A user and a password as arguments: `connect(url, "user", "x")`, `auth=("user", "x")`.
     (
         "password",
-        "begin(|sp_addlogin|credentials.|connect(|connection(|auth(|auth=|auth =|login(|credential(|credentials(|pdo(|mysqli",
-        r#"(?i)(?:(?:connect\w{0,16}|begin|auth|login|credentials?(?:\.\w{1,20})?|pdo|mysqli)[ \t]?=?[ \t]?\(|sp_addlogin[ \t]+)(?:[^()\r\n]{0,160},)?[ \t]*["'][^"'\r\n]{1,60}["'],[ \t]*["']([^"'\r\n\s]{6,})["']"#,
+        "begin(|auth_basic(|sp_addlogin|credentials.|connect(|connection(|auth(|auth=|auth =|login(|credential(|credentials(|pdo(|mysqli",
+        r#"(?i)(?:(?:connect\w{0,16}|begin|auth(?:_basic)?|login|credentials?(?:\.\w{1,20})?|pdo|mysqli)[ \t]?=?[ \t]?\(|sp_addlogin[ \t]+)(?:[^()\r\n]{0,160},)?[ \t]*["'][^"'\r\n]{1,60}["'],[ \t]*(?:some\()?["']([^"'\r\n\s]{6,})["']"#,
         |value| is_passed(value) && has_inner_digit(value),
     ),
     // Keys as arguments of functions that sign.
