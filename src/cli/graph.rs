@@ -10,7 +10,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{code, count, fitted, json, line, printable, warnings, width};
-use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow};
+use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameUse, Namesake};
 
 /// Show callers, callees, dependents, implementations, or the impact of a change.
 #[derive(clap::Args)]
@@ -73,6 +73,9 @@ enum OperationArg {
     Impact,
 }
 
+/// Most other symbols of the target's name that are listed.
+const MAX_NAMESAKES: usize = 4;
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Format {
     Text,
@@ -111,7 +114,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             Format::Mermaid => line(&drawing::mermaid(&answer))?,
         }
     }
-    let is_empty = answer.results.is_empty() && answer.candidates.is_empty();
+    let is_empty =
+        answer.results.is_empty() && answer.candidates.is_empty() && answer.unresolved.is_empty();
     Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }
 
@@ -122,9 +126,6 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
     }
     answer.results.iter().try_for_each(|row| print_row(row, paths))?;
-    if answer.results.is_empty() && answer.candidates.is_empty() {
-        tell!("none found");
-    }
     if answer.truncated {
         tell!(
             "{} of {} are shown: -n shows more",
@@ -136,16 +137,58 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         line(&style("may be, too:").dim().to_string())?;
         answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
     }
-    if answer.total_unresolved > 0 {
-        let places = count(answer.total_unresolved, "more place");
-        if answer.unresolved.is_empty() {
-            tell!(
-                "{places} use something of that name whose type is unknown: --unresolved lists them"
-            );
-        } else {
-            line(&style("use something of that name whose type is unknown:").dim().to_string())?;
-            answer.unresolved.iter().try_for_each(|row| print_row(row, paths))?;
+    print_beside(answer, paths)?;
+    Ok(())
+}
+
+/// Prints the uses of the target's name that are not among the results.
+fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
+    let is_empty = answer.results.is_empty() && answer.candidates.is_empty();
+    if answer.results.is_empty() && !answer.namesakes.is_empty() {
+        line(&style("other symbols of that name that are used:").dim().to_string())?;
+        for Namesake { node, uses } in answer.namesakes.iter().take(MAX_NAMESAKES) {
+            let at = paths.place(Some((node.line, node.line)), &node.path);
+            line(&fitted(&format!(
+                "{}  {}  {}",
+                style(at).cyan(),
+                style(printable(&node.symbol)).green(),
+                style(count(*uses, "use")).dim()
+            )))?;
         }
+    }
+    if answer.total_unresolved > 0 {
+        line(&style("use the name, and which symbol they mean is unknown:").dim().to_string())?;
+    } else if is_empty && answer.is_about_uses() {
+        tell!("none found: no other line of the indexed code uses the name");
+    } else if is_empty {
+        tell!("none found");
+    }
+    for NameUse { path, line: number, symbol, text } in &answer.unresolved {
+        let at = paths.place(Some((*number, *number)), path);
+        let symbol = symbol.as_deref().map(|name| format!("  {}", style(printable(name)).green()));
+        line(&fitted(&format!(
+            "{}{}  {}",
+            paths.linked(path, Some(u64::from(*number)), style(at).cyan()),
+            symbol.unwrap_or_default(),
+            printable(text)
+        )))?;
+    }
+    if answer.total_unresolved > answer.unresolved.len() {
+        tell!(
+            "{} of {} are shown: --unresolved shows more",
+            answer.unresolved.len(),
+            count(answer.total_unresolved, "such line")
+        );
+    }
+    if !answer.unknown.is_empty() {
+        let names: Vec<String> = answer
+            .unknown
+            .iter()
+            .map(|unknown| format!("{}:{}", printable(&unknown.name), unknown.lines[0]))
+            .collect();
+        line(&fitted(
+            &style(format!("of unknown meaning: {}", names.join(", "))).dim().to_string(),
+        ))?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::operation::Advised;
 use super::paths;
 use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
+use super::uses::{NameUse, Namesake};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
@@ -35,7 +36,7 @@ pub struct GraphRequest {
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
     pub context: usize,
-    /// List the uses of the target's name whose receiver is unknown, too.
+    /// List up to `limit` uses of the target's name whose meaning is unknown, not only the first.
     #[serde(default)]
     pub unresolved: bool,
     /// Maximum number of results.
@@ -70,14 +71,22 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub candidates: Vec<GraphRow>,
-    /// Uses of the target's name whose receiver has an unknown type, on request.
+    /// Lines that use the target's name and whose meaning is unknown; calls and near ones first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
-    pub unresolved: Vec<GraphRow>,
-    /// Number of places of such uses, listed or not.
+    pub unresolved: Vec<NameUse>,
+    /// Number of such lines, listed or not.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub total_unresolved: usize,
+    /// Other symbols of the target's name that further lines use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub namesakes: Vec<Namesake>,
+    /// callees, dependencies: names that the target uses, and whose meaning is unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub unknown: Vec<UnknownName>,
     /// Number of all results.
     pub total: usize,
     /// Whether results were left out.
@@ -99,6 +108,14 @@ pub struct GraphNode {
     pub symbol: String,
     /// function, struct, file …
     pub kind: String,
+}
+
+/// A name that no symbol of the project has, or whose receiver is unknown.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct UnknownName {
+    pub name: String,
+    /// Lines of its uses in the target's file.
+    pub lines: Vec<u32>,
 }
 
 /// A definition on the other side of a use.
@@ -124,6 +141,10 @@ pub struct GraphRow {
     #[serde(skip)]
     pub used_in: String,
 }
+
+/// Number of uses of unknown meaning that an answer lists without results, and beside results.
+const USES_INSTEAD: usize = 10;
+const USES_BESIDE: usize = 5;
 
 /// The error of a project that has chunk files but no source files.
 pub(super) const NO_SOURCES: &str = "the code graph is built from source files, and this project has none: chunk files alone do not say which symbol calls which";
@@ -159,10 +180,9 @@ impl Engine {
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
         let to = to.as_deref();
         let (depth, limit) = (request.depth, request.limit);
-        let unresolved = request.unresolved;
-        let query = GraphQuery { operation, target, to, depth, limit, unresolved };
-        let (answer, has_sources) =
-            self.ask_graph(call, |graph| graph.answer(query, &call.work()))?;
+        let query = GraphQuery { operation, target, to, depth, limit };
+        let work = call.work();
+        let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
         call.check()?;
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
@@ -173,6 +193,13 @@ impl Engine {
                 count(answer.total, "result")
             ));
         }
+        let n_uses = match answer.results.len() {
+            _ if request.unresolved => limit,
+            0 => USES_INSTEAD,
+            _ => USES_BESIDE,
+        };
+        let near = answer.targets.first().map_or("", |target| &target.file);
+        let other = self.other_uses(&answer.name_uses, near, n_uses, &work, call)?;
         let row = |found: &Neighbour| {
             let used_in = answer.file_of_uses(found).to_string();
             let around = around(
@@ -197,8 +224,14 @@ impl Engine {
             targets: answer.targets.iter().map(GraphNode::new).collect(),
             results: answer.results.iter().map(row).collect(),
             candidates: answer.candidates.iter().map(row).collect(),
-            unresolved: answer.unresolved.iter().map(row).collect(),
-            total_unresolved: answer.total_unresolved,
+            unresolved: other.uses,
+            total_unresolved: other.total,
+            namesakes: other.namesakes,
+            unknown: answer
+                .unknown
+                .iter()
+                .map(|(name, lines)| UnknownName { name: name.clone(), lines: lines.clone() })
+                .collect(),
             total: answer.total,
             truncated: answer.truncated,
             state,
@@ -337,7 +370,7 @@ fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usi
 }
 
 impl GraphNode {
-    fn new(node: &graph::Node) -> Self {
+    pub(super) fn new(node: &graph::Node) -> Self {
         Self {
             path: node.file.clone(),
             line: node.line,
@@ -349,6 +382,12 @@ impl GraphNode {
 }
 
 impl GraphAnswer {
+    /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
+    #[must_use]
+    pub fn is_about_uses(&self) -> bool {
+        !self.operation.points_outward() && self.targets.iter().any(|target| target.line > 0)
+    }
+
     /// Returns a copy with the first `n` rows: the results come first, then the candidates.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {

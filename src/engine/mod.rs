@@ -25,10 +25,11 @@ mod scan;
 mod search;
 mod serving;
 mod status;
+mod uses;
 
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
-pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
+pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, UnknownName};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use map::{MapAnswer, MapRequest};
@@ -48,6 +49,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
+pub use uses::{NameUse, Namesake};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

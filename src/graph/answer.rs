@@ -1,6 +1,10 @@
 //! The queries of the code graph and their answers.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+
+use super::uses::NameUses;
 
 /// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,8 +80,6 @@ pub struct GraphQuery<'a> {
     pub depth: usize,
     /// Largest number of results, and of candidates. A path ignores it.
     pub limit: usize,
-    /// Whether to list the uses of the target's name whose receiver is unknown.
-    pub unresolved: bool,
 }
 
 /// Largest value of [`GraphQuery::depth`].
@@ -94,11 +96,13 @@ pub struct GraphAnswer {
     pub results: Vec<Neighbour>,
     /// Neighbours below [`LEAST_CONFIDENCE`], likeliest first.
     pub candidates: Vec<Neighbour>,
-    /// Uses of the target's name that may mean it or anything else, because the type of the
-    /// receiver is unknown. Listed on request, in the order of files and lines.
-    pub unresolved: Vec<Neighbour>,
-    /// Number of places of such uses.
-    pub total_unresolved: usize,
+    /// What is known of the uses of the targets' names that are not in the answer.
+    #[serde(skip)]
+    pub name_uses: NameUses,
+    /// Names that the targets use and that no symbol has, or whose receiver is unknown, with the
+    /// lines.
+    #[serde(skip)]
+    pub unknown: BTreeMap<String, Vec<u32>>,
     /// Number of results before the limit.
     pub total: usize,
     /// Whether results or targets are left out, or the search stopped early.

@@ -18,6 +18,7 @@ mod sql;
 mod targets;
 mod traversal;
 mod types;
+mod uses;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +37,7 @@ use self::rows::Parsed;
 use self::scopes::Scopes;
 use self::sql::Tables;
 use self::traversal::Traversal;
+pub use self::uses::NameUses;
 use crate::languages::{LanguageKind, detect};
 use crate::syntax::{Relations, relations};
 use crate::work::WorkBudget;

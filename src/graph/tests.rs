@@ -47,12 +47,7 @@ impl Project {
         to: Option<&str>,
         depth: usize,
     ) -> GraphAnswer {
-        self.graph
-            .answer(
-                GraphQuery { operation, target, to, depth, limit: 100, unresolved: false },
-                &work(),
-            )
-            .unwrap()
+        self.graph.answer(GraphQuery { operation, target, to, depth, limit: 100 }, &work()).unwrap()
     }
 
     /// Returns `file symbol sites` of each result.
@@ -279,14 +274,8 @@ fn cycles_end_and_depth_is_kept() {
 #[test]
 fn truncation_is_told() {
     let p = cycle();
-    let question = GraphQuery {
-        operation: Operation::Callers,
-        target: "a",
-        to: None,
-        depth: 1,
-        limit: 2,
-        unresolved: false,
-    };
+    let question =
+        GraphQuery { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
     let answer = p.graph.answer(question, &work()).unwrap();
     assert_eq!((answer.results.len(), answer.total, answer.truncated), (2, 3, true));
     assert!(!p.ask(Operation::Callers, "a", None, 1).truncated);
@@ -324,32 +313,30 @@ fn targets_are_names_places_and_files() {
     assert!(kinds("nothing").is_empty() && kinds("").is_empty() && kinds("none.rs:7").is_empty());
 }
 
-/// A query about a method said "no callers" when no receiver of its name had a known type.
+/// The graph accounts for the lines of its answer, for definitions, and for uses of other symbols.
 #[test]
-fn uses_with_an_unknown_receiver_are_counted_and_listed_on_request() {
+fn uses_with_an_unknown_receiver_are_not_accounted_for() {
     let owners: String =
         (0..60).map(|i| format!("class C{i}:\n    def fetch(self): pass\n")).collect();
     let p = Project::new(&[
         ("lib.py", owners.as_str()),
         (
             "a.py",
-            "from lib import C7\ndef sure():\n    C7().fetch()\ndef open(x):\n    x.fetch()\n    x.fetch()\n",
+            "from lib import C7, C8\ndef sure():\n    C7().fetch()\ndef open(x):\n    x.fetch()\n    C8().fetch()\n",
         ),
-        ("b.py", "import json\ndef elsewhere():\n    json.fetch()\n"),
     ]);
-    let ask = |unresolved: bool| {
-        let (operation, target) = (Operation::Callers, "C7.fetch");
-        let query = GraphQuery { operation, target, to: None, depth: 1, limit: 100, unresolved };
-        p.graph.answer(query, &work()).unwrap()
-    };
-    let brief = ask(false);
-    let callers: Vec<&str> = brief.results.iter().map(|f| &*f.node.symbol).collect();
+    let (operation, target) = (Operation::Callers, "C7.fetch");
+    let query = GraphQuery { operation, target, to: None, depth: 1, limit: 100 };
+    let answer = p.graph.answer(query, &work()).unwrap();
+    let callers: Vec<&str> = answer.results.iter().map(|f| &*f.node.symbol).collect();
     assert_eq!(callers, ["sure"]);
-    assert_eq!((brief.total_unresolved, brief.unresolved.len()), (2, 0));
-    let listed = ask(true);
-    let open: Vec<(&str, &[u32])> =
-        listed.unresolved.iter().map(|f| (&*f.node.symbol, &*f.sites)).collect();
-    assert_eq!(open, [("open", &[5, 6][..])]);
+    let uses = answer.name_uses;
+    let is_accounted = |line: u32| uses.accounted.contains(&("a.py".to_string(), line));
+    assert_eq!([3, 5, 6].map(is_accounted), [true, false, false]);
+    let of_others: Vec<(u32, &str)> =
+        uses.of_others.iter().map(|((_, line), node)| (*line, &*node.symbol)).collect();
+    assert_eq!(of_others, [(6, "C8.fetch")]);
+    assert!(uses.names.iter().eq(["fetch"]));
 }
 
 #[test]
@@ -466,7 +453,6 @@ fn damage_that_is_found_later_is_repaired() {
                     to: None,
                     depth: 1,
                     limit: 1,
-                    unresolved: false,
                 },
                 &work()
             )
@@ -619,14 +605,8 @@ fn a_name_with_thousands_of_definitions_takes_for_ever() {
     let found = p.ask(Operation::Callers, "run", None, 1);
     assert!(found.is_cut && found.truncated, "nobody is told that all were found");
     let cancelled = WorkBudget::new(Arc::new(true.into()));
-    let query = GraphQuery {
-        operation: Operation::Impact,
-        target: "run",
-        to: None,
-        depth: 10,
-        limit: 100,
-        unresolved: false,
-    };
+    let query =
+        GraphQuery { operation: Operation::Impact, target: "run", to: None, depth: 10, limit: 100 };
     let nothing = p.graph.answer(query, &cancelled).unwrap();
     assert!(nothing.results.is_empty() && nothing.is_cut, "a cancelled call works on");
 }
@@ -645,7 +625,6 @@ fn a_path_that_is_not_found_in_time_is_cut() {
             to: Some(to),
             depth: 1,
             limit: 100,
-            unresolved: false,
         };
         let answer =
             p.graph.answer(query, &WorkBudget::new(Arc::new(is_cancelled.into()))).unwrap();

@@ -7,6 +7,7 @@ use super::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighb
 use super::error::GraphError;
 use super::resolver::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
+use super::uses::NameUses;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// A neighbour with less confidence is dropped.
@@ -40,15 +41,15 @@ const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
 const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
 
 pub(super) struct Traversal<'a> {
-    resolver: Resolver<'a>,
+    pub(super) resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
-    /// Uses of the name of a target whose receiver is unknown.
-    unresolved: BTreeMap<SymbolId, Edge>,
+    /// Names that a target uses and that no symbol has, or whose receiver is unknown, with the lines.
+    unknown: BTreeMap<String, Vec<u32>>,
 }
 
 impl<'a> Traversal<'a> {
     pub(super) fn new(resolver: Resolver<'a>) -> Self {
-        Self { resolver, refs: HashMap::new(), unresolved: BTreeMap::new() }
+        Self { resolver, refs: HashMap::new(), unknown: BTreeMap::new() }
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -58,8 +59,8 @@ impl<'a> Traversal<'a> {
             targets: Vec::new(),
             results: Vec::new(),
             candidates: Vec::new(),
-            unresolved: Vec::new(),
-            total_unresolved: 0,
+            name_uses: NameUses::default(),
+            unknown: BTreeMap::new(),
             total: 0,
             truncated: targets.len() > MAX_TARGETS,
             is_cut: false,
@@ -87,9 +88,11 @@ impl<'a> Traversal<'a> {
             }
         };
         let (mut results, mut candidates) = self.walk(targets, step, depth)?;
-        answer.total_unresolved = self.unresolved.values().map(|edge| edge.lines.len()).sum();
-        if question.unresolved {
-            answer.unresolved = self.unresolved_uses(question.limit)?;
+        if question.operation.points_outward() {
+            answer.unknown = std::mem::take(&mut self.unknown);
+        } else {
+            let answered = results.iter().chain(&candidates);
+            answer.name_uses = self.name_uses(question.operation, targets, answered)?;
         }
         answer.total = results.len();
         answer.is_cut = self.resolver.work.is_spent();
@@ -172,23 +175,6 @@ impl<'a> Traversal<'a> {
         Ok((results, candidates))
     }
 
-    /// Returns the uses whose receiver is unknown, at most `limit`.
-    fn unresolved_uses(&mut self, limit: usize) -> Result<Vec<Neighbour>, GraphError> {
-        let mut out = Vec::new();
-        for (from, edge) in std::mem::take(&mut self.unresolved) {
-            out.push(Neighbour {
-                node: self.resolver.scopes.node(from)?,
-                sites: edge.lines,
-                confidence: 0.0,
-                depth: 1,
-                via: String::new(),
-            });
-        }
-        out.sort_by(|a, b| key(a).cmp(&key(b)));
-        out.truncate(limit);
-        Ok(out)
-    }
-
     /// Finds the shortest path of uses from one of the starts to one of the goals.
     fn path(
         &mut self,
@@ -252,27 +238,21 @@ impl<'a> Traversal<'a> {
     ) -> Result<Vec<Edge>, GraphError> {
         match step {
             Follow::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
-            Follow::Incoming(kinds) => self.incoming(at, kinds, is_target),
+            Follow::Incoming(kinds) => self.incoming(at, kinds),
             Follow::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
-            Follow::Outgoing(kinds) => self.outgoing(at, kinds),
+            Follow::Outgoing(kinds) => self.outgoing(at, kinds, is_target),
             Follow::Derived => self.derived(at),
             Follow::Touched if at.n < 0 => self.users_of_file(at.file, USES),
             Follow::Touched => {
-                let mut edges = self.incoming(at, USES, is_target)?;
+                let mut edges = self.incoming(at, USES)?;
                 edges.extend(self.derived(at)?);
                 Ok(edges)
             }
         }
     }
 
-    /// Returns the symbols that use a symbol. Of a target, it also notes the uses of its name whose
-    /// receiver is unknown.
-    fn incoming(
-        &mut self,
-        of: SymbolId,
-        kinds: &[ReferenceKind],
-        is_target: bool,
-    ) -> Result<Vec<Edge>, GraphError> {
+    /// Returns the symbols that use a symbol.
+    fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
         let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
         let mut searched = vec![symbol.name.clone()];
@@ -280,14 +260,9 @@ impl<'a> Traversal<'a> {
         for above in self.overridden(&symbol)? {
             wanted.insert(above, DISPATCHED);
         }
-        let names = self.resolver.scopes.file(of.file).map(|f| f.names);
-        let is_constructor = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str()))
-            || symbol.name == symbol.owner;
-        if is_constructor && !symbol.owner.is_empty() {
+        if self.is_constructor(&symbol) {
             // A constructor is called by the name of its type.
-            let file_scope = self.resolver.scopes.scope_of(of.file)?;
-            let owner = file_scope.around(of).skip(1).find(|s| s.is_type()).map(|s| s.id);
-            wanted.extend(owner.map(|o| (o, 1.0)));
+            wanted.extend(self.owner_of(&symbol)?.map(|owner| (owner, 1.0)));
             searched.extend(self.resolver.scopes.tables.aliases_of(&symbol.owner)?);
             searched.push(symbol.owner.clone());
             searched.push("super".into());
@@ -306,20 +281,27 @@ impl<'a> Traversal<'a> {
                     .iter()
                     .filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?))
                     .fold(0.0, f32::max);
-                let is_open = is_target && self.resolver.is_of_unknown(&reference, &meanings)?;
-                if sure < LEAST_CANDIDATE && !is_open {
+                if sure < LEAST_CANDIDATE {
                     continue;
                 }
                 let from =
                     if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
-                if sure >= LEAST_CANDIDATE {
-                    add(&mut found, from, &reference.lines, sure);
-                } else {
-                    add(&mut self.unresolved, from, &reference.lines, 0.0);
-                }
+                add(&mut found, from, &reference.lines, sure);
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    pub(super) fn is_constructor(&self, symbol: &SymbolRow) -> bool {
+        let names = self.resolver.scopes.file(symbol.id.file).map(|f| f.names);
+        let is_named_so = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str()));
+        !symbol.owner.is_empty() && (is_named_so || symbol.name == symbol.owner)
+    }
+
+    /// Returns the type that a member belongs to.
+    pub(super) fn owner_of(&mut self, symbol: &SymbolRow) -> Result<Option<SymbolId>, GraphError> {
+        let file_scope = self.resolver.scopes.scope_of(symbol.id.file)?;
+        Ok(file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id))
     }
 
     /// Returns the symbol that a call counts for. Code in the value of a constant counts for the
@@ -331,12 +313,8 @@ impl<'a> Traversal<'a> {
     }
 
     /// Returns the methods of supertypes that a method overrides.
-    fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
-        let file_scope = self.resolver.scopes.scope_of(symbol.id.file)?;
-        let Some(owner) = file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id)
-        else {
-            return Ok(Vec::new());
-        };
+    pub(super) fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
+        let Some(owner) = self.owner_of(symbol)? else { return Ok(Vec::new()) };
         let mut out = Vec::new();
         for base in self.resolver.bases(owner)? {
             out.extend(
@@ -357,7 +335,13 @@ impl<'a> Traversal<'a> {
     }
 
     /// Returns the symbols that a symbol uses; for a type also those that its members use.
-    fn outgoing(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    /// Of a target, it also notes the names whose meaning is unknown.
+    fn outgoing(
+        &mut self,
+        of: SymbolId,
+        kinds: &[ReferenceKind],
+        is_target: bool,
+    ) -> Result<Vec<Edge>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(of.file)?;
         let Some(symbol) = file_scope.around(of).next() else { return Ok(Vec::new()) };
         let is_callable = symbol.kind.is_callable();
@@ -368,8 +352,8 @@ impl<'a> Traversal<'a> {
             }
             let is_inside = reference.from == of
                 || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
-            if is_inside {
-                self.add_meanings(reference, &mut found)?;
+            if is_inside && !self.add_meanings(reference, &mut found)? && is_target {
+                merge(self.unknown.entry(reference.name.clone()).or_default(), &reference.lines);
             }
         }
         if !is_callable {
@@ -378,12 +362,14 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
+    /// Adds the symbols that a reference may mean. Returns whether there is one.
     fn add_meanings(
         &mut self,
         reference: &RefRow,
         found: &mut BTreeMap<SymbolId, Edge>,
-    ) -> Result<(), GraphError> {
+    ) -> Result<bool, GraphError> {
         const MAX_MEANINGS: usize = 5;
+        let mut is_known = false;
         for meaning in self
             .resolver
             .resolve(reference)?
@@ -392,8 +378,9 @@ impl<'a> Traversal<'a> {
             .filter(|m| m.confidence >= LEAST_CANDIDATE)
         {
             add(found, meaning.symbol, &reference.lines, meaning.confidence);
+            is_known = true;
         }
-        Ok(())
+        Ok(is_known)
     }
 
     /// Returns the files that a file uses.
@@ -456,7 +443,7 @@ impl<'a> Traversal<'a> {
             if !self.goes_on() {
                 break;
             }
-            for edge in self.incoming(symbol.id, kinds, false)? {
+            for edge in self.incoming(symbol.id, kinds)? {
                 if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
                     add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
                 }

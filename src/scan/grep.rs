@@ -122,7 +122,7 @@ impl LineMatcher {
     }
 
     /// Returns the matching lines of a text with their context.
-    fn lines(&self, text: &str) -> Vec<FoundLine> {
+    pub fn lines(&self, text: &str) -> Vec<FoundLine> {
         let mut found = Collected(Vec::new());
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())

@@ -8,6 +8,7 @@ mod markup;
 mod opening;
 mod outline;
 mod pattern;
+mod place;
 mod relations;
 #[cfg(test)]
 mod samples;
@@ -17,5 +18,6 @@ pub use markup::{Section, sections};
 pub use opening::{is_description, leading_comment, paragraphs};
 pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};
+pub use place::{PlaceKind, Places};
 pub use relations::{Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, relations};
 pub use symbol::{Symbol, SymbolKind};

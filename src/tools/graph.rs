@@ -4,12 +4,17 @@ use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow,
+    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse,
+    Namesake,
 };
 use crate::text::count;
 
 /// Maximum number of uses that are listed for one result.
 const MAX_SITES: usize = 10;
+/// Maximum number of names of unknown meaning that are listed.
+const MAX_UNKNOWN: usize = 12;
+/// Maximum number of other symbols of the same name that are listed.
+const MAX_NAMESAKES: usize = 4;
 
 impl Question for GraphRequest {
     const NAME: &'static str = "cortex_graph";
@@ -31,7 +36,7 @@ impl Question for GraphRequest {
             return Err(AskError::NotFound(engine.unknown_symbol(&self.target, call)?));
         }
         let rows = answer.results.iter_mut().chain(&mut answer.candidates);
-        for row in rows.chain(&mut answer.unresolved) {
+        for row in rows {
             row.sites.truncate(MAX_SITES);
         }
         let n_rows = answer.results.len() + answer.candidates.len() + answer.unresolved.len();
@@ -50,9 +55,10 @@ fn last_name(symbol: &str) -> &str {
     symbol.rsplit([':', '.', '#', '/']).next().unwrap_or(symbol)
 }
 
-fn unresolved(row: &GraphRow) -> String {
-    let sites: Vec<String> = row.sites.iter().map(u32::to_string).collect();
-    format!("{} at {}", place(&row.node), sites.join(", "))
+fn unresolved(name_use: &NameUse) -> String {
+    let NameUse { path, line, symbol, text } = name_use;
+    let symbol = symbol.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
+    format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))
 }
 
 fn lines(row: &GraphRow) -> Vec<String> {
@@ -67,6 +73,45 @@ fn lines(row: &GraphRow) -> Vec<String> {
     let head = format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence);
     let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
     std::iter::once(head).chain(context).collect()
+}
+
+impl GraphAnswer {
+    /// Says which uses of the target's name are not among the results.
+    fn beside(&self) -> Vec<String> {
+        let Some(target) = self.targets.first().filter(|_| self.is_about_uses()) else {
+            return Vec::new();
+        };
+        let name = printable(last_name(&target.symbol));
+        let mut text = Vec::new();
+        if self.results.is_empty() && !self.namesakes.is_empty() {
+            let namesake = |of: &Namesake| format!("{} ({})", place(&of.node), of.uses);
+            let shown: Vec<String> =
+                self.namesakes.iter().take(MAX_NAMESAKES).map(namesake).collect();
+            let more = if self.namesakes.len() > shown.len() { " …" } else { "" };
+            text.push(format!(
+                "other symbols named {name} that are used: {}{more}",
+                shown.join(", ")
+            ));
+        }
+        match (self.total_unresolved, self.unresolved.len()) {
+            (0, _) if self.results.is_empty() && self.candidates.is_empty() => {
+                text.push(format!("no other line of the indexed code uses the name {name}"));
+            }
+            (0, _) => {}
+            (n, shown) => {
+                let more = if n > shown {
+                    format!(", {shown} shown (cortex_grep with word: true lists all)")
+                } else {
+                    String::new()
+                };
+                text.push(format!(
+                    "{} the name {name}, and the graph does not know which symbol it means{more}:",
+                    if n == 1 { "1 more line uses".into() } else { format!("{n} more lines use") }
+                ));
+            }
+        }
+        text
+    }
 }
 
 impl Reply for GraphAnswer {
@@ -85,16 +130,22 @@ impl Reply for GraphAnswer {
             text.push("candidates, less certain:".into());
             text.extend(self.candidates.iter().flat_map(lines));
         }
-        if self.total_unresolved > 0 {
-            let name = self.targets.first().map_or("", |target| last_name(&target.symbol));
-            let how =
-                if self.unresolved.is_empty() { ": unresolved: true lists them" } else { ":" };
+        text.extend(self.beside());
+        text.extend(self.unresolved.iter().map(unresolved));
+        if !self.unknown.is_empty() {
+            let names: Vec<String> = self
+                .unknown
+                .iter()
+                .take(MAX_UNKNOWN)
+                .map(|unknown| format!("{} {}", printable(&unknown.name), unknown.lines[0]))
+                .collect();
+            let n = self.unknown.len();
+            let more = if n > names.len() { " …" } else { "" };
             text.push(format!(
-                "{} use something named {} whose type is unknown{how}",
-                count(self.total_unresolved, "more place"),
-                printable(name)
+                "{} of unknown meaning, with the line: {}{more}",
+                count(n, "name"),
+                names.join(", ")
             ));
-            text.extend(self.unresolved.iter().map(unresolved));
         }
         text
     }

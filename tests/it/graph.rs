@@ -48,6 +48,140 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
     assert!(!p.path(".cortex/graph").exists());
 }
 
+/// Files, a target, and the file and line of a use that an answer must show.
+type Use = (&'static [(&'static str, &'static str)], &'static str, &'static str, u64);
+
+/// Uses that the graph does not resolve, or did not when they were found.
+fn hidden_uses() -> [Use; 7] {
+    [
+        (
+            &[
+                ("wrap.py", "class CmdWrapper:\n    def wrap(self, cmd):\n        return cmd\n"),
+                (
+                    "file.py",
+                    "class ConanFile:\n    def run(self, cmd):\n        return self._helpers.cmd_wrapper.wrap(cmd)\n",
+                ),
+            ],
+            "CmdWrapper.wrap",
+            "file.py",
+            3,
+        ),
+        (
+            &[
+                (
+                    "python.py",
+                    "from fields import Field\nclass Mixin:\n    def make_xrefs(self): pass\nclass PyField(Mixin, Field): pass\n",
+                ),
+                (
+                    "fields.py",
+                    "class Field:\n    def make(self):\n        return self.make_xrefs()\n",
+                ),
+            ],
+            "Mixin.make_xrefs",
+            "fields.py",
+            3,
+        ),
+        (
+            &[
+                (
+                    "a.rb",
+                    "class Story\n  def is_editable?\n    true\n  end\n  def save; end\nend\n",
+                ),
+                ("b.erb", "<% if story.is_editable? %>\n"),
+            ],
+            "is_editable?",
+            "b.erb",
+            1,
+        ),
+        (
+            &[
+                (
+                    "store/store.go",
+                    "package store\n\ntype DB struct{}\n\nfunc (d *DB) GarbageCollect() error { return nil }\n",
+                ),
+                (
+                    "server/server.go",
+                    "package server\n\nfunc run(s S) {\n\ts.store.GarbageCollect()\n}\n",
+                ),
+            ],
+            "DB.GarbageCollect",
+            "server/server.go",
+            4,
+        ),
+        (
+            &[
+                ("cmd.c", "int mkdir_cmd(int x)\n{\n\treturn x;\n}\n"),
+                (
+                    "table.c",
+                    "struct cmd cmds[] = {\n\t{ .name = \"mkdir\", .handler = &mkdir_cmd },\n};\n",
+                ),
+            ],
+            "mkdir_cmd",
+            "table.c",
+            2,
+        ),
+        (
+            &[
+                (
+                    "Job.kt",
+                    "class Job {\n    companion object {\n        fun startNow(): Boolean = true\n    }\n}\n",
+                ),
+                ("Screen.kt", "fun show(job: Any) {\n    other.startNow()\n}\n"),
+            ],
+            "startNow",
+            "Screen.kt",
+            2,
+        ),
+        (
+            &[
+                ("plain.rs", "pub fn plain() {}\n"),
+                (
+                    "other.rs",
+                    "macro_rules! m { () => {} }\nfn f() {\n    m!(somewhere::plain());\n}\n",
+                ),
+            ],
+            "plain",
+            "other.rs",
+            3,
+        ),
+    ]
+}
+
+/// Bug: the graph said "none found" where callers exist, so nobody asked it again.
+#[test]
+fn the_graph_says_none_where_callers_exist() {
+    for (files, target, path, line) in hidden_uses() {
+        let p = Project::with(files);
+        for operation in ["callers", "impact", "dependents"] {
+            let answer = p.json(&["graph", operation, target]);
+            let rows = ["results", "candidates", "unresolved"]
+                .into_iter()
+                .flat_map(|list| answer[list].as_array().into_iter().flatten());
+            let is_shown = rows.into_iter().any(|row| {
+                let at =
+                    row["sites"].as_array().cloned().unwrap_or_else(|| vec![row["line"].clone()]);
+                row["path"] == path && at.contains(&json!(line))
+            });
+            assert!(is_shown, "{operation} {target}: {answer}");
+        }
+    }
+}
+
+/// What a comment, a string, an import or a longer name says is no use.
+#[test]
+fn only_uses_in_code_are_of_unknown_meaning() {
+    let p = Project::with(&[
+        ("pump.rb", "class Pump\n  def start\n  end\n  def start!\n  end\nend\n"),
+        ("a.rb", "# start the pump\nputs 'start'\ny.restart\n"),
+        ("notes.md", "# Notes\n\nCall `start` first.\n"),
+    ]);
+    let said = p.run(&["graph", "callers", "Pump#start"]).expect(1).stderr;
+    assert!(said.contains("no other line of the indexed code uses the name"), "{said}");
+    p.write("b.rb", "z.start\n");
+    let said = p.run(&["graph", "callers", "Pump#start"]).expect(0).stdout;
+    assert!(said.contains("b.rb") && !said.contains("a.rb"), "{said}");
+}
+
 #[test]
 fn drawings_and_maps() {
     let p = project();

@@ -1,0 +1,157 @@
+//! Finds the uses of a name that an answer of the code graph does not contain, in the text of the
+//! files: the graph may not know them, or not what they mean.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::serving::{Engine, View};
+use super::{AskError, Call, GraphNode};
+use crate::excerpt::NamesAround;
+use crate::graph;
+use crate::languages::{LanguageKind, detect};
+use crate::scan::{self, LineMatcher, LineQuery};
+use crate::syntax::{PlaceKind, Places};
+use crate::text::cut;
+use crate::work::WorkBudget;
+
+/// Most files that are parsed to tell uses from comments and strings.
+const MAX_PARSED: usize = 150;
+/// Most characters of a line that a use shows.
+const MAX_TEXT: usize = 120;
+
+/// A line that uses the name of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NameUse {
+    /// Relative to the root.
+    pub path: String,
+    /// 1-based.
+    pub line: u32,
+    /// The innermost definition around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// The line, without its indentation.
+    pub text: String,
+}
+
+/// Another symbol of the same name, which further lines use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Namesake {
+    #[serde(flatten)]
+    pub node: GraphNode,
+    /// Number of lines that use it.
+    pub uses: usize,
+}
+
+/// The uses of a name that are not in an answer.
+#[derive(Debug, Default)]
+pub(super) struct OtherUses {
+    /// Uses whose meaning is unknown: calls first, then those nearest to the target.
+    pub(super) uses: Vec<NameUse>,
+    /// Number of such uses, listed or not.
+    pub(super) total: usize,
+    /// Most used first.
+    pub(super) namesakes: Vec<Namesake>,
+}
+
+impl Engine {
+    /// Finds the uses of the names in the text that are not accounted for, at most `limit`. `near` is
+    /// the file of the target.
+    pub(super) fn other_uses(
+        &self,
+        known: &graph::NameUses,
+        near: &str,
+        limit: usize,
+        work: &WorkBudget,
+        call: &Call,
+    ) -> Result<OtherUses, AskError> {
+        let names: Vec<String> = known.names.iter().map(|name| regex::escape(name)).collect();
+        if names.is_empty() {
+            return Ok(OtherUses::default());
+        }
+        let query =
+            LineQuery { pattern: names.join("|"), regex: true, word: true, ..LineQuery::default() };
+        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+        let View { code, .. } = self.view(call)?;
+        let is_code = |path: &str| {
+            !matches!(detect(path, "").kind, LanguageKind::Document(_) | LanguageKind::Notebook)
+        };
+        let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
+        let mut found = scan::grep(self.project.layout.tree(), &files, &matcher, work).files;
+        found.retain(|(at, _)| self.project.may_read(files[*at]));
+        found.sort_by_key(|(at, _)| (Reverse(in_common(near, files[*at])), files[*at]));
+        let (mut ranked, mut total) = (Vec::new(), 0);
+        let mut namesakes: BTreeMap<(String, u32), Namesake> = BTreeMap::new();
+        for (n, (at, n_lines)) in found.into_iter().enumerate() {
+            let path = files[at];
+            let text = match self.project.read_text(path) {
+                Ok(text) if n < MAX_PARSED && work.goes_on() => text,
+                _ => {
+                    total += n_lines;
+                    continue;
+                }
+            };
+            let language = detect(path, &text);
+            let places = match language.kind {
+                LanguageKind::Code(grammar) => Places::new(grammar, &text),
+                _ => None,
+            };
+            for line in matcher.lines(&text) {
+                let number = u32::try_from(line.line).unwrap_or(u32::MAX);
+                let key = (path.to_string(), number);
+                if known.accounted.contains(&key) {
+                    continue;
+                }
+                if let Some(other) = known.of_others.get(&key) {
+                    let node = GraphNode::new(other);
+                    let namesake = namesakes
+                        .entry((node.path.clone(), node.line))
+                        .or_insert(Namesake { node, uses: 0 });
+                    namesake.uses += 1;
+                    continue;
+                }
+                let uses = matcher.ranges(&line.text).into_iter().filter(|range| {
+                    !is_longer_name(language.name, &line.text[range.end..])
+                        && places.as_ref().is_none_or(|places| {
+                            places.kind(number, range.start) == PlaceKind::Code
+                        })
+                });
+                let Some(is_call) =
+                    uses.map(|range| line.text[range.end..].trim_start().starts_with('(')).max()
+                else {
+                    continue;
+                };
+                total += 1;
+                ranked.push((!is_call, n, number, path, line.text));
+            }
+        }
+        ranked.sort_by_key(|(is_no_call, n, line, ..)| (*is_no_call, *n, *line));
+        let uses = ranked.into_iter().take(limit).map(|(_, _, line, path, text)| {
+            let chunks = code.corpus.chunks().read_file(path);
+            NameUse {
+                path: path.into(),
+                line,
+                symbol: NamesAround::new(&chunks).at(line),
+                text: cut(text.trim(), MAX_TEXT),
+            }
+        });
+        let uses = uses.collect();
+        let mut namesakes: Vec<Namesake> = namesakes.into_values().collect();
+        namesakes.sort_by_key(|namesake| Reverse(namesake.uses));
+        Ok(OtherUses { uses, total, namesakes })
+    }
+}
+
+/// Returns the number of leading names that two paths have in common.
+fn in_common(a: &str, b: &str) -> usize {
+    a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count()
+}
+
+/// Whether the name goes on after a match: `save` is no use in `save!` of Ruby.
+fn is_longer_name(language: &str, after: &str) -> bool {
+    matches!(language, "ruby" | "elixir" | "crystal")
+        && after.starts_with(['?', '!'])
+        && !after.starts_with("!=")
+}

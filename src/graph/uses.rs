@@ -1,0 +1,85 @@
+//! What the graph knows of the uses of a name that are not in an answer. The text of the files tells
+//! which uses there are: the rows of the graph do not hold every one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::answer::{LEAST_CONFIDENCE, Neighbour, Node, Operation};
+use super::error::GraphError;
+use super::rows::SymbolId;
+use super::traversal::Traversal;
+
+/// A line of a file: path, and number from 1 on.
+pub type Line = (String, u32);
+
+/// What the graph knows of the names that uses of the targets are written with.
+#[derive(Debug, Clone, Default)]
+pub struct NameUses {
+    /// The names; empty if the targets are files.
+    pub names: BTreeSet<String>,
+    /// Lines that are in the answer, or that define a symbol of this name.
+    pub accounted: BTreeSet<Line>,
+    /// Lines that use another symbol of this name, with that symbol.
+    pub of_others: BTreeMap<Line, Node>,
+}
+
+impl Traversal<'_> {
+    /// Returns what the graph knows of the uses of the targets' names. `answered` are all
+    /// neighbours of the answer.
+    pub(super) fn name_uses<'n>(
+        &mut self,
+        operation: Operation,
+        targets: &[SymbolId],
+        answered: impl Iterator<Item = &'n Neighbour>,
+    ) -> Result<NameUses, GraphError> {
+        let mut uses = NameUses::default();
+        let mut wanted: BTreeSet<SymbolId> = targets.iter().copied().collect();
+        for target in targets {
+            let Some(symbol) = self.resolver.scopes.symbol(*target)? else { continue };
+            wanted.extend(self.overridden(&symbol)?);
+            if self.is_constructor(&symbol) {
+                wanted.extend(self.owner_of(&symbol)?);
+                uses.names.insert(symbol.owner);
+            } else {
+                uses.names.insert(symbol.name);
+            }
+        }
+        for found in answered {
+            let file = &found.node.file;
+            uses.accounted.extend(found.sites.iter().map(|line| (file.clone(), *line)));
+        }
+        for name in uses.names.clone() {
+            for symbol in self.resolver.scopes.tables.symbols_named(&name)? {
+                if let Some(file) = self.resolver.scopes.file(symbol.id.file) {
+                    let path = &file.row.path;
+                    uses.accounted
+                        .extend([symbol.start_line, symbol.line].map(|line| (path.clone(), line)));
+                }
+            }
+            for reference in self.resolver.scopes.tables.refs_named(&name)? {
+                if !self.resolver.work.goes_on() {
+                    break;
+                }
+                let meanings = self.resolver.resolve(&reference)?;
+                let Some(best) = meanings.first().filter(|m| m.confidence >= LEAST_CONFIDENCE)
+                else {
+                    continue;
+                };
+                let is_target = wanted.contains(&best.symbol);
+                // A plain use of a type neither implements nor extends it.
+                if is_target && operation != Operation::Implementations {
+                    continue;
+                }
+                let Some(file) = self.resolver.scopes.file(reference.from.file) else { continue };
+                let path = file.row.path.clone();
+                let lines = reference.lines.iter().map(|line| (path.clone(), *line));
+                if is_target {
+                    uses.accounted.extend(lines);
+                } else {
+                    let other = self.resolver.scopes.node(best.symbol)?;
+                    uses.of_others.extend(lines.map(|line| (line, other.clone())));
+                }
+            }
+        }
+        Ok(uses)
+    }
+}
