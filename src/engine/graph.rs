@@ -113,6 +113,7 @@ pub struct GraphNode {
 /// A name that no symbol of the project has, or whose receiver is unknown.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnknownName {
+    /// The name as it is written.
     pub name: String,
     /// Lines of its uses in the target's file.
     pub lines: Vec<u32>,
