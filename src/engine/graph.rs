@@ -20,17 +20,17 @@ use crate::text::{count, cut};
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// impact: what a change of `target` may affect; path: how it leads to `to`.
+    /// impact: what a change of `target` may affect; tests: which tests reach it; path: how it leads
+    /// to `to`.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
     /// A name, `Type::method`, `file.rs:line` or a file.
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
-    /// Maximum number of steps.
-    #[serde(default = "one")]
+    /// Maximum number of steps. Default: 1, of tests 3.
     #[schemars(range(min = 1, max = 10))]
-    pub depth: usize,
+    pub depth: Option<usize>,
     /// Lines to show around the first use.
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
@@ -38,19 +38,13 @@ pub struct GraphRequest {
     /// List the uses of the target's name whose receiver is unknown, too.
     #[serde(default)]
     pub unresolved: bool,
-    /// Maximum number of results.
-    #[serde(default = "thirty")]
+    /// Maximum number of results. Default: 30, of tests 20.
     #[schemars(range(min = 1, max = 500))]
-    pub limit: usize,
+    pub limit: Option<usize>,
 }
 
-fn one() -> usize {
-    1
-}
-
-fn thirty() -> usize {
-    30
-}
+/// Default of [`GraphRequest::limit`], except of tests.
+const LIMIT: usize = 30;
 
 fn operations() -> Vec<&'static str> {
     Operation::ALL.into_iter().map(Operation::as_str).collect()
@@ -82,6 +76,20 @@ pub struct GraphAnswer {
     pub total: usize,
     /// Whether results were left out.
     pub truncated: bool,
+    /// tests: the commands that run the results.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub commands: Vec<String>,
+    /// Whether the commands run whole files, because not all results are listed.
+    #[serde(skip)]
+    pub runs_files: bool,
+    /// tests: number of files of tests in the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_files: Option<usize>,
+    /// tests: where files of tests have the name of the target as text, if no test is found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub mentions: Vec<Mention>,
     #[serde(flatten)]
     pub state: AnswerState,
 }
@@ -114,6 +122,9 @@ pub struct GraphRow {
     pub depth: usize,
     /// The symbol that the last step comes from.
     pub via: String,
+    /// tests: why the test is in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Lines around the first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -123,6 +134,14 @@ pub struct GraphRow {
     /// The file that contains the uses.
     #[serde(skip)]
     pub used_in: String,
+}
+
+/// A line of a file of tests that has the name of the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Mention {
+    pub path: String,
+    pub line: u32,
+    pub text: String,
 }
 
 /// The error of a project that has chunk files but no source files.
@@ -148,17 +167,20 @@ impl Engine {
                 "path leads from `target` to `to`: give both; the other operations do not accept `to`".into(),
             ));
         }
-        if !(1..=MAX_DEPTH).contains(&request.depth) {
+        let depth = request.depth.unwrap_or(1);
+        if !(1..=MAX_DEPTH).contains(&depth) {
             return Err(AskError::Arguments(format!(
-                "depth is {}, but must be from 1 to {MAX_DEPTH}",
-                request.depth
+                "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
             )));
         }
-        let mut state = self.state(call)?;
         let target = &*self.graph_target(&request.target, call);
+        if operation == Operation::Tests {
+            return self.tests_of(target, request, call);
+        }
+        let mut state = self.state(call)?;
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
         let to = to.as_deref();
-        let (depth, limit) = (request.depth, request.limit);
+        let limit = request.limit.unwrap_or(LIMIT);
         let unresolved = request.unresolved;
         let query = GraphQuery { operation, target, to, depth, limit, unresolved };
         let (answer, has_sources) =
@@ -174,23 +196,7 @@ impl Engine {
             ));
         }
         let row = |found: &Neighbour| {
-            let used_in = answer.file_of_uses(found).to_string();
-            let around = around(
-                &self.project,
-                &used_in,
-                found.sites.first().copied().unwrap_or(found.node.line),
-                request.context,
-            );
-            GraphRow {
-                node: GraphNode::new(&found.node),
-                sites: found.sites.clone(),
-                confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
-                depth: found.depth,
-                via: found.via.clone(),
-                context_start_line: around.as_ref().map(|(first, _)| *first),
-                context: around.map(|(_, lines)| lines),
-                used_in,
-            }
+            self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
         Ok(GraphAnswer {
             operation,
@@ -201,8 +207,29 @@ impl Engine {
             total_unresolved: answer.total_unresolved,
             total: answer.total,
             truncated: answer.truncated,
+            commands: Vec::new(),
+            runs_files: false,
+            test_files: None,
+            mentions: Vec::new(),
             state,
         })
+    }
+
+    /// Returns a row, with `context` lines around the first use in the file `used_in`.
+    pub(super) fn graph_row(&self, found: &Neighbour, used_in: String, context: usize) -> GraphRow {
+        let first_use = found.sites.first().copied().unwrap_or(found.node.line);
+        let around = around(&self.project, &used_in, first_use, context);
+        GraphRow {
+            node: GraphNode::new(&found.node),
+            sites: found.sites.clone(),
+            confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
+            depth: found.depth,
+            via: found.via.clone(),
+            reason: None,
+            context_start_line: around.as_ref().map(|(first, _)| *first),
+            context: around.map(|(_, lines)| lines),
+            used_in,
+        }
     }
 
     /// Returns a target as the graph knows it: an address with a line becomes `file:line`.
@@ -337,7 +364,7 @@ fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usi
 }
 
 impl GraphNode {
-    fn new(node: &graph::Node) -> Self {
+    pub(super) fn new(node: &graph::Node) -> Self {
         Self {
             path: node.file.clone(),
             line: node.line,

@@ -25,10 +25,11 @@ mod scan;
 mod search;
 mod serving;
 mod status;
+mod tested;
 
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
-pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
+pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, Mention};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use map::{MapAnswer, MapRequest};

@@ -14,33 +14,36 @@ const LEAST_CANDIDATE: f32 = 0.1;
 /// Largest number of symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
 /// Largest number of targets that one query follows.
-const MAX_TARGETS: usize = 50;
+pub(super) const MAX_TARGETS: usize = 50;
 /// Confidence that a call through a supertype reaches a given subtype.
 const DISPATCHED: f32 = 0.45;
 
 /// A step to another node.
 #[derive(Debug, Clone)]
-struct Edge {
-    to: SymbolId,
-    lines: Vec<u32>,
-    confidence: f32,
+pub(super) struct Edge {
+    pub(super) to: SymbolId,
+    pub(super) lines: Vec<u32>,
+    pub(super) confidence: f32,
 }
 
 /// The direction of the steps, and the kinds of references that count.
 #[derive(Debug, Clone, Copy)]
-enum Follow {
+pub(super) enum Follow {
     Incoming(&'static [ReferenceKind]),
     Outgoing(&'static [ReferenceKind]),
     Derived,
     /// Everything that a change may affect.
     Touched,
+    /// Towards the tests that reach a symbol.
+    Tested,
 }
 
 const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
-const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
+pub(super) const USES: &[ReferenceKind] =
+    &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
 
 pub(super) struct Traversal<'a> {
-    resolver: Resolver<'a>,
+    pub(super) resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
     /// Uses of the name of a target whose receiver is unknown.
     unresolved: BTreeMap<SymbolId, Edge>,
@@ -76,6 +79,7 @@ impl<'a> Traversal<'a> {
             Operation::Dependents | Operation::TypeUsages => Follow::Incoming(USES),
             Operation::Implementations => Follow::Derived,
             Operation::Impact => Follow::Touched,
+            Operation::Tests => Follow::Tested,
             Operation::Path => {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;
@@ -107,7 +111,7 @@ impl<'a> Traversal<'a> {
 
     /// Follows steps from the targets, level by level. Returns results and candidates; only results
     /// are followed further.
-    fn walk(
+    pub(super) fn walk(
         &mut self,
         targets: &[SymbolId],
         step: Follow,
@@ -173,7 +177,7 @@ impl<'a> Traversal<'a> {
     }
 
     /// Returns the uses whose receiver is unknown, at most `limit`.
-    fn unresolved_uses(&mut self, limit: usize) -> Result<Vec<Neighbour>, GraphError> {
+    pub(super) fn unresolved_uses(&mut self, limit: usize) -> Result<Vec<Neighbour>, GraphError> {
         let mut out = Vec::new();
         for (from, edge) in std::mem::take(&mut self.unresolved) {
             out.push(Neighbour {
@@ -256,6 +260,7 @@ impl<'a> Traversal<'a> {
             Follow::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
             Follow::Outgoing(kinds) => self.outgoing(at, kinds),
             Follow::Derived => self.derived(at),
+            Follow::Tested => self.towards_tests(at, is_target),
             Follow::Touched if at.n < 0 => self.users_of_file(at.file, USES),
             Follow::Touched => {
                 let mut edges = self.incoming(at, USES, is_target)?;
@@ -267,7 +272,7 @@ impl<'a> Traversal<'a> {
 
     /// Returns the symbols that use a symbol. Of a target, it also notes the uses of its name whose
     /// receiver is unknown.
-    fn incoming(
+    pub(super) fn incoming(
         &mut self,
         of: SymbolId,
         kinds: &[ReferenceKind],
@@ -443,7 +448,7 @@ impl<'a> Traversal<'a> {
     }
 
     /// Returns the files that use a file.
-    fn users_of_file(
+    pub(super) fn users_of_file(
         &mut self,
         file: FileId,
         kinds: &[ReferenceKind],
@@ -564,7 +569,12 @@ fn key(found: &Neighbour) -> (&str, u32) {
     (&found.node.file, found.node.line)
 }
 
-fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confidence: f32) {
+pub(super) fn add(
+    found: &mut BTreeMap<SymbolId, Edge>,
+    to: SymbolId,
+    lines: &[u32],
+    confidence: f32,
+) {
     let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
     let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
     if is_sure && !was_sure {

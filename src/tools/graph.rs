@@ -15,8 +15,8 @@ impl Question for GraphRequest {
     const NAME: &'static str = "cortex_graph";
     const TITLE: &'static str = "Query the code graph";
     const WHEN: &'static str =
-        "callers, uses, dependencies, impact: before you change a signature or delete code.";
-    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, and what a change may affect. Use it before you change a signature or delete code; for text use cortex_grep.";
+        "callers, uses, tests, dependencies, impact: before you change a signature or delete code.";
+    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, and which tests to run after it. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
@@ -64,9 +64,31 @@ fn lines(row: &GraphRow) -> Vec<String> {
     } else {
         String::new()
     };
-    let head = format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence);
+    let head = match &row.reason {
+        Some(reason) => format!("{}, {}{uses}", place(&row.node), printable(reason)),
+        None => format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence),
+    };
     let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
     std::iter::once(head).chain(context).collect()
+}
+
+/// Returns how to run the tests of an answer; if there are none, where their text has the name.
+fn tests(answer: &GraphAnswer) -> Vec<String> {
+    let Some(n_files) = answer.test_files else { return Vec::new() };
+    let mut text = Vec::new();
+    if answer.results.is_empty() && answer.total == 0 {
+        text.push(format!("no test reaches it, of {}", count(n_files, "test file")));
+    }
+    if !answer.mentions.is_empty() {
+        text.push("the name is in the text of tests:".into());
+    }
+    text.extend(answer.mentions.iter().map(|mention| {
+        let at = shown_place(&format!("{}:{}", mention.path, mention.line));
+        format!("{at} {}", printable(&mention.text))
+    }));
+    let what = if answer.runs_files { "run the files of all tests" } else { "run" };
+    text.extend(answer.commands.iter().map(|command| format!("{what}: {}", printable(command))));
+    text
 }
 
 impl Reply for GraphAnswer {
@@ -85,6 +107,7 @@ impl Reply for GraphAnswer {
             text.push("candidates, less certain:".into());
             text.extend(self.candidates.iter().flat_map(lines));
         }
+        text.extend(tests(self));
         if self.total_unresolved > 0 {
             let name = self.targets.first().map_or("", |target| last_name(&target.symbol));
             let how =
