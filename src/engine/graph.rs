@@ -139,8 +139,11 @@ pub struct GraphRow {
 /// A line of a file of tests that has the name of the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mention {
+    /// Relative to the root.
     pub path: String,
+    /// 1-based.
     pub line: u32,
+    /// The line without the white space around it.
     pub text: String,
 }
 

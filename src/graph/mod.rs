@@ -212,9 +212,22 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
         }
         _ => None,
     };
-    let relations = found.unwrap_or_else(Relations::default);
+    let mut relations = found.unwrap_or_else(Relations::default);
+    if path.rsplit('/').next() == Some("Cargo.toml") {
+        relations.package = crate_name(&text);
+    }
     let roles = roles(path, language.name, &text, &relations.symbols);
     Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations, roles })
+}
+
+/// Returns the name of the crate that a manifest of Cargo describes.
+fn crate_name(manifest: &str) -> Option<String> {
+    let mut lines = manifest.lines().map(str::trim);
+    lines.find(|line| *line == "[package]")?;
+    let section = lines.take_while(|line| !line.starts_with('['));
+    let (_, name) =
+        section.filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "name")?;
+    Some(name.split('"').nth(1)?.to_string())
 }
 
 /// Returns what each symbol does for tests.

@@ -17,6 +17,8 @@ const BY_FIXTURE: f32 = 0.95;
 const BY_NAME: f32 = 0.5;
 /// Largest number of symbols of a file or a type that one query follows.
 const MAX_PARTS: usize = 200;
+/// Largest number of candidates that are listed.
+const MAX_CANDIDATES: usize = 10;
 /// Largest number of tests, and of files of tests, that are listed for their names alone.
 const MAX_NAMED: usize = 5;
 
@@ -112,7 +114,7 @@ impl Traversal<'_> {
         files.dedup();
         let is_cut = self.resolver.work.is_spent();
         results.truncate(query.limit);
-        candidates.truncate(query.limit.saturating_sub(results.len()));
+        candidates.truncate(MAX_CANDIDATES.min(query.limit.saturating_sub(results.len())));
         Ok(TestsAnswer {
             targets: nodes,
             truncated: is_cut || too_many || total > results.len(),

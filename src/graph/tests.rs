@@ -762,3 +762,19 @@ fn tests_are_found_by_their_names_where_no_use_leads_to_them() {
     );
     assert_eq!(p.tests("Run"), ["cart_test.go cart_test.go Name"]);
 }
+
+/// Bug: the tests of a crate name it as other crates do, and their uses of it led nowhere.
+#[test]
+fn integration_tests_import_their_own_crate_by_its_name() {
+    let p = Project::new(&[
+        ("Cargo.toml", "[workspace]\n[package]\nname = \"ad-der\"\n"),
+        ("src/lib.rs", "pub mod sum;\n"),
+        ("src/sum.rs", "pub fn total(x: u8) -> u8 { x }\n"),
+        (
+            "tests/all.rs",
+            "use ad_der::sum::total;\nuse other::sum;\n#[test]\nfn sums() { total(1); }\n",
+        ),
+        ("tests/no.rs", "use other::sum::total;\n#[test]\nfn no_sums() { total(1); }\n"),
+    ]);
+    assert_eq!(p.tests("total"), ["tests/all.rs sums Direct"]);
+}

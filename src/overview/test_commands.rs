@@ -29,6 +29,9 @@ pub struct TestCommands {
 
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 12;
+/// Maximum number of bytes of the commands for one package. Instead of longer ones, one command runs
+/// all tests of the package.
+const MAX_BYTES: usize = 2_500;
 
 /// Arguments by command. The name of a test selects it; a file without names runs as a whole.
 type Selected = BTreeMap<String, BTreeSet<String>>;
@@ -51,7 +54,12 @@ pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
         of.extend(names);
     }
     for ((runner, package), selected) in by_runner {
-        out.run.extend(runner.commands(tree, &package, selected));
+        let mut run = runner.commands(tree, &package, selected);
+        if run.len() > MAX_COMMANDS || run.iter().map(String::len).sum::<usize>() > MAX_BYTES {
+            // Nobody pastes such a list, and a reply has no room for it.
+            run = runner.commands(tree, &package, runner.everything());
+        }
+        out.run.extend(run.into_iter().map(|command| command.trim_end().to_string()));
     }
     out.run.truncate(MAX_COMMANDS);
     out
@@ -309,6 +317,12 @@ impl Runner {
         }
     }
 
+    /// Selects all tests of a package.
+    fn everything(self) -> Selected {
+        let head = if self == Self::Go { "./..." } else { "" };
+        Selected::from([(head.to_string(), BTreeSet::new())])
+    }
+
     /// Returns the commands for the selected tests of a package.
     fn commands(self, tree: &Tree, package: &str, selected: Selected) -> Vec<String> {
         let Some(at) = (if package.is_empty() { Some(String::new()) } else { shell(package) })
@@ -410,7 +424,9 @@ impl Runner {
                 };
                 let (quick, slow) = (tests(false), tests(true));
                 let mut run = Vec::new();
-                if !quick.is_empty() {
+                if quick == [""] {
+                    run.push(format!("{maven} test{of}"));
+                } else if !quick.is_empty() {
                     run.push(format!("{maven} test{of} -Dtest='{}'", quick.join(",")));
                 }
                 if !slow.is_empty() {
@@ -430,6 +446,7 @@ impl Runner {
             }
             Self::Rails => vec![format!("bin/rails test {}", all.join(" "))],
             Self::Mix => vec![within(format!("mix test {}", all.join(" ")))],
+            Self::Minitest if selected.contains_key("") => vec!["rake test".into()],
             Self::Minitest => each(&|path, names| {
                 let only = if names.is_empty() {
                     String::new()
@@ -454,8 +471,13 @@ impl Runner {
             Self::Dotnet => {
                 let tests: Vec<String> =
                     all.iter().map(|test| format!("FullyQualifiedName~{test}")).collect();
-                vec![format!("dotnet test --filter '{}'", tests.join("|"))]
+                if tests.is_empty() {
+                    vec!["dotnet test".into()]
+                } else {
+                    vec![format!("dotnet test --filter '{}'", tests.join("|"))]
+                }
             }
+            Self::Prove if all.is_empty() => vec!["prove -lr t".into()],
             Self::Prove => vec![format!("prove -l {}", all.join(" "))],
         }
     }
