@@ -101,11 +101,10 @@ impl Traversal<'_> {
             let steps = if test.found.depth == 0 { usize::MAX } else { test.found.depth };
             (steps, !is_near(test), node.file.clone(), node.line)
         });
-        candidates.sort_by_cached_key(|test| {
-            let node = &test.found.node;
-            // From 0 to 100, the likeliest first.
-            let doubt = ((1.0 - test.found.confidence) * 100.0) as u32;
-            (!is_near(test), doubt, node.file.clone(), node.line)
+        candidates.sort_by(|a, b| {
+            let place = |test: &FoundTest| (test.found.node.file.clone(), test.found.node.line);
+            let likely = b.found.confidence.total_cmp(&a.found.confidence);
+            is_near(b).cmp(&is_near(a)).then(likely).then_with(|| place(a).cmp(&place(b)))
         });
         let total = results.len();
         let mut files: Vec<String> =

@@ -54,10 +54,10 @@ pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
         of.extend(names);
     }
     for ((runner, package), selected) in by_runner {
-        let mut run = runner.commands(tree, &package, selected);
+        let mut run = runner.commands(tree, &package, &selected);
         if run.len() > MAX_COMMANDS || run.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             // Nobody pastes such a list, and a reply has no room for it.
-            run = runner.commands(tree, &package, runner.everything());
+            run = runner.commands(tree, &package, &runner.everything());
         }
         out.run.extend(run.into_iter().map(|command| command.trim_end().to_string()));
     }
@@ -186,6 +186,7 @@ impl Runner {
     }
 
     /// Returns the part of the command that tests share, and the names that select this test.
+    #[expect(clippy::too_many_lines, reason = "one arm for each runner")]
     fn select(self, tree: &Tree, package: &str, test: &TestPlace) -> Option<(String, Vec<String>)> {
         let path = below(test.path, package);
         let shown = shell(path)?;
@@ -246,8 +247,8 @@ impl Runner {
                 Some((
                     shown,
                     blocks
-                        .into_iter()
-                        .map(|(_, name)| pattern(&name))
+                        .into_values()
+                        .map(|name| pattern(&name))
                         .filter(|name| !name.is_empty())
                         .collect(),
                 ))
@@ -272,7 +273,7 @@ impl Runner {
                 Some((class, names))
             }
             Self::Rspec => {
-                let lines = blocks(tree, test).into_iter().map(|(line, _)| line.to_string());
+                let lines = blocks(tree, test).into_keys().map(|line| line.to_string());
                 Some((shown, lines.collect()))
             }
             Self::Rails | Self::Mix => {
@@ -280,8 +281,8 @@ impl Runner {
                     format!("{shown}:{}", test.line)
                 } else {
                     let lines: Vec<_> = blocks(tree, test)
-                        .into_iter()
-                        .map(|(line, _)| format!("{shown}:{line}"))
+                        .into_keys()
+                        .map(|line| format!("{shown}:{line}"))
                         .collect();
                     if !lines.is_empty() && self == Self::Rails {
                         return Some((String::new(), lines));
@@ -324,7 +325,8 @@ impl Runner {
     }
 
     /// Returns the commands for the selected tests of a package.
-    fn commands(self, tree: &Tree, package: &str, selected: Selected) -> Vec<String> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each runner")]
+    fn commands(self, tree: &Tree, package: &str, selected: &Selected) -> Vec<String> {
         let Some(at) = (if package.is_empty() { Some(String::new()) } else { shell(package) })
         else {
             return Vec::new();

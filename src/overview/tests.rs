@@ -207,6 +207,9 @@ fn modules_are_the_main_directories_with_their_own_words() {
     );
 }
 
+/// Files, the path and the name of a test with its line and the lines of uses, and the command.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str, u32, &'a [u32], &'a str);
+
 #[test]
 fn each_kind_of_project_runs_its_tests_by_name() {
     let run = |files: &[(&str, &str)], path: &str, symbol: &str, line: u32, sites: &[u32]| {
@@ -216,7 +219,7 @@ fn each_kind_of_project_runs_its_tests_by_name() {
         })
     };
     let spec = "describe 'a' do\n  it 'adds' do\n    add\n  end\nend\n";
-    let rows: [(&[(&str, &str)], &str, &str, u32, &[u32], &str); 12] = [
+    let rows: [Case; 12] = [
         (&[("go.mod", "")], "a_test.go", "TestA", 3, &[], "go test . -run '^TestA$'"),
         (&[("sub/go.mod", "")], "sub/p/a_test.go", "Suite.TestA", 3, &[], "go -C sub test ./p"),
         (
