@@ -12,12 +12,13 @@ use super::paths::Paths;
 use super::render::{code, count, fitted, json, line, printable, warnings, width};
 use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameUse, Namesake};
 
-/// Show callers, callees, dependents, implementations, or the impact of a change.
+/// Show callers, callees, dependents, tests, implementations, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
   cortex graph impact WriteLock::acquire --depth 2
   cortex graph implementations Embedder --json
+  cortex graph tests ChunkManager::reload
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
 
@@ -29,12 +30,12 @@ pub(super) struct Args {
     target: String,
     /// With path: the symbol at the end of the path
     to: Option<String>,
-    /// Follow at most this many steps (1 to 10)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    depth: usize,
-    /// Show at most this many results
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    limit: usize,
+    /// Follow at most this many steps (1 to 10) [default: 1, with tests 3]
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Show at most this many results [default: 50, with tests 20]
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
@@ -50,6 +51,9 @@ pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
 }
+
+/// Default of `--limit`, except of tests.
+const LIMIT: usize = 50;
 
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -71,6 +75,8 @@ enum OperationArg {
     Path,
     /// Everything that a change of the target may affect
     Impact,
+    /// Tests that reach the target, and the commands that run them
+    Tests,
 }
 
 /// Most other symbols of the target's name that are listed.
@@ -85,11 +91,12 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    ensure!(args.limit > 0, "-n is 0, but must be 1 or more");
+    ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
     let operation = args
         .operation
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_string());
+    let is_tests = matches!(args.operation, OperationArg::Tests);
     let Args { target, to, depth, context, limit, .. } = args;
     let request = GraphRequest {
         operation,
@@ -97,7 +104,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         to: to.clone(),
         depth: *depth,
         context: *context,
-        limit: *limit,
+        limit: limit.or_else(|| (!is_tests).then_some(LIMIT)),
         unresolved: args.unresolved,
     };
     let engine = args.project.engine(AnswerFrom::Tree)?;
@@ -126,6 +133,9 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
     }
     answer.results.iter().try_for_each(|row| print_row(row, paths))?;
+    if let Some(n) = answer.test_files.filter(|_| answer.results.is_empty()) {
+        tell!("no test reaches it, of {}", count(n, "test file"));
+    }
     if answer.truncated {
         tell!(
             "{} of {} are shown: -n shows more",
@@ -138,6 +148,11 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
     }
     print_beside(answer, paths)?;
+    if !answer.commands.is_empty() {
+        let what = if answer.runs_files { "the files of all" } else { "these" };
+        line(&style(format!("to run {what} tests:")).dim().to_string())?;
+        answer.commands.iter().try_for_each(|command| line(&printable(command)))?;
+    }
     Ok(())
 }
 
@@ -157,10 +172,15 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         }
     }
     if answer.total_unresolved > 0 {
-        line(&style("use the name, and which symbol they mean is unknown:").dim().to_string())?;
+        let what = if answer.test_files.is_some() {
+            "the name is in the text of tests:"
+        } else {
+            "use the name, and which symbol they mean is unknown:"
+        };
+        line(&style(what).dim().to_string())?;
     } else if is_empty && answer.is_about_uses() {
         tell!("none found: no other line of the indexed code uses the name");
-    } else if is_empty {
+    } else if is_empty && answer.test_files.is_none() {
         tell!("none found");
     }
     for NameUse { path, line: number, symbol, text } in &answer.unresolved {
@@ -197,10 +217,15 @@ fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
     let at = paths.place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
     let sites: Vec<String> = row.sites.iter().take(12).map(u32::to_string).collect();
     let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
-    let via = if row.depth > 1 { format!("  via {}", printable(&row.via)) } else { String::new() };
+    let via = match &row.reason {
+        Some(reason) => format!("  {}", printable(reason)),
+        None if row.depth > 1 => format!("  via {}", printable(&row.via)),
+        None => String::new(),
+    };
     let sure =
         if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
-    let indent = "  ".repeat(row.depth.saturating_sub(1));
+    let level = if row.reason.is_some() { 0 } else { row.depth.saturating_sub(1) };
+    let indent = "  ".repeat(level);
     let symbol = style(printable(&row.node.symbol)).green();
     line(&fitted(&format!(
         "{indent}{}  {symbol}{}",

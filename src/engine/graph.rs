@@ -21,17 +21,17 @@ use crate::text::{count, cut};
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// impact: what a change of `target` may affect; path: how it leads to `to`.
+    /// impact: what a change of `target` may affect; tests: which tests reach it; path: how it leads
+    /// to `to`.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
     /// A name, `Type::method`, `file.rs:line` or a file.
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
-    /// Maximum number of steps.
-    #[serde(default = "one")]
+    /// Maximum number of steps. Default: 1, of tests 3.
     #[schemars(range(min = 1, max = 10))]
-    pub depth: usize,
+    pub depth: Option<usize>,
     /// Lines to show around the first use.
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
@@ -39,19 +39,13 @@ pub struct GraphRequest {
     /// List up to `limit` uses of the target's name whose meaning is unknown, not only the first.
     #[serde(default)]
     pub unresolved: bool,
-    /// Maximum number of results.
-    #[serde(default = "thirty")]
+    /// Maximum number of results. Default: 30, of tests 20.
     #[schemars(range(min = 1, max = 500))]
-    pub limit: usize,
+    pub limit: Option<usize>,
 }
 
-fn one() -> usize {
-    1
-}
-
-fn thirty() -> usize {
-    30
-}
+/// Default of [`GraphRequest::limit`], except of tests.
+const LIMIT: usize = 30;
 
 fn operations() -> Vec<&'static str> {
     Operation::ALL.into_iter().map(Operation::as_str).collect()
@@ -91,6 +85,16 @@ pub struct GraphAnswer {
     pub total: usize,
     /// Whether results were left out.
     pub truncated: bool,
+    /// tests: the commands that run the results.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub commands: Vec<String>,
+    /// Whether the commands run whole files, because not all results are listed.
+    #[serde(skip)]
+    pub runs_files: bool,
+    /// tests: number of files of tests in the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_files: Option<usize>,
     #[serde(flatten)]
     pub state: AnswerState,
 }
@@ -132,6 +136,9 @@ pub struct GraphRow {
     pub depth: usize,
     /// The symbol that the last step comes from.
     pub via: String,
+    /// tests: why the test is in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Lines around the first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -170,17 +177,20 @@ impl Engine {
                 "path leads from `target` to `to`: give both; the other operations do not accept `to`".into(),
             ));
         }
-        if !(1..=MAX_DEPTH).contains(&request.depth) {
+        let depth = request.depth.unwrap_or(1);
+        if !(1..=MAX_DEPTH).contains(&depth) {
             return Err(AskError::Arguments(format!(
-                "depth is {}, but must be from 1 to {MAX_DEPTH}",
-                request.depth
+                "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
             )));
         }
-        let mut state = self.state(call)?;
         let target = &*self.graph_target(&request.target, call);
+        if operation == Operation::Tests {
+            return self.tests_of(target, request, call);
+        }
+        let mut state = self.state(call)?;
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
         let to = to.as_deref();
-        let (depth, limit) = (request.depth, request.limit);
+        let limit = request.limit.unwrap_or(LIMIT);
         let query = GraphQuery { operation, target, to, depth, limit };
         let work = call.work();
         let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
@@ -202,23 +212,7 @@ impl Engine {
         let near = answer.targets.first().map_or("", |target| &target.file);
         let other = self.other_uses(&answer.name_uses, near, n_uses, &work, call)?;
         let row = |found: &Neighbour| {
-            let used_in = answer.file_of_uses(found).to_string();
-            let around = around(
-                &self.project,
-                &used_in,
-                found.sites.first().copied().unwrap_or(found.node.line),
-                request.context,
-            );
-            GraphRow {
-                node: GraphNode::new(&found.node),
-                sites: found.sites.clone(),
-                confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
-                depth: found.depth,
-                via: found.via.clone(),
-                context_start_line: around.as_ref().map(|(first, _)| *first),
-                context: around.map(|(_, lines)| lines),
-                used_in,
-            }
+            self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
         Ok(GraphAnswer {
             operation,
@@ -235,8 +229,28 @@ impl Engine {
                 .collect(),
             total: answer.total,
             truncated: answer.truncated,
+            commands: Vec::new(),
+            runs_files: false,
+            test_files: None,
             state,
         })
+    }
+
+    /// Returns a row, with `context` lines around the first use in the file `used_in`.
+    pub(super) fn graph_row(&self, found: &Neighbour, used_in: String, context: usize) -> GraphRow {
+        let first_use = found.sites.first().copied().unwrap_or(found.node.line);
+        let around = around(&self.project, &used_in, first_use, context);
+        GraphRow {
+            node: GraphNode::new(&found.node),
+            sites: found.sites.clone(),
+            confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
+            depth: found.depth,
+            via: found.via.clone(),
+            reason: None,
+            context_start_line: around.as_ref().map(|(first, _)| *first),
+            context: around.map(|(_, lines)| lines),
+            used_in,
+        }
     }
 
     /// Returns a target as the graph knows it: an address with a line becomes `file:line`.
@@ -386,7 +400,9 @@ impl GraphAnswer {
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
     #[must_use]
     pub fn is_about_uses(&self) -> bool {
-        !self.operation.points_outward() && self.targets.iter().any(|target| target.line > 0)
+        !self.operation.points_outward()
+            && self.operation != Operation::Tests
+            && self.targets.iter().any(|target| target.line > 0)
     }
 
     /// Returns a copy with the first `n` rows: the results come first, then the candidates.

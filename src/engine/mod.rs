@@ -25,6 +25,7 @@ mod scan;
 mod search;
 mod serving;
 mod status;
+mod tested;
 mod uses;
 
 pub use filters::{Filters, Kinds, single_globs};

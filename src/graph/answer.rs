@@ -26,10 +26,12 @@ pub enum Operation {
     Path,
     /// Everything that a change of the target may affect.
     Impact,
+    /// The tests that reach the target.
+    Tests,
 }
 
 impl Operation {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Callers,
         Self::Callees,
         Self::Dependencies,
@@ -38,6 +40,7 @@ impl Operation {
         Self::Implementations,
         Self::Path,
         Self::Impact,
+        Self::Tests,
     ];
 
     /// Returns whether the edges lead from the target to what it uses.
@@ -64,6 +67,7 @@ impl Operation {
             Self::Implementations => "implementations",
             Self::Path => "path",
             Self::Impact => "impact",
+            Self::Tests => "tests",
         }
     }
 }
@@ -139,6 +143,14 @@ pub struct Node {
     /// Line of its definition, 1-based; 0 for a file.
     pub line: u32,
     pub end_line: u32,
+}
+
+impl Node {
+    /// Whether it is a function, a method or a macro.
+    #[must_use]
+    pub fn is_function(&self) -> bool {
+        matches!(&*self.kind, "function" | "method" | "macro")
+    }
 }
 
 /// A result or a candidate: a node, and the step that leads to it.

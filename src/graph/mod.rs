@@ -16,6 +16,7 @@ mod rows;
 mod scopes;
 mod sql;
 mod targets;
+mod tested;
 mod traversal;
 mod types;
 mod uses;
@@ -36,10 +37,11 @@ use self::resolver::Resolver;
 use self::rows::Parsed;
 use self::scopes::Scopes;
 use self::sql::Tables;
+pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
 pub use self::uses::NameUses;
-use crate::languages::{LanguageKind, detect};
-use crate::syntax::{Relations, relations};
+use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
+use crate::syntax::{Relations, Symbol, relations};
 use crate::work::WorkBudget;
 
 /// Number of files that are parsed and written at once; it bounds the memory of an update.
@@ -110,6 +112,15 @@ impl CodeGraph {
         work: &WorkBudget,
     ) -> Result<GraphAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer(question)
+    }
+
+    /// Finds the tests that reach the target of a query. The answer is truncated when the budget is
+    /// spent.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn tests(&self, query: GraphQuery, work: &WorkBudget) -> Result<TestsAnswer, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).tests(query)
     }
 
     /// Ranks the files and symbols of the project, by as many references as the budget allows.
@@ -203,8 +214,38 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
         }
         _ => None,
     };
-    let relations = found.unwrap_or_else(Relations::default);
-    Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations })
+    let mut relations = found.unwrap_or_else(Relations::default);
+    if path.rsplit('/').next() == Some("Cargo.toml") {
+        relations.package = crate_name(&text);
+    }
+    let roles = roles(path, language.name, &text, &relations.symbols);
+    Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations, roles })
+}
+
+/// Returns the name of the crate that a manifest of Cargo describes.
+fn crate_name(manifest: &str) -> Option<String> {
+    let mut lines = manifest.lines().map(str::trim);
+    lines.find(|line| *line == "[package]")?;
+    let section = lines.take_while(|line| !line.starts_with('['));
+    let (_, name) =
+        section.filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "name")?;
+    Some(name.split('"').nth(1)?.to_string())
+}
+
+/// Returns what each symbol does for tests.
+fn roles(path: &str, language: &str, text: &str, symbols: &[Symbol]) -> Vec<TestRole> {
+    let lines: Vec<&str> = text.lines().collect();
+    let role = |symbol: &Symbol| {
+        if !symbol.kind.is_callable() {
+            return TestRole::Other;
+        }
+        let (first, last) = (symbol.start_line as usize, symbol.definition_line as usize);
+        let above = lines.get(first.saturating_sub(1)..last.saturating_sub(1)).unwrap_or(&[]);
+        let head = format!("{}\n{}", above.join("\n"), symbol.signature);
+        let (_, name) = names::owner_and_name(symbols, symbol);
+        test_role(Function { language, path, name, head: &head })
+    };
+    symbols.iter().map(role).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub(super) struct ModulePath {
     above: Vec<String>,
     /// Number of parts above the last `src`, `tests`, `benches` or `examples`.
     n_root: usize,
+    /// The name of the crate that the file belongs to, by which its tests import it.
+    pub(super) own_crate: Option<String>,
 }
 
 impl ModulePath {
@@ -101,7 +103,9 @@ fn rust(written: &str, from: &ModulePath) -> Vec<Module> {
     let parts: Vec<&str> = written.split("::").filter(|p| !p.is_empty()).collect();
     let anchored = |base: &[String], rest: &[&str]| relative(base, 0, rest.iter().copied());
     match parts.as_slice() {
-        ["crate" | "$crate", rest @ ..] => {
+        [first, rest @ ..]
+            if matches!(*first, "crate" | "$crate") || from.own_crate.as_deref() == Some(first) =>
+        {
             anchored(&from.parts[..from.n_root.min(from.parts.len())], rest)
         }
         ["self", rest @ ..] => anchored(&from.parts, rest),

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, Known, Meaning, Resolver};
@@ -78,6 +79,20 @@ impl Resolver<'_> {
             .map(|m| Meaning { confidence: m.confidence * confidence, ..m })
             .collect();
         self.by_arity(&found, reference)
+    }
+
+    /// Whether a reference is to a member of a value of which nothing is known, so that it may mean
+    /// any symbol of its name.
+    pub(super) fn is_of_unknown(
+        &mut self,
+        reference: &RefRow,
+        meanings: &[Meaning],
+    ) -> Result<bool, GraphError> {
+        let is_sure = meanings.iter().any(|m| m.confidence >= LEAST_CONFIDENCE);
+        if reference.receiver.is_empty() || is_sure {
+            return Ok(false);
+        }
+        Ok(self.evaluate(&reference.receiver, reference.from)?.entity == Entity::Unknown)
     }
 
     /// Lowers the confidence of functions that take another number of arguments, and sorts the

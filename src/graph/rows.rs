@@ -1,5 +1,6 @@
 //! The rows of the database, in memory.
 
+use crate::languages::TestRole;
 use crate::syntax::{ReferenceKind, Relations, SymbolKind};
 
 pub(super) type FileId = i64;
@@ -18,6 +19,8 @@ pub(super) struct Parsed {
     pub(super) hash: String,
     pub(super) language: &'static str,
     pub(super) relations: Relations,
+    /// The role of each symbol in tests.
+    pub(super) roles: Vec<TestRole>,
 }
 
 #[derive(Debug, Clone)]
@@ -44,6 +47,7 @@ pub(super) struct SymbolRow {
     pub(super) arity: Option<u32>,
     pub(super) result: Option<String>,
     pub(super) signature: String,
+    pub(super) role: TestRole,
 }
 
 impl SymbolRow {

@@ -110,13 +110,21 @@ pub(super) struct Scopes<'a> {
 
 impl<'a> Scopes<'a> {
     pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
-        let files: Vec<SourceFile> = tables
-            .files()?
+        let rows = tables.files()?;
+        let crates: HashMap<String, String> = rows
+            .iter()
+            .filter(|row| !row.package.is_empty())
+            .filter_map(|row| Some((row.path.strip_suffix("Cargo.toml")?, &row.package)))
+            .map(|(directory, package)| (directory.to_string(), package.replace('-', "_")))
+            .collect();
+        let files: Vec<SourceFile> = rows
             .into_iter()
-            .map(|row| SourceFile {
-                module: ModulePath::new(&row.path),
-                names: names_of(&row.language),
-                row,
+            .map(|row| {
+                let own_crate = Some(&row).filter(|row| row.language == "rust");
+                let own_crate = own_crate.and_then(|row| crate_of(&row.path, &crates));
+                let mut module = ModulePath::new(&row.path);
+                module.own_crate = own_crate;
+                SourceFile { module, names: names_of(&row.language), row }
             })
             .collect();
         let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
@@ -268,6 +276,12 @@ fn is_package(file: &SourceFile, module: &str) -> bool {
     file.names.modules != Modules::Directories
         && !file.row.package.is_empty()
         && file.row.package == module
+}
+
+/// Returns the name of the crate in the nearest directory above a file that has one.
+fn crate_of(path: &str, crates: &HashMap<String, String>) -> Option<String> {
+    let above = path.rmatch_indices('/').map(|(at, _)| &path[..=at]).chain([""]);
+    above.into_iter().find_map(|directory| crates.get(directory)).cloned()
 }
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {

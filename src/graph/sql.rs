@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::error::GraphError;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, Parsed, RefRow, SymbolId, SymbolRow};
+use crate::languages::TestRole;
 use crate::sqlite;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
@@ -43,9 +44,11 @@ const SCHEMA: &str = "
         arity INTEGER,
         result TEXT,
         signature TEXT NOT NULL,
+        test INTEGER NOT NULL,
         PRIMARY KEY(file, n)
     ) WITHOUT ROWID;
     CREATE INDEX symbols_by_name ON symbols(name);
+    CREATE INDEX symbols_of_tests ON symbols(test) WHERE test > 0;
     CREATE TABLE refs(
         file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
         n INTEGER NOT NULL,
@@ -212,6 +215,12 @@ impl Tables {
         )
     }
 
+    /// Returns the symbols that have a role in tests.
+    pub(super) fn symbols_of_tests(&self) -> Result<Vec<SymbolRow>, GraphError> {
+        let sql = format!("SELECT {SYMBOL} FROM symbols WHERE test > 0 ORDER BY file, n");
+        self.all(&sql, [], symbol)
+    }
+
     /// Returns the symbols of all files.
     pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
         self.all(&format!("SELECT {SYMBOL} FROM symbols ORDER BY file, n"), [], symbol)
@@ -289,7 +298,7 @@ impl Tables {
         let tables: [(&str, &str); 5] = [
             (
                 "symbols",
-                "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature",
+                "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature, test",
             ),
             ("refs", "n, symbol, name, kind, receiver, arguments, lines"),
             ("imports", "n, module, name, alias, line"),
@@ -365,9 +374,11 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     let number = |symbol: Option<usize>| symbol.and_then(|s| i64::try_from(s).ok()).unwrap_or(-1);
     let relations = &file.relations;
     let mut symbols = t.prepare_cached(
-        "INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        "INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?;
-    for (n, (s, shape)) in relations.symbols.iter().zip(&relations.shapes).enumerate() {
+    let roles = file.roles.iter().copied().chain(std::iter::repeat(TestRole::Other));
+    let rows = relations.symbols.iter().zip(&relations.shapes).zip(roles);
+    for (n, ((s, shape), role)) in rows.enumerate() {
         let (owner, name) = super::names::owner_and_name(&relations.symbols, s);
         symbols.execute(params![
             id,
@@ -383,7 +394,8 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
             s.end_line,
             shape.arity,
             shape.result,
-            s.signature
+            s.signature,
+            role.number()
         ])?;
     }
     let mut refs = t.prepare_cached("INSERT INTO refs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
@@ -416,7 +428,7 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     Ok(())
 }
 
-const SYMBOL: &str = "file, n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature";
+const SYMBOL: &str = "file, n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature, test";
 
 fn symbol(r: &Row) -> rusqlite::Result<SymbolRow> {
     Ok(SymbolRow {
@@ -433,6 +445,7 @@ fn symbol(r: &Row) -> rusqlite::Result<SymbolRow> {
         arity: r.get(11)?,
         result: r.get(12)?,
         signature: r.get(13)?,
+        role: TestRole::of_number(r.get(14)?),
     })
 }
 

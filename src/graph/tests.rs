@@ -50,6 +50,17 @@ impl Project {
         self.graph.answer(GraphQuery { operation, target, to, depth, limit: 100 }, &work()).unwrap()
     }
 
+    /// Returns `file symbol reason` of each test.
+    fn tests(&self, target: &str) -> Vec<String> {
+        let query =
+            GraphQuery { operation: Operation::Tests, target, to: None, depth: 3, limit: 100 };
+        let found = self.graph.tests(query, &work()).unwrap();
+        let shown = |test: &FoundTest| {
+            format!("{} {} {:?}", test.found.node.file, test.found.node.symbol, test.reason)
+        };
+        found.results.iter().map(shown).collect()
+    }
+
     /// Returns `file symbol sites` of each result.
     fn results(&self, operation: Operation, target: &str) -> Vec<String> {
         rows(&self.ask(operation, target, None, 1).results)
@@ -635,4 +646,108 @@ fn a_path_that_is_not_found_in_time_is_cut() {
     assert_eq!(path("d", false), (0, false), "there is none");
     assert_eq!(path("c", true), (0, true), "nobody knows whether there is one");
     assert_eq!(path("a", true), (1, false), "it is found without a search");
+}
+
+#[test]
+fn tests_use_a_symbol_directly_through_others_and_through_fixtures() {
+    let p = Project::new(&[
+        (
+            "app/store.py",
+            "def load(key):\n    return key\n\ndef show(key):\n    return load(key)\n",
+        ),
+        (
+            "tests/conftest.py",
+            "import pytest\nfrom app.store import show\n\n@pytest.fixture\ndef shown():\n    return show(1)\n",
+        ),
+        (
+            "tests/test_store.py",
+            "from app.store import load\n\ndef helper():\n    return load(2)\n\ndef test_direct():\n    load(1)\n\ndef test_helper():\n    helper()\n\ndef test_other():\n    pass\n",
+        ),
+        ("tests/test_views.py", "def test_fixture(client, shown):\n    assert shown\n"),
+        ("other/test_views.py", "def test_no_fixture(shown):\n    pass\n"),
+    ]);
+    assert_eq!(
+        p.tests("load"),
+        [
+            "tests/test_store.py test_direct Direct",
+            "tests/test_store.py test_helper Through { symbol: \"helper\", steps: 2 }",
+            "tests/test_views.py test_fixture Fixture(\"shown\")",
+        ]
+    );
+}
+
+#[test]
+fn what_runs_before_tests_leads_to_all_tests_beside_it() {
+    let p = Project::new(&[
+        ("src/main/java/a/Store.java", "package a;\npublic class Store { public Store() {} }\n"),
+        (
+            "src/test/java/a/CartTest.java",
+            "package a;\nclass CartTest {\n  Store store;\n  @BeforeEach\n  void init() { store = new Store(); }\n  @Test\n  void adds() {}\n  private void helper() {}\n}\n",
+        ),
+    ]);
+    assert_eq!(
+        p.tests("Store.Store"),
+        [
+            "src/test/java/a/CartTest.java CartTest.adds Through { symbol: \"CartTest.init\", steps: 2 }"
+        ]
+    );
+}
+
+#[test]
+fn code_outside_of_functions_does_not_lead_to_all_that_import_its_file() {
+    let p = Project::new(&[
+        ("app/a.py", "def register(f):\n    return f\n"),
+        ("app/b.py", "from app.a import register\nregister(1)\ndef unrelated():\n    pass\n"),
+        ("tests/test_b.py", "from app.b import unrelated\ndef test_b():\n    unrelated()\n"),
+    ]);
+    assert!(p.tests("register").is_empty());
+}
+
+#[test]
+fn blocks_count_for_their_file_and_test_modules_for_theirs() {
+    let p = Project::new(&[
+        ("src/sum.ts", "export function sum(a: number) { return a }\nexport function none() {}\n"),
+        (
+            "src/sum.test.ts",
+            "import { sum } from './sum'\ndescribe('sum', () => {\n  it('adds', () => {\n    const got = sum(1)\n  })\n})\n",
+        ),
+        (
+            "src/lib.rs",
+            "pub fn twice(x: u8) -> u8 { x }\npub fn unused() {}\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn doubles() { assert_eq!(twice(1), 2); }\n}\n",
+        ),
+    ]);
+    assert_eq!(p.tests("sum"), ["src/sum.test.ts src/sum.test.ts Direct"]);
+    assert_eq!(p.tests("none"), ["src/sum.test.ts src/sum.test.ts Name"]);
+    assert_eq!(p.tests("twice"), ["src/lib.rs tests::doubles Direct"]);
+    assert_eq!(p.tests("unused"), ["src/lib.rs tests SameFile"]);
+}
+
+#[test]
+fn tests_are_found_by_their_names_where_no_use_leads_to_them() {
+    let p = Project::new(&[
+        ("cart.go", "package a\nfunc ParseLine(s string) {}\nfunc Run() {}\n"),
+        ("cart_test.go", "package a\nfunc TestOther(t *testing.T) {}\n"),
+        ("all_test.go", "package a\nfunc TestParseLineTwice(t *testing.T) { table() }\n"),
+    ]);
+    assert_eq!(
+        p.tests("ParseLine"),
+        ["cart_test.go cart_test.go Name", "all_test.go TestParseLineTwice Name"]
+    );
+    assert_eq!(p.tests("Run"), ["cart_test.go cart_test.go Name"]);
+}
+
+/// Bug: the tests of a crate name it as other crates do, and their uses of it led nowhere.
+#[test]
+fn integration_tests_import_their_own_crate_by_its_name() {
+    let p = Project::new(&[
+        ("Cargo.toml", "[workspace]\n[package]\nname = \"ad-der\"\n"),
+        ("src/lib.rs", "pub mod sum;\n"),
+        ("src/sum.rs", "pub fn total(x: u8) -> u8 { x }\n"),
+        (
+            "tests/all.rs",
+            "use ad_der::sum::total;\nuse other::sum;\n#[test]\nfn sums() { total(1); }\n",
+        ),
+        ("tests/no.rs", "use other::sum::total;\n#[test]\nfn no_sums() { total(1); }\n"),
+    ]);
+    assert_eq!(p.tests("total"), ["tests/all.rs sums Direct"]);
 }

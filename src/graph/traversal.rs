@@ -15,41 +15,51 @@ const LEAST_CANDIDATE: f32 = 0.1;
 /// Largest number of symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
 /// Largest number of targets that one query follows.
-const MAX_TARGETS: usize = 50;
+pub(super) const MAX_TARGETS: usize = 50;
 /// Confidence that a call through a supertype reaches a given subtype.
 const DISPATCHED: f32 = 0.45;
 
 /// A step to another node.
 #[derive(Debug, Clone)]
-struct Edge {
-    to: SymbolId,
-    lines: Vec<u32>,
-    confidence: f32,
+pub(super) struct Edge {
+    pub(super) to: SymbolId,
+    pub(super) lines: Vec<u32>,
+    pub(super) confidence: f32,
 }
 
 /// The direction of the steps, and the kinds of references that count.
 #[derive(Debug, Clone, Copy)]
-enum Follow {
+pub(super) enum Follow {
     Incoming(&'static [ReferenceKind]),
     Outgoing(&'static [ReferenceKind]),
     Derived,
     /// Everything that a change may affect.
     Touched,
+    /// Towards the tests that reach a symbol.
+    Tested,
 }
 
 const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
-const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
+pub(super) const USES: &[ReferenceKind] =
+    &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
 
 pub(super) struct Traversal<'a> {
     pub(super) resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+    /// Uses of the name of a target whose receiver is unknown.
+    unresolved: BTreeMap<SymbolId, Edge>,
     /// Names that a target uses and that no symbol has, or whose receiver is unknown, with the lines.
     unknown: BTreeMap<String, Vec<u32>>,
 }
 
 impl<'a> Traversal<'a> {
     pub(super) fn new(resolver: Resolver<'a>) -> Self {
-        Self { resolver, refs: HashMap::new(), unknown: BTreeMap::new() }
+        Self {
+            resolver,
+            refs: HashMap::new(),
+            unresolved: BTreeMap::new(),
+            unknown: BTreeMap::new(),
+        }
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -77,6 +87,7 @@ impl<'a> Traversal<'a> {
             Operation::Dependents | Operation::TypeUsages => Follow::Incoming(USES),
             Operation::Implementations => Follow::Derived,
             Operation::Impact => Follow::Touched,
+            Operation::Tests => Follow::Tested,
             Operation::Path => {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;
@@ -110,7 +121,7 @@ impl<'a> Traversal<'a> {
 
     /// Follows steps from the targets, level by level. Returns results and candidates; only results
     /// are followed further.
-    fn walk(
+    pub(super) fn walk(
         &mut self,
         targets: &[SymbolId],
         step: Follow,
@@ -173,6 +184,22 @@ impl<'a> Traversal<'a> {
         });
         results.sort_by(|a, b| a.depth.cmp(&b.depth).then_with(|| key(a).cmp(&key(b))));
         Ok((results, candidates))
+    }
+
+    /// Returns the uses whose receiver is unknown.
+    pub(super) fn unresolved_uses(&mut self) -> Result<Vec<Neighbour>, GraphError> {
+        let mut out = Vec::new();
+        for (from, edge) in std::mem::take(&mut self.unresolved) {
+            out.push(Neighbour {
+                node: self.resolver.scopes.node(from)?,
+                sites: edge.lines,
+                confidence: 0.0,
+                depth: 1,
+                via: String::new(),
+            });
+        }
+        out.sort_by(|a, b| key(a).cmp(&key(b)));
+        Ok(out)
     }
 
     /// Finds the shortest path of uses from one of the starts to one of the goals.
@@ -238,21 +265,28 @@ impl<'a> Traversal<'a> {
     ) -> Result<Vec<Edge>, GraphError> {
         match step {
             Follow::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
-            Follow::Incoming(kinds) => self.incoming(at, kinds),
+            Follow::Incoming(kinds) => self.incoming(at, kinds, is_target),
             Follow::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
             Follow::Outgoing(kinds) => self.outgoing(at, kinds, is_target),
             Follow::Derived => self.derived(at),
+            Follow::Tested => self.towards_tests(at, is_target),
             Follow::Touched if at.n < 0 => self.users_of_file(at.file, USES),
             Follow::Touched => {
-                let mut edges = self.incoming(at, USES)?;
+                let mut edges = self.incoming(at, USES, is_target)?;
                 edges.extend(self.derived(at)?);
                 Ok(edges)
             }
         }
     }
 
-    /// Returns the symbols that use a symbol.
-    fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    /// Returns the symbols that use a symbol. Of a target, it also notes the uses of its name whose
+    /// receiver is unknown.
+    pub(super) fn incoming(
+        &mut self,
+        of: SymbolId,
+        kinds: &[ReferenceKind],
+        is_target: bool,
+    ) -> Result<Vec<Edge>, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
         let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
         let mut searched = vec![symbol.name.clone()];
@@ -281,12 +315,17 @@ impl<'a> Traversal<'a> {
                     .iter()
                     .filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?))
                     .fold(0.0, f32::max);
-                if sure < LEAST_CANDIDATE {
+                let is_open = is_target && self.resolver.is_of_unknown(&reference, &meanings)?;
+                if sure < LEAST_CANDIDATE && !is_open {
                     continue;
                 }
                 let from =
                     if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
-                add(&mut found, from, &reference.lines, sure);
+                if sure >= LEAST_CANDIDATE {
+                    add(&mut found, from, &reference.lines, sure);
+                } else {
+                    add(&mut self.unresolved, from, &reference.lines, 0.0);
+                }
             }
         }
         Ok(found.into_values().collect())
@@ -430,7 +469,7 @@ impl<'a> Traversal<'a> {
     }
 
     /// Returns the files that use a file.
-    fn users_of_file(
+    pub(super) fn users_of_file(
         &mut self,
         file: FileId,
         kinds: &[ReferenceKind],
@@ -443,7 +482,7 @@ impl<'a> Traversal<'a> {
             if !self.goes_on() {
                 break;
             }
-            for edge in self.incoming(symbol.id, kinds)? {
+            for edge in self.incoming(symbol.id, kinds, false)? {
                 if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
                     add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
                 }
@@ -551,7 +590,12 @@ fn key(found: &Neighbour) -> (&str, u32) {
     (&found.node.file, found.node.line)
 }
 
-fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confidence: f32) {
+pub(super) fn add(
+    found: &mut BTreeMap<SymbolId, Edge>,
+    to: SymbolId,
+    lines: &[u32],
+    confidence: f32,
+) {
     let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
     let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
     if is_sure && !was_sure {

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 mod detect;
 mod plain;
 mod spec;
+mod testing;
 
 pub use detect::detect;
 pub use spec::{
@@ -17,6 +18,10 @@ pub use spec::{
     Spec, Template, Visibility,
 };
 use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
+pub use testing::{
+    Function, TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after,
+    is_test_path, nearness, test_role,
+};
 
 // Defines `PARSED`, the grammars of all folders in the order of their names.
 include!(concat!(env!("OUT_DIR"), "/languages.rs"));

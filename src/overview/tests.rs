@@ -206,3 +206,113 @@ fn modules_are_the_main_directories_with_their_own_words() {
         ]
     );
 }
+
+/// Files, the path and the name of a test with its line and the lines of uses, and the command.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str, u32, &'a [u32], &'a str);
+
+#[test]
+fn each_kind_of_project_runs_its_tests_by_name() {
+    let run = |files: &[(&str, &str)], path: &str, symbol: &str, line: u32, sites: &[u32]| {
+        with(files, |tree| {
+            let is_function = line > 0;
+            test_commands(tree, &[TestPlace { path, symbol, line, is_function, sites }]).run
+        })
+    };
+    let spec = "describe 'a' do\n  it 'adds' do\n    add\n  end\nend\n";
+    let rows: [Case; 12] = [
+        (&[("go.mod", "")], "a_test.go", "TestA", 3, &[], "go test . -run '^TestA$'"),
+        (&[("sub/go.mod", "")], "sub/p/a_test.go", "Suite.TestA", 3, &[], "go -C sub test ./p"),
+        (
+            &[("manage.py", "")],
+            "app/tests.py",
+            "T.test_a",
+            3,
+            &[],
+            "python manage.py test app.tests.T.test_a",
+        ),
+        (
+            &[("uv.lock", ""), ("pytest.ini", "")],
+            "tests/test_a.py",
+            "test_a",
+            3,
+            &[],
+            "uv run pytest tests/test_a.py::test_a",
+        ),
+        (
+            &[("crates/a/Cargo.toml", "[package]\nname = 'a-b'"), ("Cargo.toml", "")],
+            "crates/a/src/x/mod.rs",
+            "tests::y",
+            3,
+            &[],
+            "cargo test -p a-b -- x::tests::y",
+        ),
+        (
+            &[("gradlew", ""), ("core/build.gradle.kts", "")],
+            "core/src/test/java/ATest.java",
+            "ATest.adds",
+            3,
+            &[],
+            "./gradlew :core:test --tests ATest.adds",
+        ),
+        (
+            &[("pom.xml", "")],
+            "src/test/java/AIT.java",
+            "AIT.adds",
+            3,
+            &[],
+            "mvn verify -Dit.test='AIT#adds'",
+        ),
+        (
+            &[("composer.json", "")],
+            "tests/ATest.php",
+            "ATest::testA",
+            3,
+            &[],
+            "vendor/bin/phpunit tests/ATest.php --filter '/::(testA)( |$)/'",
+        ),
+        (
+            &[("mix.exs", "")],
+            "test/a_test.exs",
+            "ATest.adds two",
+            7,
+            &[],
+            "mix test test/a_test.exs:7",
+        ),
+        (
+            &[("Gemfile", ""), ("spec/a_spec.rb", spec)],
+            "spec/a_spec.rb",
+            "spec/a_spec.rb",
+            0,
+            &[3],
+            "bundle exec rspec spec/a_spec.rb:2",
+        ),
+        (
+            &[("web/package.json", "{\"jest\": 1}")],
+            "web/a.test.ts",
+            "web/a.test.ts",
+            0,
+            &[],
+            "(cd web && npx jest a.test.ts)",
+        ),
+        (
+            &[("pkg.csproj", "")],
+            "tests/ATests.cs",
+            "N.ATests.Adds",
+            3,
+            &[],
+            "dotnet test --filter 'FullyQualifiedName~N.ATests.Adds'",
+        ),
+    ];
+    for (files, path, symbol, line, sites, want) in rows {
+        assert_eq!(run(files, path, symbol, line, sites), [want], "{path}");
+    }
+}
+
+#[test]
+fn a_list_that_nobody_pastes_becomes_the_command_for_all_tests() {
+    let paths: Vec<String> = (0..200).map(|i| format!("tests/test_number_{i}.py")).collect();
+    let whole = |path| TestPlace { path, symbol: path, line: 0, is_function: false, sites: &[] };
+    let places: Vec<TestPlace> = paths.iter().map(|path| whole(path)).collect();
+    let run = with(&[("pytest.ini", "")], |tree| test_commands(tree, &places).run);
+    assert_eq!(run, ["pytest"]);
+}

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Slot;
 use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, ChunkType, Origin};
+use crate::languages::is_test_path;
 
 /// The hash of a term or a name.
 pub(super) type Key = u64;
@@ -296,69 +297,9 @@ fn is_aside(path: &str) -> bool {
         })
 }
 
-/// Returns whether a path names tests, fixtures, mocks or benchmarks.
-fn is_test_path(path: &str) -> bool {
-    const FOLDERS: [&str; 16] = [
-        "test",
-        "tests",
-        "__tests__",
-        "spec",
-        "specs",
-        "testing",
-        "testdata",
-        "fixture",
-        "fixtures",
-        "mock",
-        "mocks",
-        "__mocks__",
-        "bench",
-        "benches",
-        "benchmark",
-        "benchmarks",
-    ];
-    const ENDINGS: [&str; 9] = [
-        "_test",
-        "_tests",
-        "_spec",
-        "_unittest",
-        "_benchmark",
-        ".test",
-        ".spec",
-        "_bench",
-        "-test",
-    ];
-    const CAMEL: [&str; 5] = ["Test", "Tests", "Spec", "Suite", "TestCase"];
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split_once('.').map_or(name, |(s, rest)| {
-        if rest.contains('.') { &name[..name.rfind('.').unwrap_or(s.len())] } else { s }
-    });
-    folders.split('/').any(|f| FOLDERS.contains(&f))
-        || stem.starts_with("test_")
-        || stem == "conftest"
-        || ENDINGS.iter().any(|e| stem.ends_with(e))
-        || CAMEL.iter().any(|e| stem.len() > e.len() && stem.ends_with(e))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn test_paths() {
-        for (path, want) in [
-            ("tests/it/main.rs", true),
-            ("src/a_test.go", true),
-            ("src/a.test.ts", true),
-            ("src/FooTest.java", true),
-            ("test_x.py", true),
-            ("src/contest.rs", false),
-            ("src/latest.py", false),
-            ("src/testing_tools.rs", false),
-            ("src/Test.java", false),
-        ] {
-            assert_eq!(is_test_path(path), want, "{path}");
-        }
-    }
 
     #[test]
     fn a_nameless_file_is_called_after_its_folder() {

@@ -20,8 +20,8 @@ impl Question for GraphRequest {
     const NAME: &'static str = "cortex_graph";
     const TITLE: &'static str = "Query the code graph";
     const WHEN: &'static str =
-        "callers, uses, dependencies, impact: before you change a signature or delete code.";
-    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, and what a change may affect. Use it before you change a signature or delete code; for text use cortex_grep.";
+        "callers, uses, tests, dependencies, impact: before you change a signature or delete code.";
+    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, and which tests to run after it. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
@@ -70,7 +70,10 @@ fn lines(row: &GraphRow) -> Vec<String> {
     } else {
         String::new()
     };
-    let head = format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence);
+    let head = match &row.reason {
+        Some(reason) => format!("{}, {}{uses}", place(&row.node), printable(reason)),
+        None => format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence),
+    };
     let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
     std::iter::once(head).chain(context).collect()
 }
@@ -114,6 +117,21 @@ impl GraphAnswer {
     }
 }
 
+/// Returns how to run the tests of an answer, or that there are none.
+fn tests(answer: &GraphAnswer) -> Vec<String> {
+    let Some(n_files) = answer.test_files else { return Vec::new() };
+    let mut text = Vec::new();
+    if answer.results.is_empty() && answer.total == 0 {
+        text.push(format!("no test reaches it, of {}", count(n_files, "test file")));
+    }
+    if !answer.unresolved.is_empty() {
+        text.push("the name is in the text of tests:".into());
+    }
+    let what = if answer.runs_files { "run the files of all tests" } else { "run" };
+    text.extend(answer.commands.iter().map(|command| format!("{what}: {}", printable(command))));
+    text
+}
+
 impl Reply for GraphAnswer {
     fn state(&self) -> &AnswerState {
         &self.state
@@ -130,6 +148,7 @@ impl Reply for GraphAnswer {
             text.push("candidates, less certain:".into());
             text.extend(self.candidates.iter().flat_map(lines));
         }
+        text.extend(tests(self));
         text.extend(self.beside());
         text.extend(self.unresolved.iter().map(unresolved));
         if !self.unknown.is_empty() {

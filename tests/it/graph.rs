@@ -340,3 +340,158 @@ fn a_call_does_not_wait_for_a_large_graph_without_end() {
     let map = client.call("cortex_map", &json!({}));
     assert!(map["files"].as_array().is_some_and(|files| !files.is_empty()), "{map}");
 }
+
+/// Returns `path reason` of each test, and the commands.
+fn tests_of(p: &Project, target: &str) -> (Vec<String>, Vec<String>) {
+    let answer = p.json(&["graph", "tests", target]);
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
+    let rows = answer["results"].as_array().unwrap();
+    let rows = rows.iter().map(|row| format!("{} {}", text(&row["path"]), text(&row["reason"])));
+    let commands = answer["commands"].as_array().map(|all| all.iter().map(text).collect());
+    (rows.collect(), commands.unwrap_or_default())
+}
+
+fn assert_tests(p: &Project, target: &str, rows: &[&str], commands: &[&str]) {
+    let (found, run) = tests_of(p, target);
+    assert_eq!((found, run), (strings(rows), strings(commands)), "{target}");
+}
+
+fn strings(all: &[&str]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn tests_of_a_symbol_and_the_command_of_each_kind_of_project() {
+    let python = Project::with(&[
+        ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+        ("app/store.py", "class Store:\n    def get(self):\n        return 1\n"),
+        (
+            "tests/conftest.py",
+            "import pytest\nfrom app.store import Store\n\n@pytest.fixture\ndef store():\n    s = Store()\n    s.get()\n    return s\n",
+        ),
+        (
+            "tests/test_store.py",
+            "from app.store import Store\n\nclass TestStore:\n    def test_get(self):\n        Store().get()\n\ndef test_fixture(store):\n    pass\n",
+        ),
+    ]);
+    assert_tests(
+        &python,
+        "Store.get",
+        &["tests/test_store.py calls it", "tests/test_store.py fixture store"],
+        &["pytest tests/test_store.py::TestStore::test_get tests/test_store.py::test_fixture"],
+    );
+
+    let rust = Project::with(&[
+        ("Cargo.toml", "[package]\nname = \"a\"\n"),
+        (
+            "src/sum.rs",
+            "pub fn sum(x: u8) -> u8 {\n    x\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(sum(1), 1);\n    }\n}\n",
+        ),
+        ("src/lib.rs", "pub mod sum;\n"),
+        ("tests/all.rs", "use a::sum::sum;\n\n#[test]\nfn sums() {\n    sum(1);\n}\n"),
+    ]);
+    assert_tests(
+        &rust,
+        "sum.rs:1",
+        &["src/sum.rs calls it", "tests/all.rs calls it"],
+        &["cargo test -- sum::tests::adds", "cargo test --test all -- sums"],
+    );
+
+    let go = Project::with(&[
+        ("go.mod", "module example.com/a\n"),
+        ("pkg/sum.go", "package pkg\n\nfunc Sum(x int) int { return x }\n"),
+        (
+            "pkg/sum_test.go",
+            "package pkg\n\nimport \"testing\"\n\nfunc check(x int) { Sum(x) }\n\nfunc TestSum(t *testing.T) { Sum(1) }\n\nfunc TestCheck(t *testing.T) { check(1) }\n",
+        ),
+    ]);
+    assert_tests(
+        &go,
+        "Sum",
+        &["pkg/sum_test.go calls it", "pkg/sum_test.go through check (2 steps)"],
+        &["go test ./pkg -run '^(TestCheck|TestSum)$'"],
+    );
+
+    let typescript = Project::with(&[
+        ("package.json", "{\"devDependencies\": {\"vitest\": \"1\"}}\n"),
+        ("src/sum.ts", "export function sum(a: number) {\n  return a\n}\n"),
+        (
+            "src/sum.test.ts",
+            "import { sum } from './sum'\n\ndescribe('sums', () => {\n  it('adds (one)', () => {\n    expect(sum(1)).toBe(1)\n  })\n})\n",
+        ),
+    ]);
+    assert_tests(
+        &typescript,
+        "sum",
+        &["src/sum.test.ts calls it"],
+        &["npx vitest run src/sum.test.ts -t 'adds .one.'"],
+    );
+
+    let java = Project::with(&[
+        ("pom.xml", "<project/>\n"),
+        (
+            "src/main/java/a/Sum.java",
+            "package a;\n\npublic class Sum {\n  public static int of(int x) { return x; }\n}\n",
+        ),
+        (
+            "src/test/java/a/SumTest.java",
+            "package a;\n\nclass SumTest {\n  @Test\n  void adds() { Sum.of(1); }\n}\n",
+        ),
+    ]);
+    assert_tests(
+        &java,
+        "Sum.of",
+        &["src/test/java/a/SumTest.java calls it"],
+        &["mvn test -Dtest='SumTest#adds'"],
+    );
+
+    let ruby = Project::with(&[
+        ("Gemfile", "gem 'rspec'\n"),
+        ("lib/sum.rb", "class Sum\n  def self.total(x)\n    x\n  end\nend\n"),
+        (
+            "spec/sum_spec.rb",
+            "describe Sum do\n  it \"adds\" do\n    expect(Sum.total(1)).to eq(1)\n  end\nend\n",
+        ),
+    ]);
+    assert_tests(
+        &ruby,
+        "Sum.total",
+        &["spec/sum_spec.rb calls it"],
+        &["bundle exec rspec spec/sum_spec.rb:2"],
+    );
+}
+
+#[test]
+fn without_tests_the_answer_says_how_many_files_of_tests_there_are_and_where_the_name_is() {
+    let p = Project::with(&[
+        ("app/load.py", "def fetch_rows():\n    pass\n"),
+        ("tests/test_cli.py", "def test_cli():\n    run('fetch_rows')\n"),
+    ]);
+    let json = p.run(&["graph", "tests", "fetch_rows", "--json"]).expect(1).stdout;
+    let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&answer["total"], &answer["test_files"], &answer["mentions"][0]["line"]),
+        (&json!(0), &json!(1), &json!(2)),
+        "{answer}"
+    );
+    let text = p.run(&["graph", "tests", "fetch_rows"]).expect(1).stdout;
+    assert!(text.contains("run('fetch_rows')"), "{text}");
+}
+
+/// Paths and names of tests come from the repository, and a reader pastes the commands in a shell.
+#[test]
+fn commands_hold_no_name_that_a_shell_takes_for_something_else() {
+    let test =
+        "import { sum } from '../src/sum'\n\nit('a $(touch x) `y`\\'; z', () => {\n  sum(1)\n})\n";
+    let p = Project::with(&[
+        ("package.json", "{\"devDependencies\": {\"jest\": \"1\"}}\n"),
+        ("src/sum.ts", "export function sum(a: number) {\n  return a\n}\n"),
+        ("tests/$(touch x).test.ts", test),
+        ("tests/a b.test.ts", test),
+    ]);
+    let (rows, commands) = tests_of(&p, "sum");
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert_eq!(commands, ["npx jest 'tests/a b.test.ts' -t 'a '"]);
+    let answer = p.json(&["graph", "tests", "sum"]);
+    assert!(warnings(&answer).contains("no command runs 1 of these tests"), "{answer}");
+}

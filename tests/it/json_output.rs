@@ -153,6 +153,10 @@ fn kettle() -> Project {
         "[package]\nname = \"kettle\"\ndescription = \"A kettle that boils twice\"\n",
     );
     p.write("src/main.rs", "fn main() {}\n");
+    p.write(
+        "tests/kettle.rs",
+        "use kettle::twice::pour;\n\n// Not deep.\n#[test]\nfn pours() {\n    pour();\n}\n",
+    );
     p.write("src/deep/mod.rs", "//! Deep things of the kettle.\npub fn deep() {}\n");
     p.write(
         "deploy.py",
@@ -191,7 +195,14 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
         ("read --json", &[&["read", "src/twice.rs", "--lines", "1-2,4"]]),
         ("related --json", &[&["related", "src/twice.rs", "--line", "2"]]),
         ("status --json", &[&["status"]]),
-        ("graph --json", &[&["graph", "callers", "pour", "-C", "1"]]),
+        (
+            "graph --json",
+            &[
+                &["graph", "callers", "pour", "-C", "1"],
+                &["graph", "tests", "pour"],
+                &["graph", "tests", "deep"],
+            ],
+        ),
         ("pattern --json", &[&["pattern", "pour()"]]),
         ("files --json", &[&["files"]]),
         ("map --json", &[&["map"]]),

@@ -1,0 +1,429 @@
+//! Finds the tests that reach a symbol: by uses, by fixtures, and by the names of tests and files.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::answer::{GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node};
+use super::error::GraphError;
+use super::rows::{FileId, SymbolId, SymbolRow};
+use super::traversal::{Edge, Follow, MAX_TARGETS, Traversal, USES, add};
+use crate::languages::{
+    TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after, nearness,
+};
+use crate::syntax::SymbolKind;
+
+/// Confidence that a test which names a fixture gets this one.
+const BY_FIXTURE: f32 = 0.95;
+/// Confidence of what only has the name of the target.
+const BY_NAME: f32 = 0.5;
+/// Largest number of symbols of a file or a type that one query follows.
+const MAX_PARTS: usize = 200;
+/// Largest number of candidates that are listed.
+const MAX_CANDIDATES: usize = 10;
+/// Largest number of tests, and of files of tests, that are listed for their names alone.
+const MAX_NAMED: usize = 5;
+
+/// Why a test is in the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The test uses the target itself.
+    Direct,
+    /// The test uses this symbol, from which so many steps lead to the target.
+    Through { symbol: String, steps: usize },
+    /// The test receives the value of this function.
+    Fixture(String),
+    /// Its name is that of the target or of its file.
+    Name,
+    /// The tests are in the file of the target.
+    SameFile,
+    /// The test uses something of the target's name, whose type is unknown.
+    UnknownReceiver,
+}
+
+/// A test, or a file of tests.
+#[derive(Debug, Clone)]
+pub struct FoundTest {
+    pub found: Neighbour,
+    pub reason: Reason,
+}
+
+/// The tests that reach the target of a query.
+#[derive(Debug, Clone)]
+pub struct TestsAnswer {
+    pub targets: Vec<Node>,
+    /// Nearest first, those that are found only by their names last.
+    pub results: Vec<FoundTest>,
+    /// Tests that may reach it, likeliest first.
+    pub candidates: Vec<FoundTest>,
+    /// Number of results before the limit.
+    pub total: usize,
+    /// The files of all results, also of those beyond the limit.
+    pub files: Vec<String>,
+    /// Number of files of tests in the project.
+    pub n_test_files: usize,
+    pub truncated: bool,
+    /// Whether the search stopped early.
+    pub is_cut: bool,
+}
+
+impl Traversal<'_> {
+    /// Finds the tests that reach the target of a query.
+    pub(super) fn tests(&mut self, query: GraphQuery) -> Result<TestsAnswer, GraphError> {
+        let mut targets = self.resolver.scopes.targets(query.target)?;
+        let too_many = targets.len() > MAX_TARGETS;
+        targets.truncate(MAX_TARGETS);
+        let nodes: Vec<Node> = targets
+            .iter()
+            .map(|target| self.resolver.scopes.node(*target))
+            .collect::<Result<_, _>>()?;
+        let parts = self.parts(&targets)?;
+        let depth = query.depth.clamp(1, MAX_DEPTH);
+        let (reached, unsure) = self.walk(&parts, Follow::Tested, depth)?;
+        let is_target: HashSet<SymbolId> = targets.iter().copied().collect();
+        let mut results = self.only_tests(reached, &is_target)?;
+        let known: HashSet<Node> = results.iter().map(|test| test.found.node.clone()).collect();
+        let mut candidates = self.only_tests(unsure, &is_target)?;
+        let with_tests = self.files_with_tests()?;
+        let is_common = is_common(self, &parts)?;
+        for found in self.unresolved_uses()? {
+            if !is_common && self.is_test(&found.node, &with_tests)? {
+                candidates.push(FoundTest { found, reason: Reason::UnknownReceiver });
+            }
+        }
+        results.extend(self.named_like(&targets, &results)?);
+        let mut listed = known;
+        listed.extend(results.iter().map(|test| test.found.node.clone()));
+        candidates.retain(|test| listed.insert(test.found.node.clone()));
+        let is_near = |test: &FoundTest| {
+            nodes.iter().any(|node| is_named_after(&test.found.node.file, &node.file))
+        };
+        results.sort_by_cached_key(|test| {
+            let node = &test.found.node;
+            let steps = if test.found.depth == 0 { usize::MAX } else { test.found.depth };
+            (steps, !is_near(test), node.file.clone(), node.line)
+        });
+        candidates.sort_by(|a, b| {
+            let place = |test: &FoundTest| (test.found.node.file.clone(), test.found.node.line);
+            let likely = b.found.confidence.total_cmp(&a.found.confidence);
+            is_near(b).cmp(&is_near(a)).then(likely).then_with(|| place(a).cmp(&place(b)))
+        });
+        let total = results.len();
+        let mut files: Vec<String> =
+            results.iter().map(|test| test.found.node.file.clone()).collect();
+        files.sort_unstable();
+        files.dedup();
+        let is_cut = self.resolver.work.is_spent();
+        results.truncate(query.limit);
+        candidates.truncate(MAX_CANDIDATES.min(query.limit.saturating_sub(results.len())));
+        Ok(TestsAnswer {
+            targets: nodes,
+            truncated: is_cut || too_many || total > results.len(),
+            results,
+            candidates,
+            total,
+            files,
+            n_test_files: self.test_files().count(),
+            is_cut,
+        })
+    }
+
+    fn test_files(&self) -> impl Iterator<Item = FileId> {
+        let files = self.resolver.scopes.files.iter();
+        files.filter(|file| is_test_file(&file.row.path)).map(|file| file.row.id)
+    }
+
+    /// Returns the targets with the members of types and the symbols of files.
+    fn parts(&mut self, targets: &[SymbolId]) -> Result<Vec<SymbolId>, GraphError> {
+        let mut parts = Vec::new();
+        for target in targets {
+            parts.push(*target);
+            let scope = self.resolver.scopes.scope_of(target.file)?;
+            let whole = scope.around(*target).next();
+            if whole.is_some_and(|symbol| !symbol.is_type()) {
+                continue;
+            }
+            let is_part = |s: &&SymbolRow| match whole {
+                Some(of) => s.kind.is_callable() && s.owner == of.name,
+                None => {
+                    s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)
+                }
+            };
+            let inner = scope.symbols.iter().filter(|s| s.role == TestRole::Other);
+            parts.extend(inner.filter(is_part).map(|s| s.id).take(MAX_PARTS));
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        Ok(parts)
+    }
+
+    /// Returns the steps from a symbol towards the tests that reach it. They end at tests, and at
+    /// code outside of all symbols: everything that imports such a file is not nearer to the target.
+    pub(super) fn towards_tests(
+        &mut self,
+        at: SymbolId,
+        is_target: bool,
+    ) -> Result<Vec<Edge>, GraphError> {
+        let symbol = self.resolver.scopes.symbol(at)?;
+        let role = symbol.as_ref().map_or(TestRole::Other, |symbol| symbol.role);
+        if !is_target && (at.n < 0 || role == TestRole::Test) {
+            return Ok(Vec::new());
+        }
+        let mut edges = if at.n < 0 {
+            self.users_of_file(at.file, USES)?
+        } else {
+            self.incoming(at, USES, is_target)?
+        };
+        match (role, &symbol) {
+            (TestRole::Fixture, Some(fixture)) => edges.extend(self.tests_with_fixture(fixture)?),
+            (TestRole::Setup, Some(setup)) => edges.extend(self.tests_beside(setup)?),
+            _ => {}
+        }
+        let mut found = BTreeMap::new();
+        for edge in edges {
+            let to = self.counted_for(edge.to)?;
+            if to != at {
+                add(&mut found, to, &edge.lines, edge.confidence);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Returns the symbol that a use counts for: the test around it, else the function around it,
+    /// else the file if its tests are blocks.
+    fn counted_for(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
+        let scope = self.resolver.scopes.scope_of(at.file)?;
+        let test = scope.around(at).find(|s| s.role == TestRole::Test);
+        let function = || scope.around(at).find(|s| s.kind.is_callable());
+        if let Some(symbol) = test.or_else(function) {
+            return Ok(symbol.id);
+        }
+        let has_blocks = self.resolver.scopes.file(at.file).is_some_and(|file| {
+            has_test_blocks(&file.row.language) && is_test_file(&file.row.path)
+        });
+        Ok(if has_blocks { SymbolId { n: -1, ..at } } else { at })
+    }
+
+    /// Returns the tests and fixtures that name a fixture as a parameter, in its file or, for a
+    /// fixture of a `conftest.py`, below its directory.
+    fn tests_with_fixture(&mut self, fixture: &SymbolRow) -> Result<Vec<Edge>, GraphError> {
+        let Some(file) = self.resolver.scopes.file(fixture.id.file) else { return Ok(Vec::new()) };
+        let (path, language) = (file.row.path.clone(), file.row.language.clone());
+        let below = path.strip_suffix("conftest.py").map(str::to_string);
+        let mut edges = Vec::new();
+        for symbol in self.resolver.scopes.tables.symbols_of_tests()? {
+            let Some(file) = self.resolver.scopes.file(symbol.id.file) else { continue };
+            let sees = symbol.id.file == fixture.id.file
+                || below
+                    .as_ref()
+                    .map_or(language == "rust", |below| file.row.path.starts_with(&**below));
+            if sees
+                && file.row.language == language
+                && symbol.id != fixture.id
+                && has_parameter(&symbol.signature, &fixture.name)
+            {
+                edges.push(Edge {
+                    to: symbol.id,
+                    lines: vec![symbol.line],
+                    confidence: BY_FIXTURE,
+                });
+            }
+        }
+        Ok(edges)
+    }
+
+    /// Returns the tests of the same type as a function that runs before them.
+    fn tests_beside(&mut self, setup: &SymbolRow) -> Result<Vec<Edge>, GraphError> {
+        let scope = self.resolver.scopes.scope_of(setup.id.file)?;
+        let beside = scope.symbols.iter().filter(|s| {
+            s.role == TestRole::Test && s.parent == setup.parent && s.owner == setup.owner
+        });
+        let edge = |s: &SymbolRow| Edge { to: s.id, lines: vec![s.line], confidence: BY_FIXTURE };
+        Ok(beside.map(edge).collect())
+    }
+
+    /// Keeps what a runner runs: tests, and files of tests where the use is outside of all tests.
+    fn only_tests(
+        &mut self,
+        reached: Vec<Neighbour>,
+        targets: &HashSet<SymbolId>,
+    ) -> Result<Vec<FoundTest>, GraphError> {
+        let with_tests = self.files_with_tests()?;
+        let mut fixtures: HashMap<String, String> = HashMap::new();
+        for symbol in self.resolver.scopes.tables.symbols_of_tests()? {
+            if symbol.role == TestRole::Fixture {
+                fixtures.insert(self.resolver.scopes.node(symbol.id)?.symbol, symbol.name);
+            }
+        }
+        let mut out = Vec::new();
+        for found in reached {
+            if !self.is_test(&found.node, &with_tests)? {
+                continue;
+            }
+            let id = self.id_of(&found.node)?;
+            if id.is_some_and(|id| targets.contains(&id)) {
+                continue;
+            }
+            let reason = match (found.depth, fixtures.get(&found.via)) {
+                (_, Some(fixture)) => Reason::Fixture(fixture.clone()),
+                (1, None) => Reason::Direct,
+                (steps, None) => Reason::Through { symbol: found.via.clone(), steps },
+            };
+            out.push(FoundTest { found, reason });
+        }
+        // A test says more than the file or the class around it.
+        let with_tests: HashSet<String> = out
+            .iter()
+            .filter(|test| test.found.node.is_function())
+            .map(|test| test.found.node.file.clone())
+            .collect();
+        out.retain(|test| {
+            test.found.node.is_function() || !with_tests.contains(&test.found.node.file)
+        });
+        Ok(out)
+    }
+
+    /// Whether a node is a test, or a file or a class of tests.
+    fn is_test(&mut self, node: &Node, with_tests: &HashSet<FileId>) -> Result<bool, GraphError> {
+        let Some(id) = self.id_of(node)? else { return Ok(false) };
+        if node.is_function() {
+            let symbol = self.resolver.scopes.symbol(id)?;
+            return Ok(symbol.is_some_and(|symbol| symbol.role == TestRole::Test));
+        }
+        Ok(self.may_hold_tests(id.file, with_tests))
+    }
+
+    /// Returns the files in which a symbol is a test.
+    fn files_with_tests(&self) -> Result<HashSet<FileId>, GraphError> {
+        let all = self.resolver.scopes.tables.symbols_of_tests()?;
+        let tests = all.iter().filter(|symbol| symbol.role == TestRole::Test);
+        Ok(tests.map(|symbol| symbol.id.file).collect())
+    }
+
+    /// Whether a file of tests holds any: as symbols or, in some languages, as blocks.
+    fn may_hold_tests(&self, file: FileId, with_tests: &HashSet<FileId>) -> bool {
+        let row = self.resolver.scopes.file(file).map(|file| &file.row);
+        row.is_some_and(|row| {
+            is_test_file(&row.path)
+                && (has_test_blocks(&row.language) || with_tests.contains(&file))
+        })
+    }
+
+    fn id_of(&mut self, node: &Node) -> Result<Option<SymbolId>, GraphError> {
+        let files = &self.resolver.scopes.files;
+        let Some(file) = files.iter().find(|file| file.row.path == node.file) else {
+            return Ok(None);
+        };
+        let file = file.row.id;
+        if node.line == 0 {
+            return Ok(Some(SymbolId { file, n: -1 }));
+        }
+        let scope = self.resolver.scopes.scope_of(file)?;
+        let is_it = |s: &&SymbolRow| s.line == node.line && s.name == node.name;
+        Ok(scope.symbols.iter().find(is_it).map(|s| s.id))
+    }
+
+    /// Returns tests and files of tests that are named after the targets or their files, and that no
+    /// step found. A file counts only if none of its tests was found.
+    fn named_like(
+        &mut self,
+        targets: &[SymbolId],
+        known: &[FoundTest],
+    ) -> Result<Vec<FoundTest>, GraphError> {
+        let mut found: Vec<SymbolId> = Vec::new();
+        let known_files: HashSet<&str> = known.iter().map(|t| &*t.found.node.file).collect();
+        let known_nodes: HashSet<&Node> = known.iter().map(|t| &t.found.node).collect();
+        let all = self.resolver.scopes.tables.symbols_of_tests()?;
+        let is_test: HashSet<SymbolId> =
+            all.iter().filter(|s| s.role == TestRole::Test).map(|s| s.id).collect();
+        let with_tests: HashSet<FileId> = is_test.iter().map(|id| id.file).collect();
+        for target in targets {
+            let Some(file) = self.resolver.scopes.file(target.file) else { continue };
+            let (path, names) = (file.row.path.clone(), file.names);
+            if let Some(symbol) = self.resolver.scopes.symbol(*target)?
+                && !names.is_common_method(&symbol.name)
+            {
+                let is_named = |s: &&SymbolRow| {
+                    is_test.contains(&s.id) && is_test_named_after(&s.name, &symbol.name)
+                };
+                let mut named: Vec<(usize, SymbolId)> = Vec::new();
+                for test in all.iter().filter(is_named) {
+                    let Some(file) = self.resolver.scopes.file(test.id.file) else { continue };
+                    // One word alone may name anything.
+                    let is_clear = has_words(&symbol.name) || is_named_after(&file.row.path, &path);
+                    if file.names.family == names.family && is_clear {
+                        named.push((usize::MAX - nearness(&file.row.path, &path), test.id));
+                    }
+                }
+                named.sort_unstable();
+                found.extend(named.into_iter().map(|(_, id)| id).take(MAX_NAMED));
+            }
+            let files = self.resolver.scopes.files.iter();
+            let named = files.filter(|file| {
+                is_named_after(&file.row.path, &path)
+                    && self.may_hold_tests(file.row.id, &with_tests)
+            });
+            let named: Vec<(usize, FileId)> =
+                named.map(|file| (nearness(&file.row.path, &path), file.row.id)).collect();
+            let most = named.iter().map(|(near, _)| *near).max();
+            let nearest = named.into_iter().filter(|(near, _)| Some(*near) == most);
+            found.extend(nearest.map(|(_, file)| SymbolId { file, n: -1 }).take(MAX_NAMED));
+            // Tests in the same file, as in Rust.
+            let own = all.iter().find(|s| s.id.file == target.file && is_test.contains(&s.id));
+            found.extend(own.map(|s| SymbolId { n: s.parent, ..s.id }));
+        }
+        let mut out: Vec<FoundTest> = Vec::new();
+        found.sort_unstable();
+        found.dedup();
+        let listed: HashSet<FileId> =
+            found.iter().filter(|id| is_test.contains(id)).map(|id| id.file).collect();
+        for id in found {
+            let node = self.resolver.scopes.node(id)?;
+            let has_listed = known_files.contains(&*node.file) || listed.contains(&id.file);
+            let is_whole = !is_test.contains(&id);
+            if known_nodes.contains(&node) || targets.contains(&id) || (is_whole && has_listed) {
+                continue;
+            }
+            let is_beside = is_whole && targets.iter().any(|target| target.file == id.file);
+            out.push(FoundTest {
+                reason: if is_beside { Reason::SameFile } else { Reason::Name },
+                found: Neighbour {
+                    node,
+                    sites: Vec::new(),
+                    confidence: BY_NAME.max(LEAST_CONFIDENCE),
+                    depth: 0,
+                    via: String::new(),
+                },
+            });
+        }
+        Ok(out)
+    }
+}
+
+/// Whether all of these symbols have names that standard libraries use, too.
+fn is_common(traversal: &mut Traversal, symbols: &[SymbolId]) -> Result<bool, GraphError> {
+    for id in symbols {
+        let names = traversal.resolver.scopes.file(id.file).map(|file| file.names);
+        let symbol = traversal.resolver.scopes.symbol(*id)?;
+        if let (Some(names), Some(symbol)) = (names, symbol)
+            && !names.is_common_method(&symbol.name)
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a name consists of several words.
+fn has_words(name: &str) -> bool {
+    let name = name.trim_matches('_');
+    let is_lower = name.starts_with(char::is_lowercase);
+    name.contains('_') || name.chars().skip(1 - usize::from(is_lower)).any(char::is_uppercase)
+}
+
+/// Whether the declaration of a function has a parameter of this name.
+fn has_parameter(signature: &str, name: &str) -> bool {
+    let Some((_, parameters)) = signature.split_once('(') else { return false };
+    let is_part = |c: char| !(c.is_alphanumeric() || c == '_');
+    parameters.split(',').any(|parameter| {
+        parameter.trim_start().trim_start_matches("mut ").split(is_part).next() == Some(name)
+    })
+}
