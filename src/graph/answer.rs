@@ -1,10 +1,8 @@
 //! The queries of the code graph and their answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-
-use super::uses::NameUses;
 
 /// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -166,4 +164,18 @@ pub struct Neighbour {
     pub depth: usize,
     /// The symbol at the other end of the step.
     pub via: String,
+}
+
+/// A line of a file: path, and number from 1 on.
+pub type Line = (String, u32);
+
+/// What the graph knows of the names that uses of the targets are written with.
+#[derive(Debug, Clone, Default)]
+pub struct NameUses {
+    /// The names; empty if the targets are files.
+    pub names: BTreeSet<String>,
+    /// Lines that are in the answer, or that define a symbol of this name.
+    pub accounted: BTreeSet<Line>,
+    /// Lines that use another symbol of this name, with that symbol.
+    pub of_others: BTreeMap<Line, Node>,
 }

@@ -29,7 +29,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 pub use self::answer::{
-    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node, Operation,
+    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node, Operation,
 };
 pub use self::error::GraphError;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
@@ -39,7 +39,6 @@ use self::scopes::Scopes;
 use self::sql::Tables;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
-pub use self::uses::NameUses;
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
 use crate::syntax::{Relations, Symbol, relations};
 use crate::work::WorkBudget;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Operation};
+use super::answer::{
+    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Operation,
+};
 use super::error::GraphError;
 use super::resolver::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
-use super::uses::NameUses;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// A neighbour with less confidence is dropped.

@@ -1,26 +1,12 @@
 //! What the graph knows of the uses of a name that are not in an answer. The text of the files tells
 //! which uses there are: the rows of the graph do not hold every one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::answer::{LEAST_CONFIDENCE, Neighbour, Node, Operation};
+use super::answer::{LEAST_CONFIDENCE, NameUses, Neighbour, Operation};
 use super::error::GraphError;
 use super::rows::SymbolId;
 use super::traversal::Traversal;
-
-/// A line of a file: path, and number from 1 on.
-pub type Line = (String, u32);
-
-/// What the graph knows of the names that uses of the targets are written with.
-#[derive(Debug, Clone, Default)]
-pub struct NameUses {
-    /// The names; empty if the targets are files.
-    pub names: BTreeSet<String>,
-    /// Lines that are in the answer, or that define a symbol of this name.
-    pub accounted: BTreeSet<Line>,
-    /// Lines that use another symbol of this name, with that symbol.
-    pub of_others: BTreeMap<Line, Node>,
-}
 
 impl Traversal<'_> {
     /// Returns what the graph knows of the uses of the targets' names. `answered` are all
