@@ -59,6 +59,34 @@ pub struct Hit {
     pub coverage: f64,
 }
 
+/// Features of which one alone connects a file with a question.
+const NAMING: [&str; 8] = [
+    "definition",
+    "symbol_definition",
+    "type_name",
+    "rare_identifier",
+    "phrase",
+    "path",
+    "name_precision",
+    "named_place",
+];
+/// A hit that holds less of the question than this, by idf, is shown only for a name or its meaning.
+const LEAST_COVERAGE: f64 = 0.2;
+/// A file this near in meaning is shown without any word of the question.
+const NEAR_MEANING: f64 = 0.5;
+
+impl Hit {
+    /// Whether a reader can see why it was found: by a word, a name, its path or its meaning.
+    #[must_use]
+    pub fn is_evident(&self) -> bool {
+        let says = |t: &Term| {
+            NAMING.contains(&t.feature) && t.value > 0.0
+                || t.feature == "meaning" && t.value >= NEAR_MEANING
+        };
+        self.coverage >= LEAST_COVERAGE || self.terms.iter().any(says)
+    }
+}
+
 /// The results of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
