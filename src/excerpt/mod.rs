@@ -20,6 +20,8 @@ pub const MAX_FILES: usize = 15;
 const FILE_TEMPERATURE: f64 = 0.5;
 /// Worth of the row of a file, compared with all its wanted lines.
 const ROW: f64 = 1.0;
+/// Fewer bytes than this do not make a region worth more, because one line seldom answers.
+const LEAST_COST: usize = 300;
 /// Estimated bytes of a row or heading.
 const HEADING: usize = 90;
 
@@ -41,8 +43,9 @@ const LEAST_ROW: f64 = 0.02;
 /// Each further region of a file is worth this share of what its probability says, because a
 /// reader who has seen the others can guess it.
 const LATER: f64 = 0.75;
-/// A declaration without a body, if one of that name with a body is among the results.
-const STUB: f64 = -6.0;
+/// A declaration without a body, and one whose implementation is among the results.
+const STUB: f64 = -1.5;
+const IMPLEMENTED: f64 = -6.0;
 /// A region of the kind that the question describes, as in "the class that …".
 const DESCRIBED: f64 = 1.0;
 /// Part of a region's worth that its head has.
@@ -274,7 +277,7 @@ impl Shown {
                 order.extend(around.into_iter().filter(|i| !order.contains(i)).collect::<Vec<_>>());
             }
             let cost = extra + cost(&order[before..]);
-            lowest = lowest.min(worth / cost as f64);
+            lowest = lowest.min(worth / cost.max(LEAST_COST) as f64);
             ratios.push((lowest, cost));
             ends.push(order.len());
             extra = 0;
@@ -360,7 +363,7 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
         let Some(first) = of_file.first() else { continue };
         let mut score = |region: &Region| {
             let gives_way = region.is_stub && done.contains(region.short_name());
-            score(region) + if gives_way { STUB } else { 0.0 }
+            score(region) + if gives_way { IMPLEMENTED } else { 0.0 }
         };
         let scores: Vec<f64> = found.iter().map(&mut score).collect();
         let mut scored: Vec<Scored> = found
@@ -438,6 +441,7 @@ fn region_score(
         + if wanted.names(name) { DEFINES } else { 0.0 }
         + if region.label.kind == "constant" { CONSTANT } else { 0.0 }
         + if region.is_between { BETWEEN } else { 0.0 }
+        + if region.is_stub { STUB } else { 0.0 }
 }
 
 /// Returns what lines of a region are worth: lines of code, and those with words of the question.
@@ -557,6 +561,63 @@ mod tests {
         let both = Arc::new(chunk(1, &[("drain", 1, 3), ("fill", 4, 6)], &[], text));
         let rows = [hit(std::slice::from_ref(&both)), hit(&[both])];
         assert_eq!(labels(&rows, "drain"), [Some("drain".into()), Some("fill".into())]);
+    }
+
+    /// Returns the lines that a reply shows of a file, if all fit that are worth `n_bytes`.
+    fn shown(
+        text: &str,
+        names: &[(&str, u32, u32)],
+        question: &str,
+        n_bytes: usize,
+    ) -> Vec<String> {
+        let rows = [hit(&[Arc::new(chunk(1, names, &[], text))])];
+        let mut wanted = QueryWords::of_words(question);
+        let excerpts = Excerpts::new(rows.iter(), question, &mut wanted).at(n_bytes);
+        excerpts.into_iter().flatten().flat_map(|e| e.shown).map(|(_, line)| line).collect()
+    }
+
+    fn steps(indent: usize, n: usize) -> String {
+        (0..n).fold(String::new(), |text, i| format!("{text}{:indent$}step_{i}();\n", ""))
+    }
+
+    #[test]
+    fn no_part_of_a_short_function_is_shown() {
+        let text = format!("fn fill() {{\n{}    open_valve();\n}}", steps(4, 57));
+        let names = [("fill", 1, 60)];
+        let n_lines = |n_bytes| shown(&text, &names, "open the valve", n_bytes).len();
+        assert!((100..2000).step_by(100).all(|n| [0, 60].contains(&n_lines(n))));
+        assert_eq!((n_lines(100), n_lines(2000)), (0, 60));
+    }
+
+    #[test]
+    fn no_block_is_shown_without_its_header_and_no_else_alone() {
+        let text = format!(
+            "fn fill() {{\n{}    for tank in tanks {{\n{}        if tank.is_full() {{\n{}        }} else {{\n{}            open_valve();\n        }}\n    }}\n}}",
+            steps(4, 40),
+            steps(8, 40),
+            steps(12, 40),
+            steps(12, 40),
+        );
+        let last = u32::try_from(text.lines().count()).unwrap();
+        let lines = shown(&text, &[("fill", 1, last)], "open the valve", 900);
+        let at = |wanted: &str| lines.iter().position(|line| line.trim() == wanted);
+        let headers = ["fn fill() {", "for tank in tanks {", "if tank.is_full() {", "} else {"];
+        let places: Vec<Option<usize>> = headers.map(at).to_vec();
+        assert!(places.is_sorted() && places.iter().all(Option::is_some), "{lines:#?}");
+        assert_eq!(lines[places[3].unwrap() + 1].trim(), "step_0();");
+        assert!(at("open_valve();").is_some() && lines.len() < 60, "{lines:#?}");
+    }
+
+    #[test]
+    fn a_hit_without_a_visible_connection_is_not_evident() {
+        let text = "fn stop() {}\n";
+        let weak = Hit { coverage: 0.1, ..hit(&[Arc::new(chunk(1, &[], &[], text))]) };
+        let with = |feature, value| Hit {
+            terms: vec![crate::search::Term { feature, value, weight: 1.0 }],
+            ..weak.clone()
+        };
+        assert!(!weak.is_evident() && !with("meaning", 0.4).is_evident());
+        assert!(with("meaning", 0.6).is_evident() && with("path", 1.0).is_evident());
     }
 
     #[test]

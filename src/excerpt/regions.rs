@@ -241,9 +241,10 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
                 n_runs += 1;
                 last_owner = Some(span);
             }
-            // Lines of a function that are in several chunks are one region, others are not.
-            let is_function = symbol.is_some_and(is_function);
-            let run = if is_function { 0 } else { n_runs };
+            // The lines of a function or a short type are one region, wherever they are.
+            let is_one = symbol
+                .is_some_and(|name| is_function(name) || name.end_line - name.start_line < WHOLE);
+            let run = if is_one { 0 } else { n_runs };
             let region = found.entry((span.0, span.1, run)).or_insert_with(|| Region {
                 label: owner.map_or_else(|| label_of(chunk), |i| symbols.label(i)),
                 lines: Vec::new(),

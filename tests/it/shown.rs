@@ -274,10 +274,10 @@ fn a_function_is_not_cut_at_its_inner_function() {
 fn a_long_function_is_shown_as_the_block_that_answers_below_its_headers() {
     let text = format!(
         "def run(jobs):\n{}    for job in jobs:\n{}        if job.ready:\n{}            if job.valve.leaks:\n                close_the_valve(job)\n                continue\n{}    return jobs\n",
-        filler("    ", 0..70),
-        filler("        ", 100..130),
-        filler("            ", 200..230),
-        filler("    ", 300..370),
+        filler("    ", 1000..1100),
+        filler("        ", 2000..2100),
+        filler("            ", 3000..3100),
+        filler("    ", 4000..4100),
     );
     let other = filler("", 0..400);
     let files = [("run.py", &*text), ("other.py", &*other)];
