@@ -401,7 +401,7 @@ fn with_whole_types(scored: Vec<Scored>) -> Vec<Scored> {
     let is_of_best = |s: &Scored| best.zip(lines(s)).is_some_and(|(b, s)| s == b || is_in(s, b));
     let (of_best, others): (Vec<Scored>, Vec<Scored>) = scored.into_iter().partition(is_of_best);
     let whole = of_best.into_iter().reduce(|mut whole, part| {
-        whole.region.join(part.region);
+        whole.region.join(&part.region);
         Scored { share: whole.share + part.share, ..whole }
     });
     whole.into_iter().chain(others.into_iter().filter(|s| in_part(s).is_none())).collect()
@@ -611,7 +611,7 @@ mod tests {
     #[test]
     fn a_hit_without_a_visible_connection_is_not_evident() {
         let text = "fn stop() {}\n";
-        let weak = Hit { coverage: 0.1, ..hit(&[Arc::new(chunk(1, &[], &[], text))]) };
+        let weak = Hit { coverage: 0.0, ..hit(&[Arc::new(chunk(1, &[], &[], text))]) };
         let with = |feature, value| Hit {
             terms: vec![crate::search::Term { feature, value, weight: 1.0 }],
             ..weak.clone()

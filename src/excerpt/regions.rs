@@ -423,7 +423,7 @@ impl Region {
     }
 
     /// Adds the lines of another region of its file.
-    pub(super) fn join(&mut self, other: Self) {
+    pub(super) fn join(&mut self, other: &Self) {
         let comments = self.comments.iter().chain(&other.comments).copied();
         let lines = self.lines.iter().chain(&other.lines).cloned();
         let all: BTreeMap<u32, (String, bool)> = lines

@@ -60,7 +60,8 @@ pub struct Hit {
 }
 
 /// Features of which one alone connects a file with a question.
-const NAMING: [&str; 8] = [
+const CONNECTING: [&str; 9] = [
+    "file_words",
     "definition",
     "symbol_definition",
     "type_name",
@@ -70,8 +71,6 @@ const NAMING: [&str; 8] = [
     "name_precision",
     "named_place",
 ];
-/// A hit that holds less of the question than this, by idf, is shown only for a name or its meaning.
-const LEAST_COVERAGE: f64 = 0.2;
 /// A file this near in meaning is shown without any word of the question.
 const NEAR_MEANING: f64 = 0.5;
 
@@ -80,10 +79,10 @@ impl Hit {
     #[must_use]
     pub fn is_evident(&self) -> bool {
         let says = |t: &Term| {
-            NAMING.contains(&t.feature) && t.value > 0.0
+            CONNECTING.contains(&t.feature) && t.value > 0.0
                 || t.feature == "meaning" && t.value >= NEAR_MEANING
         };
-        self.coverage >= LEAST_COVERAGE || self.terms.iter().any(says)
+        self.coverage > 0.0 || self.terms.iter().any(says)
     }
 }
 
