@@ -194,6 +194,11 @@ impl Engine {
         } else {
             places_first(corpus, places_in(&self.project, corpus, &request.query), hits)
         };
+        let is_shown = |(i, hit): &(usize, Hit)| {
+            *i == 0 || request.mode != SearchMode::Hybrid || hit.is_evident()
+        };
+        let hits: Vec<Hit> =
+            hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
         let rows: Vec<ResultRow> = of_page

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use self::regions::Label;
-use self::regions::{Line, Region, around, regions};
+use self::regions::{Line, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
 use crate::embed::StaticModel;
 use crate::search::{Hit, QueryWords, search_words};
@@ -20,6 +20,8 @@ pub const MAX_FILES: usize = 15;
 const FILE_TEMPERATURE: f64 = 0.5;
 /// Worth of the row of a file, compared with all its wanted lines.
 const ROW: f64 = 1.0;
+/// Fewer bytes than this do not make a region worth more, because one line seldom answers.
+const LEAST_COST: usize = 300;
 /// Estimated bytes of a row or heading.
 const HEADING: usize = 90;
 
@@ -31,7 +33,7 @@ const WORDS: f64 = 4.5;
 const NAMES: f64 = 2.0;
 const CHUNK: f64 = 0.2;
 const DEFINES: f64 = 2.0;
-const CONSTANT: f64 = -1.0;
+const CONSTANT: f64 = -2.0;
 /// Code between definitions, such as imports and the comment of a file.
 const BETWEEN: f64 = -2.0;
 /// Worth of a comment line, compared with a line of code.
@@ -41,12 +43,21 @@ const LEAST_ROW: f64 = 0.02;
 /// Each further region of a file is worth this share of what its probability says, because a
 /// reader who has seen the others can guess it.
 const LATER: f64 = 0.75;
+/// A declaration without a body, and one whose implementation is among the results.
+const STUB: f64 = -1.5;
+const IMPLEMENTED: f64 = -6.0;
+/// A region of the kind that the question describes, as in "the class that …".
+const DESCRIBED: f64 = 1.0;
 /// Part of a region's worth that its head has.
 const HEAD: f64 = 0.15;
-/// Regions of at most this many lines are shown whole, if they fit.
-const WHOLE: usize = 40;
+/// Text outside symbols is shown whole up to this many lines.
+const WHOLE_TEXT: usize = 40;
 /// Number of adjacent lines that a longer region shows at a time.
 const WINDOW: usize = 20;
+/// The best region of a result that costs at most this many bytes is shown before those below it.
+const SHORT: usize = 1200;
+/// Number of windows of a longer region. The next step shows all of it.
+const MAX_WINDOWS: usize = 2;
 /// A mark for this many missing lines costs about as much as the lines.
 const GAP: usize = 3;
 
@@ -62,18 +73,28 @@ pub struct Excerpts {
 #[derive(Debug)]
 struct Shown {
     region: Region,
-    pieces: Vec<Range<usize>>,
-    /// The pieces in the order in which they are added.
+    /// The lines, by their indexes, in the order in which they are added.
     order: Vec<usize>,
+    /// The number of lines after each step.
+    ends: Vec<usize>,
 }
 
 /// One addition to a reply.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+struct Step {
+    /// The worth of each of its bytes.
+    ratio: f64,
+    /// Estimated bytes.
+    cost: usize,
+    what: Addition,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Addition {
     /// The row of the next result.
     Row,
-    /// A piece of a region of a result.
-    Piece(usize, usize, usize),
+    /// The next lines of a region of a result.
+    Lines(usize, usize),
 }
 
 /// Lines of one region.
@@ -98,34 +119,39 @@ impl Excerpts {
         let model = StaticModel::bundled();
         let of_question = model.encode(question);
         let mut excerpts = Self::default();
-        let mut units: Vec<(f64, Step)> = Vec::new();
         let mut lowest = f64::MAX;
+        let described = Described::new(question);
         let mut of_rows = by_row(&hits[..hits.len().min(MAX_FILES)], |region| {
-            region_score(region, &model, &of_question, wanted)
+            described.score(region) + region_score(region, &model, &of_question, wanted)
         });
         of_rows.resize_with(hits.len(), Vec::new);
         let of_row = probabilities(&hits);
         let of_file = |path: &str| -> f64 {
             hits.iter().zip(&of_row).filter(|(hit, _)| *hit.path == *path).map(|(_, p)| p).sum()
         };
+        let mut steps: Vec<Vec<Step>> = Vec::new();
         for (i, (scored, p)) in of_rows.into_iter().zip(&of_row).enumerate() {
             lowest = lowest.min(ROW * p.max(LEAST_ROW) / HEADING as f64);
-            units.push((lowest, Step::Row));
+            let mut of_row = vec![Step { ratio: lowest, cost: HEADING, what: Addition::Row }];
             let mut all = Vec::new();
             let p = of_file(&hits[i].path);
             for (n, Scored { region, share, rank }) in scored.into_iter().enumerate() {
-                let pieces = region.pieces();
                 let worth = p * share * LATER.powi(rank);
-                let ratios = ratios(&region, &pieces, worth, lowest, wanted);
-                units.extend(ratios.iter().map(|(ratio, k)| (*ratio, Step::Piece(i, n, *k))));
-                let order = ratios.into_iter().map(|(_, k)| k).collect();
-                all.push(Shown { region, pieces, order });
+                let (shown, ratios) = Shown::new(region, worth, lowest, wanted);
+                of_row.extend(ratios.into_iter().map(|(ratio, cost)| Step {
+                    ratio,
+                    cost,
+                    what: Addition::Lines(i, n),
+                }));
+                all.push(shown);
             }
             excerpts.regions.push(all);
+            steps.push(of_row);
         }
-        // The sort is stable, so that a row comes before its pieces and a head before its body.
-        units.sort_by(|a, b| b.0.total_cmp(&a.0));
-        excerpts.steps = units.into_iter().map(|(_, step)| step).collect();
+        better_first(&mut steps);
+        excerpts.steps = steps.into_iter().flatten().collect();
+        // The sort is stable, so that a row comes before its lines and a head before its body.
+        excerpts.steps.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         excerpts
     }
 
@@ -134,8 +160,8 @@ impl Excerpts {
     #[must_use]
     pub fn best(&self, row: usize, n_lines: usize) -> Option<Excerpt> {
         let shown = self.regions.get(row)?.first()?;
-        let pieces = shown.order.iter().flat_map(|i| shown.pieces[*i].clone());
-        let lines: Vec<usize> = pieces.filter(|i| says(&shown.region.lines[*i].1)).collect();
+        let order = shown.order.iter().copied();
+        let lines: Vec<usize> = order.filter(|i| says(&shown.region.lines[*i].1)).collect();
         let fits = |n: usize| {
             let excerpt = shown.excerpt(lines[..n].to_vec());
             excerpt.shown.iter().filter(|(_, line)| says(line)).count() <= n_lines
@@ -148,34 +174,116 @@ impl Excerpts {
         Some(shown.excerpt(lines[..n].to_vec()))
     }
 
-    /// Number of additions after the first row.
+    /// Estimated bytes of everything that a reply can show.
     #[must_use]
     pub fn top(&self) -> usize {
-        self.steps.len().saturating_sub(1)
+        self.steps.iter().map(|step| step.cost).sum()
     }
 
-    /// Returns the excerpts of each row after `level` additions to the first row.
+    /// Returns the excerpts of each row in about `n_bytes`. What does not fit is left out, and what
+    /// is worth less but fits is shown in its place. The first row is always there.
     #[must_use]
-    pub fn at(&self, level: usize) -> Vec<Vec<Excerpt>> {
-        let steps = &self.steps[..self.steps.len().min(level + 1)];
-        let n_rows = steps.iter().filter(|s| matches!(s, Step::Row)).count();
-        let mut pieces: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-        for step in steps {
-            if let Step::Piece(hit, region, piece) = step {
-                pieces.entry((*hit, *region)).or_default().push(*piece);
+    pub fn at(&self, n_bytes: usize) -> Vec<Vec<Excerpt>> {
+        let (mut left, mut n_rows, mut is_full) = (n_bytes, 0, false);
+        // The number of steps of each region, and whether another one follows.
+        let mut taken: BTreeMap<(usize, usize), (usize, bool)> = BTreeMap::new();
+        for step in &self.steps {
+            let fits = step.cost <= left;
+            match step.what {
+                Addition::Row => {
+                    is_full |= !fits && n_rows > 0;
+                    n_rows += usize::from(!is_full);
+                    if is_full {
+                        continue;
+                    }
+                }
+                Addition::Lines(row, region) => {
+                    let (n, goes_on) = taken.entry((row, region)).or_insert((0, true));
+                    *goes_on &= fits && row < n_rows;
+                    *n += usize::from(*goes_on);
+                    if !*goes_on {
+                        continue;
+                    }
+                }
             }
+            left = left.saturating_sub(step.cost);
         }
         let mut rows: Vec<Vec<Excerpt>> = vec![Vec::new(); n_rows];
-        for ((hit, region), pieces) in pieces {
-            let shown = &self.regions[hit][region];
-            let lines = pieces.iter().flat_map(|i| shown.pieces[*i].clone()).collect();
-            rows[hit].push(shown.excerpt(lines));
+        for ((row, region), (n, _)) in taken.into_iter().filter(|(_, (n, _))| *n > 0) {
+            let shown = &self.regions[row][region];
+            rows[row].push(shown.excerpt(shown.order[..shown.ends[n - 1]].to_vec()));
         }
         rows
     }
 }
 
+/// Moves the first lines of a better result before those of a worse one, if they are short or not
+/// longer, so that no short function is only named while others below it are printed.
+fn better_first(rows: &mut [Vec<Step>]) {
+    let mut below: Vec<(usize, f64)> = Vec::new();
+    for row in rows.iter_mut().rev() {
+        let Some(first) = row.get_mut(1) else { continue };
+        let longer = below.iter().filter(|(cost, _)| first.cost <= SHORT.max(*cost));
+        first.ratio = longer.map(|(_, ratio)| *ratio).fold(first.ratio, f64::max);
+        below.push((first.cost, first.ratio));
+    }
+}
+
 impl Shown {
+    /// Decides in which order the lines of a region are added, and returns for each step what each
+    /// of its bytes is worth, and its bytes. A symbol that is not long, and a text that is not, is
+    /// one step. Of others, the first step is the head with the window that answers best, and the
+    /// last step is all that is left.
+    fn new(
+        region: Region,
+        worth: f64,
+        limit: f64,
+        wanted: &mut QueryWords,
+    ) -> (Self, Vec<(f64, usize)>) {
+        let pieces = region.pieces();
+        let weights: Vec<f64> = pieces.iter().map(|r| weight(&region, r, wanted)).collect();
+        let bytes =
+            |i: usize| if says(&region.lines[i].1) { region.lines[i].1.len() + 1 } else { 0 };
+        let cost = |lines: &[usize]| lines.iter().map(|i| bytes(*i)).sum::<usize>();
+        let sum: f64 = weights.iter().sum::<f64>().max(1e-9);
+        let share = |i: usize| (1.0 - HEAD) * weights[i] / sum + if i == 0 { HEAD } else { 0.0 };
+        let ratio =
+            |i: &usize| share(*i) / (1 + cost(&pieces[*i].clone().collect::<Vec<_>>())) as f64;
+        let mut best: Vec<usize> = (1..pieces.len()).collect();
+        best.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)).then(a.cmp(b)));
+        let n_lines = region.lines.len() - region.signature;
+        let whole = if region.label.lines.is_some() { WHOLE as usize } else { WHOLE_TEXT };
+        let is_short = n_lines <= whole;
+        let mut is_free = vec![true; pieces.len()];
+        let mut best = best.into_iter();
+        let (mut window, mut lowest, mut extra) = (vec![0], limit, HEADING);
+        let (mut order, mut ends, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            let most = if is_short || ends.len() == MAX_WINDOWS { usize::MAX } else { WINDOW };
+            while let Some(seed) = best.find(|i| is_free[*i]) {
+                window.extend(grown(seed, &pieces, &mut is_free, most, ratio));
+                if most == WINDOW {
+                    break;
+                }
+            }
+            if window.is_empty() {
+                return (Self { region, order, ends }, ratios);
+            }
+            let worth = worth * window.iter().map(|i| share(*i)).sum::<f64>();
+            let before = order.len();
+            order.extend(window.drain(..).flat_map(|i| pieces[i].clone()));
+            if most == WINDOW {
+                let around = region.enclosing(&order[before..]);
+                order.extend(around.into_iter().filter(|i| !order.contains(i)).collect::<Vec<_>>());
+            }
+            let cost = extra + cost(&order[before..]);
+            lowest = lowest.min(worth / cost.max(LEAST_COST) as f64);
+            ratios.push((lowest, cost));
+            ends.push(order.len());
+            extra = 0;
+        }
+    }
+
     /// Returns lines of the region, by their indexes, as windows that begin and end with lines that
     /// say something. Windows that are close to each other become one.
     fn excerpt(&self, mut wanted: Vec<usize>) -> Excerpt {
@@ -183,6 +291,7 @@ impl Shown {
         let says = |i: &usize| says(&lines[*i].1);
         wanted.retain(says);
         wanted.sort_unstable();
+        wanted.dedup();
         let n_says = |range: Range<usize>| range.filter(says).count();
         let mut shown: Vec<usize> = Vec::new();
         for i in wanted {
@@ -226,6 +335,7 @@ struct Scored {
 /// Returns the regions of each row, best first. A file with several rows shows its best region in
 /// the first of them, the second best in the second, and all that are left in the first.
 fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Scored>> {
+    let mut found_in: Vec<(Vec<usize>, Vec<Region>)> = Vec::new();
     let mut rows: Vec<Vec<Scored>> = Vec::new();
     rows.resize_with(hits.len(), Vec::new);
     let mut of_file: BTreeMap<(&str, Option<u32>), Vec<usize>> = BTreeMap::new();
@@ -233,7 +343,6 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
         of_file.entry((&*hit.path, hit.line)).or_default().push(i);
     }
     for ((_, line), of_file) in of_file {
-        let Some(first) = of_file.first() else { continue };
         let mut seen = BTreeSet::new();
         let parts: Vec<_> = of_file
             .iter()
@@ -245,6 +354,17 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
             Some(line) => around(&parts, line).into_iter().collect(),
             None => regions(&parts),
         };
+        found_in.push((of_file, found));
+    }
+    let regions = || found_in.iter().flat_map(|(_, regions)| regions);
+    let done: BTreeSet<String> =
+        regions().filter(|r| r.is_done()).map(|r| r.short_name().to_string()).collect();
+    for (of_file, found) in found_in {
+        let Some(first) = of_file.first() else { continue };
+        let mut score = |region: &Region| {
+            let gives_way = region.is_stub && done.contains(region.short_name());
+            score(region) + if gives_way { IMPLEMENTED } else { 0.0 }
+        };
         let scores: Vec<f64> = found.iter().map(&mut score).collect();
         let mut scored: Vec<Scored> = found
             .into_iter()
@@ -254,7 +374,7 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
         // The sort is stable: of equals the first in the file comes first.
         scored.sort_by(|a, b| b.share.total_cmp(&a.share));
         let mut free = of_file.iter();
-        for (rank, scored) in (0..).zip(scored) {
+        for (rank, scored) in (0..).zip(with_whole_types(scored)) {
             // Parts of one symbol stay in one row.
             let same = |row: &&usize| {
                 rows[**row].iter().any(|other| other.region.label == scored.region.label)
@@ -264,6 +384,27 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
         }
     }
     rows
+}
+
+/// Joins the functions of a short type with it if the type itself is the best of its file. Otherwise
+/// its functions stand for it, because its other lines would show it in part.
+fn with_whole_types(scored: Vec<Scored>) -> Vec<Scored> {
+    let lines = |scored: &Scored| scored.region.label.lines;
+    let places: Vec<(u32, u32)> = scored.iter().filter_map(lines).collect();
+    let is_in = |a: (u32, u32), b: (u32, u32)| a != b && b.0 <= a.0 && a.1 <= b.1;
+    let in_part = |scored: &Scored| {
+        lines(scored).filter(|of_type| {
+            scored.region.is_short_type() && places.iter().any(|place| is_in(*place, *of_type))
+        })
+    };
+    let best = scored.first().and_then(in_part);
+    let is_of_best = |s: &Scored| best.zip(lines(s)).is_some_and(|(b, s)| s == b || is_in(s, b));
+    let (of_best, others): (Vec<Scored>, Vec<Scored>) = scored.into_iter().partition(is_of_best);
+    let whole = of_best.into_iter().reduce(|mut whole, part| {
+        whole.region.join(&part.region);
+        Scored { share: whole.share + part.share, ..whole }
+    });
+    whole.into_iter().chain(others.into_iter().filter(|s| in_part(s).is_none())).collect()
 }
 
 /// Returns the probability of each file that it is the right one.
@@ -300,50 +441,15 @@ fn region_score(
         + if wanted.names(name) { DEFINES } else { 0.0 }
         + if region.label.kind == "constant" { CONSTANT } else { 0.0 }
         + if region.is_between { BETWEEN } else { 0.0 }
+        + if region.is_stub { STUB } else { 0.0 }
 }
 
-/// Returns the pieces of a region in the order in which they are added, each with its worth for a
-/// byte: windows of adjacent pieces around the best ones, the first of them with the head.
-fn ratios(
-    region: &Region,
-    pieces: &[Range<usize>],
-    worth: f64,
-    limit: f64,
-    wanted: &mut QueryWords,
-) -> Vec<(f64, usize)> {
-    let bytes = |i: &usize| {
-        region.lines[pieces[*i].clone()].iter().map(|l| l.1.len() + 1).sum::<usize>() as f64
-    };
-    let weight = |r: &Range<usize>, wanted: &mut QueryWords| {
-        let text: Vec<&str> = region.lines[r.clone()].iter().map(|l| l.1.as_str()).collect();
-        let comments = region.comments[r.clone()].iter().filter(|c| **c).count() as f64;
-        let n = r.len() as f64 - (1.0 - COMMENT) * comments;
-        n * (0.15 + wanted.share_in(&text.join("\n")))
-    };
-    let weights: Vec<f64> = pieces.iter().map(|r| weight(r, wanted)).collect();
-    let sum: f64 = weights.iter().sum::<f64>().max(1e-9);
-    let share = |i: &usize| (1.0 - HEAD) * weights[*i] / sum + if *i == 0 { HEAD } else { 0.0 };
-    let ratio = |i: &usize| share(i) / bytes(i);
-    let mut best: Vec<usize> = (1..pieces.len()).collect();
-    best.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)).then(a.cmp(b)));
-    let n_lines = region.lines.len() - region.signature;
-    let most = if n_lines <= WHOLE { WHOLE } else { WINDOW };
-    let mut is_free = vec![true; pieces.len()];
-    let (mut window, mut cost) = (vec![0], HEADING as f64);
-    let (mut lowest, mut out) = (limit, Vec::new());
-    let mut best = best.into_iter();
-    loop {
-        if let Some(seed) = best.find(|i| is_free[*i]) {
-            window.extend(grown(seed, pieces, &mut is_free, most, ratio));
-        }
-        if window.is_empty() {
-            return out;
-        }
-        cost += window.iter().map(bytes).sum::<f64>();
-        lowest = lowest.min(worth * window.iter().map(share).sum::<f64>() / cost);
-        out.extend(window.drain(..).map(|i| (lowest, i)));
-        cost = 0.0;
-    }
+/// Returns what lines of a region are worth: lines of code, and those with words of the question.
+fn weight(region: &Region, lines: &Range<usize>, wanted: &mut QueryWords) -> f64 {
+    let text: Vec<&str> = region.lines[lines.clone()].iter().map(|l| l.1.as_str()).collect();
+    let comments = region.comments[lines.clone()].iter().filter(|c| **c).count() as f64;
+    let n = lines.len() as f64 - (1.0 - COMMENT) * comments;
+    n * (0.15 + wanted.share_in(&text.join("\n")))
 }
 
 /// Returns a piece and the free ones next to it, the better neighbour first, up to `most` lines.
@@ -359,14 +465,39 @@ fn grown(
     let mut window = vec![seed];
     is_free[seed] = false;
     loop {
-        let fits =
-            |i: &usize| *i > 0 && is_free.get(*i) == Some(&true) && n + pieces[*i].len() <= most;
+        let fits = |i: &usize| {
+            *i > 0 && is_free.get(*i) == Some(&true) && n.saturating_add(pieces[*i].len()) <= most
+        };
         let sides = [first - 1, last + 1];
         let next = sides.into_iter().filter(fits).max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         let Some(next) = next else { return window };
         (first, last, n) = (first.min(next), last.max(next), n + pieces[next].len());
         is_free[next] = false;
         window.push(next);
+    }
+}
+
+/// The kind of definition that a question describes: "the class that …", "function which …".
+struct Described(Option<fn(&str) -> bool>);
+
+impl Described {
+    fn new(question: &str) -> Self {
+        let lower = question.to_lowercase();
+        let words: Vec<&str> = lower.split_whitespace().take(5).collect();
+        let that = words.iter().position(|word| ["that", "which", "who", "whose"].contains(word));
+        let noun = that.and_then(|at| words.get(at.checked_sub(1)?)).copied().unwrap_or_default();
+        Self(match noun {
+            "function" | "method" | "macro" | "helper" | "procedure" | "handler" => {
+                Some(regions::is_callable)
+            }
+            "class" | "struct" | "type" | "trait" | "interface" | "enum" | "iterator" | "model"
+            | "object" | "wrapper" | "exception" | "error" => Some(regions::is_type),
+            _ => None,
+        })
+    }
+
+    fn score(&self, region: &Region) -> f64 {
+        self.0.map_or(0.0, |is_it| if is_it(&region.label.kind) { DESCRIBED } else { 0.0 })
     }
 }
 
@@ -430,6 +561,63 @@ mod tests {
         let both = Arc::new(chunk(1, &[("drain", 1, 3), ("fill", 4, 6)], &[], text));
         let rows = [hit(std::slice::from_ref(&both)), hit(&[both])];
         assert_eq!(labels(&rows, "drain"), [Some("drain".into()), Some("fill".into())]);
+    }
+
+    /// Returns the lines that a reply shows of a file, if all fit that are worth `n_bytes`.
+    fn shown(
+        text: &str,
+        names: &[(&str, u32, u32)],
+        question: &str,
+        n_bytes: usize,
+    ) -> Vec<String> {
+        let rows = [hit(&[Arc::new(chunk(1, names, &[], text))])];
+        let mut wanted = QueryWords::of_words(question);
+        let excerpts = Excerpts::new(rows.iter(), question, &mut wanted).at(n_bytes);
+        excerpts.into_iter().flatten().flat_map(|e| e.shown).map(|(_, line)| line).collect()
+    }
+
+    fn steps(indent: usize, n: usize) -> String {
+        (0..n).fold(String::new(), |text, i| format!("{text}{:indent$}step_{i}();\n", ""))
+    }
+
+    #[test]
+    fn no_part_of_a_short_function_is_shown() {
+        let text = format!("fn fill() {{\n{}    open_valve();\n}}", steps(4, 57));
+        let names = [("fill", 1, 60)];
+        let n_lines = |n_bytes| shown(&text, &names, "open the valve", n_bytes).len();
+        assert!((100..2000).step_by(100).all(|n| [0, 60].contains(&n_lines(n))));
+        assert_eq!((n_lines(100), n_lines(2000)), (0, 60));
+    }
+
+    #[test]
+    fn no_block_is_shown_without_its_header_and_no_else_alone() {
+        let text = format!(
+            "fn fill() {{\n{}    for tank in tanks {{\n{}        if tank.is_full() {{\n{}        }} else {{\n{}            open_valve();\n        }}\n    }}\n}}",
+            steps(4, 40),
+            steps(8, 40),
+            steps(12, 40),
+            steps(12, 40),
+        );
+        let last = u32::try_from(text.lines().count()).unwrap();
+        let lines = shown(&text, &[("fill", 1, last)], "open the valve", 900);
+        let at = |wanted: &str| lines.iter().position(|line| line.trim() == wanted);
+        let headers = ["fn fill() {", "for tank in tanks {", "if tank.is_full() {", "} else {"];
+        let places: Vec<Option<usize>> = headers.map(at).to_vec();
+        assert!(places.is_sorted() && places.iter().all(Option::is_some), "{lines:#?}");
+        assert_eq!(lines[places[3].unwrap() + 1].trim(), "step_0();");
+        assert!(at("open_valve();").is_some() && lines.len() < 60, "{lines:#?}");
+    }
+
+    #[test]
+    fn a_hit_without_a_visible_connection_is_not_evident() {
+        let text = "fn stop() {}\n";
+        let weak = Hit { coverage: 0.0, ..hit(&[Arc::new(chunk(1, &[], &[], text))]) };
+        let with = |feature, value| Hit {
+            terms: vec![crate::search::Term { feature, value, weight: 1.0 }],
+            ..weak.clone()
+        };
+        assert!(!weak.is_evident() && !with("meaning", 0.4).is_evident());
+        assert!(with("meaning", 0.6).is_evident() && with("path", 1.0).is_evident());
     }
 
     #[test]

@@ -3,19 +3,23 @@
 //! between such things.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkType, Name};
 use crate::languages;
 
+/// A symbol of at most this many lines is shown whole, or not at all.
+pub(super) const WHOLE: u32 = 60;
 /// A region of at most this many lines is one piece.
 const SHORT: usize = 14;
 /// Pieces of longer regions have about this many lines.
 const PIECE: usize = 7;
 /// Number of lines shown above and below a line that a question names. Together they are one piece.
 const AROUND: u32 = 6;
+/// Most blank lines between two chunks.
+const MAX_BETWEEN: usize = 3;
 /// A signature has at most this many lines.
 const MAX_SIGNATURE: usize = 5;
 
@@ -47,6 +51,9 @@ pub(super) struct Region {
     pub(super) signature: usize,
     /// For each line, whether it is a comment or documentation of a symbol.
     pub(super) comments: Vec<bool>,
+    /// Whether it only declares what is done elsewhere: a prototype, a method of an interface, an
+    /// overload.
+    pub(super) is_stub: bool,
 }
 
 /// The symbols of a file, as far as some of its chunks name them. A file may define tens of thousands.
@@ -77,6 +84,16 @@ impl<'c> Symbols<'c> {
     /// Returns the position of the innermost symbol around a line that is not a field.
     fn around(&self, line: u32) -> Option<usize> {
         *self.starts.range(..=line).next_back()?.1
+    }
+
+    /// Returns the outermost short function around a symbol, or the symbol.
+    fn short_function(&self, at: usize) -> usize {
+        let around = std::iter::successors(self.outer[at], |i| self.outer[*i]);
+        let is_short = |i: &usize| {
+            let name = self.names[*i].0;
+            is_function(name) && name.end_line - name.start_line < WHOLE
+        };
+        around.filter(is_short).last().unwrap_or(at)
     }
 
     fn label(&self, at: usize) -> Label {
@@ -217,16 +234,17 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         let first = chunk.metadata.start_line.unwrap_or(1);
         let mut last_owner = None;
         for (number, line) in (first..).zip(chunk.text.lines()) {
-            let owner = symbols.around(number);
+            let owner = symbols.around(number).map(|i| symbols.short_function(i));
             let symbol = owner.map(|i| symbols.names[i].0);
             let span = symbol.map_or((0, 0), |n| (n.start_line, n.end_line));
             if last_owner != Some(span) {
                 n_runs += 1;
                 last_owner = Some(span);
             }
-            // Lines of a function that are in several chunks are one region, others are not.
-            let is_function = symbol.is_some_and(is_function);
-            let run = if is_function { 0 } else { n_runs };
+            // The lines of a function or a short type are one region, wherever they are.
+            let is_one = symbol
+                .is_some_and(|name| is_function(name) || name.end_line - name.start_line < WHOLE);
+            let run = if is_one { 0 } else { n_runs };
             let region = found.entry((span.0, span.1, run)).or_insert_with(|| Region {
                 label: owner.map_or_else(|| label_of(chunk), |i| symbols.label(i)),
                 lines: Vec::new(),
@@ -234,6 +252,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
                 is_between: owner.is_none() && chunk.chunk_type == ChunkType::Definitions,
                 signature: 0,
                 comments: Vec::new(),
+                is_stub: symbol.is_some_and(|name| name.prototype) || is_declaration_file(chunk),
             });
             region.score = region.score.max(*score);
             region.lines.push((number, line.to_string()));
@@ -241,10 +260,14 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
     }
     let comments: Vec<(u32, u32)> =
         parts.iter().flat_map(|(chunk, _)| chunk.metadata.comment_lines.clone()).collect();
+    let ends: BTreeSet<u32> = parts
+        .iter()
+        .map(|(chunk, _)| chunk.metadata.start_line.unwrap_or(1) + n_lines(chunk))
+        .collect();
     let mut regions: Vec<Region> = found.into_values().collect();
     for region in &mut regions {
-        region.lines.sort_by_key(|l| l.0);
-        region.lines.dedup_by_key(|l| l.0);
+        region.sort_lines();
+        region.add_lines_between(&ends);
         region.trim();
         let in_comment =
             |n: u32| comments.iter().any(|(first, last)| (*first..=*last).contains(&n));
@@ -257,6 +280,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
             |line: &str| line.is_empty() || line.starts_with(['@', '[']) || line.starts_with("#[");
         let first = code.enumerate().find(|(_, (l, c))| !**c && !is_attribute(l.1.trim()));
         region.signature = first.filter(|_| !region.is_between).map_or(0, |(i, _)| i);
+        region.is_stub |= region.is_function() && region.has_no_body();
     }
     regions.retain(|region| {
         let n = region.lines.iter().filter(|(_, line)| says(line)).count();
@@ -291,7 +315,8 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     let name = if label.name.is_empty() { String::new() } else { format!("{}, ", label.name) };
     let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
     let comments = vec![false; lines.len()];
-    Some(Region { label, lines, score: 0.0, is_between: false, signature: 0, comments })
+    let is_between = false;
+    Some(Region { label, lines, score: 0.0, is_between, signature: 0, comments, is_stub: false })
 }
 
 /// Whether a name belongs to the lines of the type around it.
@@ -300,7 +325,33 @@ fn is_field(name: &Name) -> bool {
 }
 
 fn is_function(name: &Name) -> bool {
-    matches!(name.kind.as_str(), "function" | "method" | "macro")
+    is_callable(&name.kind)
+}
+
+pub(super) fn is_callable(kind: &str) -> bool {
+    matches!(kind, "function" | "method" | "macro")
+}
+
+pub(super) fn is_type(kind: &str) -> bool {
+    matches!(kind, "class" | "struct" | "enum" | "interface" | "trait" | "type")
+}
+
+fn n_lines(chunk: &Chunk) -> u32 {
+    u32::try_from(chunk.text.lines().count()).unwrap_or(u32::MAX)
+}
+
+/// Whether the file only declares what other files do.
+fn is_declaration_file(chunk: &Chunk) -> bool {
+    let path = chunk.metadata.file_path.as_deref().unwrap_or_default();
+    [".pyi", ".d.ts", ".d.mts", ".d.cts", ".mli"].iter().any(|end| path.ends_with(end))
+}
+
+/// Whether a line continues or ends the block before it, and so says little without it.
+fn continues(line: &str) -> bool {
+    let line = line.trim_start_matches(['}', ')', ']', ' ', '\t']);
+    let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    ["else", "elif", "elsif", "elseif", "except", "rescue", "catch", "finally", "ensure"]
+        .contains(&word)
 }
 
 /// Returns the label of lines that belong to no symbol of the chunk.
@@ -345,6 +396,91 @@ impl Region {
     pub(super) fn place(&self) -> (u32, u32) {
         let line = |line: Option<&Line>| line.map_or(0, |(number, _)| *number);
         self.label.lines.unwrap_or((line(self.lines.first()), line(self.lines.last())))
+    }
+
+    fn sort_lines(&mut self) {
+        self.lines.sort_by_key(|l| l.0);
+        self.lines.dedup_by_key(|l| l.0);
+    }
+
+    /// Adds the blank lines between adjacent chunks, which no chunk holds. `ends` has the number of
+    /// the line after each chunk.
+    fn add_lines_between(&mut self, ends: &BTreeSet<u32>) {
+        let between = self.lines.windows(2).map(|pair| pair[0].0 + 1..pair[1].0);
+        let missing: Vec<Line> = between
+            .filter(|lines| lines.len() <= MAX_BETWEEN && ends.contains(&lines.start))
+            .flatten()
+            .map(|number| (number, String::new()))
+            .collect();
+        self.lines.extend(missing);
+        self.sort_lines();
+    }
+
+    /// Whether it is a type that is shown whole.
+    pub(super) fn is_short_type(&self) -> bool {
+        let short = |(first, last): (u32, u32)| last - first < WHOLE;
+        is_type(&self.label.kind) && self.label.lines.is_some_and(short)
+    }
+
+    /// Adds the lines of another region of its file.
+    pub(super) fn join(&mut self, other: &Self) {
+        let comments = self.comments.iter().chain(&other.comments).copied();
+        let lines = self.lines.iter().chain(&other.lines).cloned();
+        let all: BTreeMap<u32, (String, bool)> = lines
+            .zip(comments)
+            .map(|((number, line), is_comment)| (number, (line, is_comment)))
+            .collect();
+        self.signature = all.keys().position(|n| *n == self.lines[self.signature].0).unwrap_or(0);
+        (self.lines, self.comments) =
+            all.into_iter().map(|(n, (line, is_comment))| ((n, line), is_comment)).unzip();
+    }
+
+    fn is_function(&self) -> bool {
+        is_callable(&self.label.kind)
+    }
+
+    /// Whether it is a function with a body.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_function() && !self.is_stub
+    }
+
+    /// Returns its name without the names around it.
+    pub(super) fn short_name(&self) -> &str {
+        self.label.name.rsplit(['.', ':', '#', '\\']).next().unwrap_or_default()
+    }
+
+    /// Whether an attribute says that another function does it, or its body is `...`.
+    fn has_no_body(&self) -> bool {
+        let marks =
+            ["@overload", "@typing.overload", "@t.overload", "@abstractmethod", "@abc.abstract"];
+        let text = |i: usize| self.lines[i].1.trim();
+        (0..self.signature).any(|i| marks.iter().any(|mark| text(i).starts_with(mark)))
+            || self
+                .lines
+                .last()
+                .is_some_and(|(_, last)| last.trim() == "..." || last.ends_with(": ..."))
+    }
+
+    /// Returns the lines after the signature whose blocks enclose some lines, by their indexes. A
+    /// line such as `else` brings the first line of its block, because it says nothing alone.
+    pub(super) fn enclosing(&self, lines: &[usize]) -> Vec<usize> {
+        let text = |i: usize| self.lines[i].1.as_str();
+        let indent = |i: usize| text(i).len() - text(i).trim_start().len();
+        let body = self.signature_end();
+        let inside = lines.iter().copied().filter(|i| *i >= body && says(text(*i)));
+        let Some(first) = inside.min() else { return Vec::new() };
+        let mut found = Vec::new();
+        let mut least = indent(first) + usize::from(continues(text(first)));
+        for i in (body..first).rev().filter(|i| !text(*i).trim().is_empty()) {
+            if indent(i) < least {
+                let is_part =
+                    continues(text(i)) || !says(text(i)) || text(i).trim_start().starts_with(')');
+                found.push(i);
+                found.extend((continues(text(i)) && i + 1 < first).then_some(i + 1));
+                least = indent(i) + usize::from(is_part);
+            }
+        }
+        found
     }
 
     /// Removes blank lines at both ends.

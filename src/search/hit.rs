@@ -59,6 +59,33 @@ pub struct Hit {
     pub coverage: f64,
 }
 
+/// Features of which one alone connects a file with a question.
+const CONNECTING: [&str; 9] = [
+    "file_words",
+    "definition",
+    "symbol_definition",
+    "type_name",
+    "rare_identifier",
+    "phrase",
+    "path",
+    "name_precision",
+    "named_place",
+];
+/// A file this near in meaning is shown without any word of the question.
+const NEAR_MEANING: f64 = 0.5;
+
+impl Hit {
+    /// Whether a reader can see why it was found: by a word, a name, its path or its meaning.
+    #[must_use]
+    pub fn is_evident(&self) -> bool {
+        let says = |t: &Term| {
+            CONNECTING.contains(&t.feature) && t.value > 0.0
+                || t.feature == "meaning" && t.value >= NEAR_MEANING
+        };
+        self.coverage > 0.0 || self.terms.iter().any(says)
+    }
+}
+
 /// The results of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Results {

@@ -24,6 +24,8 @@ pub(super) const MAX_OTHERS: usize = 4;
 
 /// Number of best chunks of a file from which lines are chosen.
 pub(super) const MAX_PARTS: usize = 8;
+/// The other chunks of a function around one of these are added, if it has at most this many lines.
+const MAX_FUNCTION: u32 = 400;
 
 /// A place in a file.
 #[derive(Debug, Clone)]
@@ -111,7 +113,8 @@ impl Evidence<'_> {
         })
     }
 
-    /// Returns the best chunks of a file with their scores, those of a place first.
+    /// Returns the best chunks of a file with their scores, those of a place first, and after them
+    /// the chunks without which a function would be shown in part.
     fn best_parts(&self, file: &IndexedFile, place: &Place) -> Vec<(Arc<Entry>, f64)> {
         let mut parts: Vec<(bool, f64, &FileChunk)> = self
             .parts(file)
@@ -121,7 +124,16 @@ impl Evidence<'_> {
             let by_id = || self.id(a.2.slot).cmp(self.id(b.2.slot));
             b.0.cmp(&a.0).then_with(|| b.1.total_cmp(&a.1)).then_with(by_id)
         });
-        parts.truncate(MAX_PARTS);
+        let rest = parts.split_off(parts.len().min(MAX_PARTS));
+        let chosen: Vec<LineRange> = parts.iter().filter_map(|p| p.2.lines).collect();
+        let is_begun = |f: &&LineRange| chosen.iter().any(|lines| meet(*lines, **f));
+        let begun: Vec<LineRange> = file.functions.iter().filter(is_begun).copied().collect();
+        let completes = |(_, _, part): &(bool, f64, &FileChunk)| {
+            let lines = part.lines.filter(|_| part.chunk_type != ChunkType::Symbols);
+            let needed = |f: &LineRange| if f.1 - f.0 < MAX_FUNCTION { *f } else { (f.0, f.0) };
+            lines.is_some_and(|lines| begun.iter().any(|f| meet(lines, needed(f))))
+        };
+        parts.extend(rest.into_iter().filter(completes));
         let entry = |(_, score, part): (bool, f64, &FileChunk)| {
             Some((self.corpus.entry(part.slot)?.clone(), score))
         };
@@ -229,7 +241,11 @@ fn with_neighbours((mut first, mut last): LineRange, file: &IndexedFile) -> Line
 }
 
 fn overlap(a: Option<LineRange>, b: Option<LineRange>) -> bool {
-    a.zip(b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
+    a.zip(b).is_some_and(|(a, b)| meet(a, b))
+}
+
+fn meet(a: LineRange, b: LineRange) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
 }
 
 /// Returns the lines of a file's chunks under one heading.

@@ -3,19 +3,23 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::budget::{TokenBudget, fit};
+use super::budget::{Format, TokenBudget, fit};
 use super::hits::row_lines;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, ResultRow, SearchAnswer, SearchRequest, SearchStats,
+    AnswerState, AskError, Call, Engine, ResultRow, SearchAnswer, SearchMode, SearchRequest,
+    SearchStats,
 };
 use crate::text::count;
 
-/// The limit of a reply if the caller gives none. In 1000 tokens are the wanted lines of nine in
-/// ten questions that 2000 tokens answer (specs/retrieval.md).
-const TOKENS: usize = 1000;
+/// The limit of a reply if the caller gives none. A call to read a function that did not fit costs an
+/// agent more than the tokens do (specs/retrieval.md).
+const TOKENS: usize = 1500;
+
+/// Most results of a text that are named without their code. Who wants more passes the cursor.
+const MAX_FURTHER: usize = 5;
 
 /// The results of a search.
 #[derive(Serialize, JsonSchema)]
@@ -59,24 +63,27 @@ impl Question for SearchRequest {
         budget: TokenBudget,
     ) -> Result<SearchReply, AskError> {
         let answer = engine.search(&self, call)?;
-        Ok(reply(&answer, budget))
+        let lists_all = self.mode == SearchMode::Exact || budget.format() == Format::Json;
+        Ok(reply(&answer, budget, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }
 }
 
-/// Returns as much of an answer as fits.
-pub(super) fn reply(answer: &SearchAnswer, budget: TokenBudget) -> SearchReply {
+/// Returns as much of an answer as fits, and at most `max_further` results without code.
+pub(super) fn reply(answer: &SearchAnswer, budget: TokenBudget, max_further: usize) -> SearchReply {
     let memories: Vec<String> =
         answer.memories.iter().map(|memory| Remembrance::new(memory).in_short()).collect();
     fit(budget, answer.excerpts.top(), |level| {
-        let results = ResultRow::at(&answer.results, &answer.excerpts, level);
+        let mut results = ResultRow::at(&answer.results, &answer.excerpts, level);
+        let n_left_out = answer.results.len() - results.len();
+        let mut further = (0..results.len()).filter(|i| results[*i].excerpts.is_empty());
+        results.truncate(further.nth(max_further).unwrap_or(results.len()));
         let n = results.len();
         let nothing = match n {
             0 if answer.page.offset > 0 => Some("no more results".to_string()),
             0 => Some(format!("nothing found in {}", count(answer.n_chunks, "chunk"))),
             _ => None,
         };
-        let left_out =
-            left_out(answer.results.len() - n).map(|note| note + ", or continue with next_cursor");
+        let left_out = left_out(n_left_out).map(|note| note + ", or continue with next_cursor");
         SearchReply {
             next_cursor: answer.first(n).next_cursor,
             notes: answer.notes.iter().cloned().chain(left_out).collect(),

@@ -236,3 +236,106 @@ fn the_function_that_answers_is_printed_and_not_the_head_of_its_file() {
     let text = row["excerpts"][0]["windows"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("fn start") && text.ends_with("Water::new(level)\n}"), "{text}");
 }
+
+/// A project in which a question has one reply, as an agent reads it.
+fn reply(files: &[(&str, &str)], question: &str) -> String {
+    let p = Project::with(files);
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["mcp"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    let call = json!({ "name": "cortex_search", "arguments": { "query": question } });
+    server.ask("tools/call", &call)["result"]["content"][0]["text"].as_str().unwrap().to_string()
+}
+
+/// Returns lines of a function that have nothing to do with any question.
+fn filler(indent: &str, names: std::ops::Range<usize>) -> String {
+    names.fold(String::new(), |text, i| {
+        format!("{text}{indent}value_{i} = step_{i}(value_{i}, {i})\n")
+    })
+}
+
+/// A function with a function inside it was cut at the deciding line: it is shown whole.
+#[test]
+fn a_function_is_not_cut_at_its_inner_function() {
+    let text = format!(
+        "def protect(scope):\n{}    def decorated(route):\n        check(scope)\n        return route\n{}    return decorated\n\n\ndef other():\n{}",
+        filler("    ", 0..20),
+        filler("    ", 20..40),
+        filler("    ", 40..80),
+    );
+    let reply = reply(&[("guard.py", &text)], "protect a route by its scope");
+    assert!(reply.starts_with("guard.py:1-45  function protect\n"), "{reply}");
+    assert!(text.lines().take(45).all(|line| reply.contains(line)), "{reply}");
+}
+
+/// A long method was shown as many fragments: its signature and the block that answers are shown,
+/// with the lines whose blocks enclose it.
+#[test]
+fn a_long_function_is_shown_as_the_block_that_answers_below_its_headers() {
+    let text = format!(
+        "def run(jobs):\n{}    for job in jobs:\n{}        if job.ready:\n{}            if job.valve.leaks:\n                close_the_valve(job)\n                continue\n{}    return jobs\n",
+        filler("    ", 1000..1100),
+        filler("        ", 2000..2100),
+        filler("            ", 3000..3100),
+        filler("    ", 4000..4100),
+    );
+    let other = filler("", 0..400);
+    let files = [("run.py", &*text), ("other.py", &*other)];
+    let reply = reply(&files, "close a valve that leaks");
+    let shown = ["def run(jobs):", "    for job in jobs:", "        if job.ready:"];
+    let block = ["if job.valve.leaks:", "close_the_valve(job)", "continue"];
+    for line in shown.iter().chain(&block) {
+        assert!(reply.contains(line), "{line} is missing: {reply}");
+    }
+    assert!(reply.matches("\n …\n").count() <= 4, "{reply}");
+}
+
+/// Stubs were shown in place of the function that they declare.
+#[test]
+fn overloads_are_not_shown_in_place_of_the_implementation() {
+    let stubs: String = (0..4)
+        .map(|i| {
+            format!("@overload\ndef open_gate(key: Kind{i}, gate: Gate) -> Gate{i}: ...\n\n\n")
+        })
+        .collect();
+    let text = format!(
+        "{stubs}def open_gate(key, gate):\n    if not gate.fits(key):\n        raise WrongKey(key)\n    return gate.turn(key)\n"
+    );
+    let reply = reply(&[("gate.py", &text)], "open a gate with a key");
+    assert!(reply.starts_with("gate.py:17-20  function open_gate\n"), "{reply}");
+    assert!(reply.contains("return gate.turn(key)"), "{reply}");
+}
+
+/// A template was cut at the two lines that decide.
+#[test]
+fn a_template_is_shown_around_the_lines_that_match() {
+    let rows = |names: std::ops::Range<usize>| {
+        names.fold(String::new(), |text, i| format!("{text}  <p>paragraph {i}</p>\n"))
+    };
+    let text = format!(
+        "PAGE = \"\"\"\n<html>\n{}  <form action=\"/pay\">\n    <input name=\"invoice\" value=\"{{number}}\">\n    <button>settle</button>\n  </form>\n{}</html>\n\"\"\"\n",
+        rows(0..80),
+        rows(80..160),
+    );
+    let reply = reply(&[("page.py", &text)], "where does the page settle an invoice");
+    for line in ["<form action", "name=\"invoice\"", "settle"] {
+        assert!(reply.contains(line), "{line} is missing: {reply}");
+    }
+}
+
+/// A reply ended in ten files that were only named.
+#[test]
+fn few_further_places_are_listed() {
+    let files: Vec<(String, String)> = (0..30)
+        .map(|i| {
+            (format!("src/level{i}.py"), format!("def level_{i}():\n{}", filler("    ", i..i + 50)))
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (&**p, &**t)).collect();
+    let reply = reply(&files, "level");
+    let lines: Vec<&str> = reply.lines().collect();
+    let is_place = |line: &&str| line.starts_with("src/");
+    let bare = lines.windows(2).filter(|w| is_place(&w[0]) && !w[1].starts_with(' ')).count();
+    assert!((1..=5).contains(&bare), "{bare} in {reply}");
+    assert!(reply.contains("more: cursor"), "{reply}");
+}
