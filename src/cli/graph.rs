@@ -121,8 +121,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             Format::Mermaid => line(&drawing::mermaid(&answer))?,
         }
     }
-    let is_empty =
-        answer.results.is_empty() && answer.candidates.is_empty() && answer.unresolved.is_empty();
+    // Lines of tests with the name are no tests of it.
+    let is_empty = answer.results.is_empty()
+        && answer.candidates.is_empty()
+        && (answer.unresolved.is_empty() || answer.test_files.is_some());
     Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }
 

@@ -48,6 +48,9 @@ pub(super) struct Args {
     /// Print only the number of matching lines of each file
     #[arg(short, long)]
     count: bool,
+    /// Print only the symbols around the lines, with the number of lines of each
+    #[arg(short = 'S', long, conflicts_with_all = ["count", "files_only"])]
+    symbols: bool,
     #[command(flatten)]
     languages: args::Languages,
     /// Show this many lines before and after each match
@@ -80,6 +83,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         context: args.context,
         count: args.count,
         files_only: args.files_only,
+        symbols: args.symbols,
         max_per_file: args.max_per_file,
         limit: args.limit.unwrap_or(usize::MAX),
         cursor: None,
@@ -109,6 +113,11 @@ fn for_programs(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
             continue;
         }
         for found in &file.lines {
+            if let Some(n) = found.matches {
+                let name = printable(found.symbol.as_deref().unwrap_or_default());
+                line(&format!("{path}:{}:{name}:{n}", found.line))?;
+                continue;
+            }
             let mark = if found.is_match { ':' } else { '-' };
             line(&format!("{path}{mark}{}{mark}{}", found.line, printable_code(&found.text)))?;
         }
@@ -127,6 +136,16 @@ fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
         line(&paths.linked(&file.path, first, style(paths.shown(&file.path)).cyan()))?;
         let mut symbol = None;
         for found in &file.lines {
+            if let Some(n) = found.matches {
+                let name = printable(found.symbol.as_deref().unwrap_or("outside of symbols"));
+                let number = style(format!("{:>6} ", found.line));
+                line(&format!(
+                    "{}{name}  {}",
+                    paths.linked(&file.path, Some(found.line), number),
+                    style(count(n, "line")).dim()
+                ))?;
+                continue;
+            }
             if found.symbol != symbol {
                 if let Some(name) = &found.symbol {
                     line(&format!("  {}", style(printable(name)).dim()))?;

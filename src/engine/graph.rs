@@ -9,7 +9,6 @@ use super::operation::Advised;
 use super::paths;
 use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
-use super::uses::{NameUse, Namesake};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
@@ -112,6 +111,29 @@ pub struct GraphNode {
     pub symbol: String,
     /// function, struct, file …
     pub kind: String,
+}
+
+/// A line that uses the name of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NameUse {
+    /// Relative to the root.
+    pub path: String,
+    /// 1-based.
+    pub line: u32,
+    /// The innermost definition around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// The line, without its indentation.
+    pub text: String,
+}
+
+/// Another symbol of the same name, which further lines use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Namesake {
+    #[serde(flatten)]
+    pub node: GraphNode,
+    /// Number of lines that use it.
+    pub uses: usize,
 }
 
 /// A name that no symbol of the project has, or whose receiver is unknown.

@@ -51,6 +51,9 @@ pub struct GrepRequest {
     /// Return only the paths of files with a match.
     #[serde(default)]
     pub files_only: bool,
+    /// Return the symbols around the matching lines, each with the number of its lines.
+    #[serde(default)]
+    pub symbols: bool,
     /// Maximum number of matching lines of each file; the totals count all.
     #[schemars(range(min = 1))]
     pub max_per_file: Option<usize>,
@@ -117,7 +120,13 @@ pub struct GrepLine {
     /// The innermost definition or section around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
+    /// symbols: number of matching lines of the symbol; this is the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<usize>,
 }
+
+/// Most matching lines whose symbols are looked up.
+const MAX_LINES_OF_SYMBOLS: usize = 10_000;
 
 impl Engine {
     /// Finds lines by literal text or a regular expression.
@@ -144,7 +153,10 @@ impl Engine {
                 count(found.n_left, "file")
             ));
         }
-        let mut page = GrepPage { skip: skipped, left: request.limit, files: Vec::new() };
+        // The symbols of all lines are counted, and then those of the page are taken.
+        let (skip, left) =
+            if request.symbols { (0, MAX_LINES_OF_SYMBOLS) } else { (skipped, request.limit) };
+        let mut page = GrepPage { skip, left, files: Vec::new() };
         for (at, n_matches) in &found.files {
             let path = files[*at];
             if request.count || request.files_only {
@@ -173,7 +185,13 @@ impl Engine {
             first_unit: skipped,
             all_units: units,
         };
-        let n = answer.n_units();
+        let mut answer = if request.symbols { answer.by_symbol(skipped) } else { answer };
+        if request.symbols && answer.total > MAX_LINES_OF_SYMBOLS {
+            answer.state.warnings.push(format!(
+                "only the first {MAX_LINES_OF_SYMBOLS} lines are counted by symbol: restrict the search with paths"
+            ));
+        }
+        let n = answer.n_units().min(request.limit);
         Ok(answer.first(n))
     }
 }
@@ -183,6 +201,26 @@ impl GrepAnswer {
     #[must_use]
     pub fn n_units(&self) -> usize {
         self.files.iter().map(GrepFile::n_units).sum()
+    }
+
+    /// Replaces the lines of each symbol by its first one, and leaves out the first `skip` symbols.
+    fn by_symbol(mut self, mut skip: usize) -> Self {
+        self.all_units = 0;
+        for file in &mut self.files {
+            let mut of_symbols: Vec<GrepLine> = Vec::new();
+            for line in file.lines.drain(..).filter(|line| line.is_match) {
+                match of_symbols.iter_mut().find(|first| first.symbol == line.symbol) {
+                    Some(first) => first.matches = first.matches.map(|n| n + 1),
+                    None => of_symbols.push(GrepLine { matches: Some(1), ..line }),
+                }
+            }
+            self.all_units += of_symbols.len();
+            let n_skipped = skip.min(of_symbols.len());
+            skip -= n_skipped;
+            file.lines = of_symbols.split_off(n_skipped);
+        }
+        self.files.retain(|file| !file.lines.is_empty());
+        self
     }
 
     /// Returns a copy with the first `n` lines or files. Its cursor continues after them.
@@ -234,7 +272,8 @@ fn shown_of(request: &GrepRequest, n_matches: usize) -> usize {
 }
 
 fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
-    let around = if request.count || request.files_only { 0 } else { request.context };
+    let lists_lines = !(request.count || request.files_only || request.symbols);
+    let around = if lists_lines { request.context } else { 0 };
     LineMatcher::new(LineQuery {
         pattern: request.pattern.clone(),
         regex: request.regex,
@@ -320,6 +359,7 @@ impl GrepPage {
             line: line.line,
             text: line.text,
             is_match: line.is_match,
+            matches: None,
         });
         self.files.push(GrepFile { path: path.into(), matches, lines: lines.collect() });
     }

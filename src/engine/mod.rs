@@ -30,7 +30,7 @@ mod uses;
 
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
-pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, UnknownName};
+pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, UnknownName};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use map::{MapAnswer, MapRequest};
@@ -50,7 +50,6 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use uses::{NameUse, Namesake};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

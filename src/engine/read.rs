@@ -147,6 +147,12 @@ impl ReadAnswer {
         Ok(Self { start_line, end_line, total_lines, content, state, ..self })
     }
 
+    /// Whether the whole file was asked for.
+    #[must_use]
+    pub fn is_whole_file(&self) -> bool {
+        self.start_line <= 1 && self.end_line == self.total_lines && self.more.is_empty()
+    }
+
     /// Returns the number of lines of all ranges.
     #[must_use]
     pub fn n_lines(&self) -> usize {

@@ -194,8 +194,9 @@ impl Engine {
         } else {
             places_first(corpus, places_in(&self.project, corpus, &request.query), hits)
         };
+        let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
         let is_shown = |(i, hit): &(usize, Hit)| {
-            *i == 0 || request.mode != SearchMode::Hybrid || hit.is_evident()
+            *i == 0 || request.mode != SearchMode::Hybrid || hit.is_evident(nearest)
         };
         let hits: Vec<Hit> =
             hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();

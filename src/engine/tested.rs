@@ -1,9 +1,8 @@
 //! Finds the tests of a symbol, and the commands that run them.
 
-use super::graph::{GraphAnswer, GraphNode, GraphRequest, NO_SOURCES};
+use super::graph::{GraphAnswer, GraphNode, GraphRequest, NO_SOURCES, NameUse};
 use super::grep::GrepRequest;
 use super::serving::{Engine, View};
-use super::uses::NameUse;
 use super::{AskError, Call};
 use crate::graph::{FoundTest, GraphQuery, Node, Operation, Reason, TestsAnswer};
 use crate::languages::is_test_file;

@@ -4,11 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
+use super::graph::{GraphNode, NameUse, Namesake};
 use super::serving::{Engine, View};
-use super::{AskError, Call, GraphNode};
+use super::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph;
 use crate::languages::{LanguageKind, detect};
@@ -21,29 +19,6 @@ use crate::work::WorkBudget;
 const MAX_PARSED: usize = 150;
 /// Most characters of a line that a use shows.
 const MAX_TEXT: usize = 120;
-
-/// A line that uses the name of a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NameUse {
-    /// Relative to the root.
-    pub path: String,
-    /// 1-based.
-    pub line: u32,
-    /// The innermost definition around it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub symbol: Option<String>,
-    /// The line, without its indentation.
-    pub text: String,
-}
-
-/// Another symbol of the same name, which further lines use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Namesake {
-    #[serde(flatten)]
-    pub node: GraphNode,
-    /// Number of lines that use it.
-    pub uses: usize,
-}
 
 /// The uses of a name that are not in an answer.
 #[derive(Debug, Default)]

@@ -616,8 +616,8 @@ mod tests {
             terms: vec![crate::search::Term { feature, value, weight: 1.0 }],
             ..weak.clone()
         };
-        assert!(!weak.is_evident() && !with("meaning", 0.4).is_evident());
-        assert!(with("meaning", 0.6).is_evident() && with("path", 1.0).is_evident());
+        assert!(!weak.is_evident(1.0) && !with("meaning", 0.4).is_evident(1.0));
+        assert!(with("meaning", 0.6).is_evident(1.0) && with("path", 1.0).is_evident(1.0));
     }
 
     #[test]

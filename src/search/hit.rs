@@ -73,16 +73,26 @@ const CONNECTING: [&str; 9] = [
 ];
 /// A file this near in meaning is shown without any word of the question.
 const NEAR_MEANING: f64 = 0.5;
+/// So is a file whose meaning is at least this share of the nearest one's: the scale of a cosine
+/// depends on the model.
+const SHARE_OF_NEAREST: f64 = 0.8;
 
 impl Hit {
     /// Whether a reader can see why it was found: by a word, a name, its path or its meaning.
+    /// `nearest` is the largest [`Hit::meaning`] of all hits.
     #[must_use]
-    pub fn is_evident(&self) -> bool {
-        let says = |t: &Term| {
-            CONNECTING.contains(&t.feature) && t.value > 0.0
-                || t.feature == "meaning" && t.value >= NEAR_MEANING
-        };
-        self.coverage > 0.0 || self.terms.iter().any(says)
+    pub fn is_evident(&self, nearest: f64) -> bool {
+        let connects = |t: &Term| CONNECTING.contains(&t.feature) && t.value > 0.0;
+        let near = NEAR_MEANING.min(SHARE_OF_NEAREST * nearest);
+        self.coverage > 0.0
+            || self.terms.iter().any(connects)
+            || near > 0.0 && self.meaning() >= near
+    }
+
+    /// Returns how near it is to the question in meaning; 0 if that is unknown.
+    #[must_use]
+    pub fn meaning(&self) -> f64 {
+        self.terms.iter().find(|t| t.feature == "meaning").map_or(0.0, |t| t.value)
     }
 }
 

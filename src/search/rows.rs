@@ -25,7 +25,7 @@ pub(super) const MAX_OTHERS: usize = 4;
 /// Number of best chunks of a file from which lines are chosen.
 pub(super) const MAX_PARTS: usize = 8;
 /// The other chunks of a function around one of these are added, if it has at most this many lines.
-const MAX_FUNCTION: u32 = 400;
+const MAX_FUNCTION: u32 = 1_000;
 
 /// A place in a file.
 #[derive(Debug, Clone)]

@@ -14,6 +14,9 @@ pub(super) struct TokenBudget {
     max_tokens: Option<usize>,
     /// Text for a model, or JSON for a program.
     format: Option<Format>,
+    /// Whether the caller gave no limit.
+    #[serde(skip)]
+    is_default: bool,
 }
 
 /// The form of a reply. A caller gets one of them, so that it does not pay twice: the clients of
@@ -37,12 +40,16 @@ impl TokenBudget {
     pub(super) fn or(self, max_tokens: usize, format: Format) -> Self {
         let format = self.format.unwrap_or(format);
         let factor = if format == Format::Json { JSON } else { 1 };
-        Self { max_tokens: self.max_tokens.or(Some(max_tokens * factor)), format: Some(format) }
+        Self {
+            max_tokens: self.max_tokens.or(Some(max_tokens * factor)),
+            format: Some(format),
+            is_default: self.max_tokens.is_none(),
+        }
     }
 
     /// Returns the budget of a text.
     pub(super) fn of_text(max_tokens: usize) -> Self {
-        Self { max_tokens: Some(max_tokens), format: Some(Format::Text) }
+        Self { max_tokens: Some(max_tokens), format: Some(Format::Text), is_default: true }
     }
 
     pub(super) fn format(self) -> Format {
@@ -52,6 +59,11 @@ impl TokenBudget {
     /// Returns the limit within its bounds.
     pub(super) fn limit(self) -> usize {
         self.max_tokens.unwrap_or(DEFAULT_TOKENS).clamp(MIN_TOKENS, MAX_TOKENS)
+    }
+
+    /// Whether the limit is the default of the tool and not the caller's.
+    pub(super) fn is_default(self) -> bool {
+        self.is_default
     }
 
     /// Estimates the tokens of a reply in the requested form.

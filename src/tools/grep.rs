@@ -64,6 +64,11 @@ fn file_lines(file: &GrepFile) -> Vec<String> {
     let mut lines = vec![shown_place(&file.path)];
     let (mut symbol, mut last) = (None, None);
     for line in &file.lines {
+        if let Some(n) = line.matches {
+            let name = line.symbol.as_deref().map_or("outside of symbols".into(), printable);
+            lines.push(format!(" {name}: {} from {}", count(n, "line"), line.line));
+            continue;
+        }
         if line.symbol != symbol {
             lines.extend(line.symbol.as_ref().map(|name| format!(" in {}", printable(name))));
             symbol.clone_from(&line.symbol);

@@ -5,6 +5,12 @@ use super::reply::{Reply, shown_place};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest};
 
+/// Number of lines of a range or a symbol that are given whatever they cost, unless the caller sets
+/// `max_tokens`.
+const MAX_GIVEN: usize = 400;
+/// A range is not cut this few lines before its end.
+const FEW: usize = 10;
+
 impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of a file";
@@ -23,7 +29,13 @@ impl Question for ReadRequest {
         // A single line must not exceed the budget, so each line is cut to this many characters.
         let room = budget.limit();
         let n_lines = answer.n_lines();
-        Ok(fit(budget, n_lines.saturating_sub(1), |level| answer.first(level + 1, room)))
+        // Lines that are asked for are given, because the rest would be a second call.
+        let least = match n_lines {
+            _ if !budget.is_default() || answer.is_whole_file() => 1,
+            n if n <= MAX_GIVEN + FEW => n,
+            _ => MAX_GIVEN,
+        };
+        Ok(fit(budget, n_lines.saturating_sub(least), |level| answer.first(level + least, room)))
     }
 }
 
@@ -35,7 +47,9 @@ impl Reply for ReadAnswer {
     fn lines(&self) -> Vec<String> {
         let what = self.path.as_deref().or(self.chunk_id.as_deref()).unwrap_or_default();
         let place = shown_place(&format!("{what}:{}-{}", self.start_line, self.end_line));
-        let mut lines = vec![format!("{place} of {} lines", self.total_lines)];
+        let cut = self.next_start_line.map(|next| format!(", cut: lines {next}- are left out"));
+        let mut lines =
+            vec![format!("{place} of {} lines{}", self.total_lines, cut.unwrap_or_default())];
         let numbered = |first: usize, content: &str| -> Vec<String> {
             let rows = (first..).zip(content.split('\n'));
             rows.map(|(number, line)| format!("{number:>5} {line}")).collect()
@@ -47,7 +61,6 @@ impl Reply for ReadAnswer {
                 lines.extend(numbered(range.start_line, &range.content));
             }
         }
-        lines.extend(self.next_start_line.map(|next| format!("more: lines {next}-")));
         lines
     }
 }

@@ -890,3 +890,47 @@ proptest! {
         prop_assert!((most - blank.min(most)..=most).contains(&shown), "{shown} of {most} lines are shown at the end");
     }
 }
+
+/// Bug: a range that was asked for ended with "more: lines N-", often a few lines before the end of
+/// the function, and needed a second call.
+#[test]
+fn a_range_and_a_symbol_are_given_whole() {
+    let body = |n: usize| -> String {
+        (0..n).map(|i| format!("    let value_{i} = compute(value_{i}, \"{i}\");\n")).collect()
+    };
+    let long = format!("fn long() {{\n{}}}\n\nfn later() {{\n{}}}\n", body(407), body(300));
+    let p = with_files(&[("src/long.rs", &long)]);
+    for (arguments, last) in [
+        (json!({"path": "src/long.rs", "lines": "2-380"}), 380_usize),
+        (json!({"path": "src/long.rs#long"}), 409),
+        (json!({"path": "src/long.rs", "lines": "1-405"}), 405),
+    ] {
+        let a = p.get("cortex_read", arguments.clone());
+        let numbers =
+            a.text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
+        assert_eq!(numbers.last(), Some(last), "{arguments}");
+    }
+    // What is longer says in its first line that it is cut.
+    let a = p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-700"}));
+    let first = a.text.lines().find(|line| line.contains("of 713 lines")).unwrap();
+    assert!(first.contains("cut: lines 402- are left out"), "{first}");
+    let a =
+        p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-380", "max_tokens": 200}));
+    assert!(a.text.lines().count() < 40, "the limit of a caller counts");
+}
+
+/// Bug: a common name had every line printed; with `count`, the symbols were lost.
+#[test]
+fn grep_counts_the_lines_of_each_symbol() {
+    let p = with_files(&[(
+        "src/a.rs",
+        "fn one() {\n    run();\n    run();\n}\n\nfn two() {\n    run();\n}\n",
+    )]);
+    let a = p.get("cortex_grep", json!({"pattern": "run()", "symbols": true}));
+    let lines: Vec<&str> = a.text.lines().filter(|line| line.starts_with(' ')).collect();
+    assert_eq!(lines, [" one: 2 lines from 2", " two: 1 line from 7"], "{}", a.text);
+    let a = p.get("cortex_grep", json!({"pattern": "run()", "symbols": true, "limit": 1}));
+    let cursor = text(&a.structured["next_cursor"]);
+    let a = p.get("cortex_grep", json!({"pattern": "run()", "symbols": true, "cursor": cursor}));
+    assert!(a.text.contains("two: 1 line") && !a.text.contains("one:"), "{}", a.text);
+}

@@ -470,7 +470,7 @@ fn without_tests_the_answer_says_how_many_files_of_tests_there_are_and_where_the
     let json = p.run(&["graph", "tests", "fetch_rows", "--json"]).expect(1).stdout;
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
-        (&answer["total"], &answer["test_files"], &answer["mentions"][0]["line"]),
+        (&answer["total"], &answer["test_files"], &answer["unresolved"][0]["line"]),
         (&json!(0), &json!(1), &json!(2)),
         "{answer}"
     );
