@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
-    /// List the uses of the name whose receiver has an unknown type, too
+    /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
     #[arg(long)]
     unresolved: bool,
     /// Print text, a Graphviz graph (dot), or a Mermaid diagram
