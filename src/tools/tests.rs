@@ -908,7 +908,7 @@ fn a_range_and_a_symbol_are_given_whole() {
         let a = p.get("cortex_read", arguments.clone());
         let numbers =
             a.text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
-        assert_eq!(numbers.last(), Some(last), "{arguments}");
+        assert_eq!(numbers.rev().next(), Some(last), "{arguments}");
     }
     // What is longer says in its first line that it is cut.
     let a = p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-700"}));
