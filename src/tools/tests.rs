@@ -906,9 +906,9 @@ fn a_range_and_a_symbol_are_given_whole() {
         (json!({"path": "src/long.rs", "lines": "1-405"}), 405),
     ] {
         let a = p.get("cortex_read", arguments.clone());
-        let numbers =
+        let mut numbers =
             a.text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
-        assert_eq!(numbers.rev().next(), Some(last), "{arguments}");
+        assert_eq!(numbers.next_back(), Some(last), "{arguments}");
     }
     // What is longer says in its first line that it is cut.
     let a = p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-700"}));
