@@ -79,7 +79,7 @@ pub struct Indexer {
     pub walk: WalkOptions,
     pub embedder: Arc<dyn Embedder>,
     /// The packing of chunk files. `None`: that of the existing index; a new one is packed if its
-    /// sources have more than [`LARGE_BYTES`].
+    /// sources have more than 64 MB.
     pub packing: Option<Packing>,
     /// Whether the chunks of deleted files stay, with a mark.
     pub keep_deleted: bool,
