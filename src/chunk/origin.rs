@@ -1,4 +1,4 @@
-//! Who wrote a file.
+//! Says who wrote a file: the project, a program, or another project.
 
 /// The origin of a file. Search ranks files that are not ordinary last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -257,15 +257,9 @@ impl<'a> Hook<'a> {
         }
         let (done, is_done) = channel::<()>();
         let work = move || {
-            let start = SystemTime::now();
-            if project.is_stale() {
-                // A process that writes the index records the edits, too.
-                let indexed = project.index(Mode::Incremental, Duration::ZERO, &|_| ());
-                if let Err(e) = indexed {
-                    tracing::info!("the index is not updated by this hook: {e}");
-                }
-            } else {
-                project.record_past(Some(start));
+            let index = || project.index(Mode::Incremental, Duration::ZERO, &|_| ()).map(|_| ());
+            if let Err(e) = project.bring_up_to_date(index) {
+                tracing::info!("the index is not updated by this hook: {e}");
             }
             drop(done);
         };

@@ -193,6 +193,23 @@ impl Project {
         self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
     }
 
+    /// Compares the files with the index. Calls `update` if they differ, and records edits, which an
+    /// index run does itself.
+    ///
+    /// # Errors
+    /// Those of `update`.
+    pub(super) fn bring_up_to_date<E>(
+        &self,
+        update: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = SystemTime::now();
+        if self.is_stale() {
+            return update();
+        }
+        self.record_past(Some(start));
+        Ok(())
+    }
+
     /// Updates the index and reports progress to `tell`. A slow embedder is not asked for vectors;
     /// [`Project::embed`] asks it.
     ///

@@ -147,7 +147,7 @@ impl ReadAnswer {
         Ok(Self { start_line, end_line, total_lines, content, state, ..self })
     }
 
-    /// Whether the whole file was asked for.
+    /// Returns whether the request named the whole file.
     #[must_use]
     pub fn is_whole_file(&self) -> bool {
         self.start_line <= 1 && self.end_line == self.total_lines && self.more.is_empty()

@@ -369,12 +369,7 @@ impl Engine {
 
     fn bring_up_to_date(&self, command: &Command) -> Result<(), AskError> {
         if command.look == AnswerFrom::Tree && !command.done.lock().is_up_to_date {
-            let start = SystemTime::now();
-            if self.project.is_stale() {
-                self.index(command)?;
-            } else {
-                self.project.record_past(Some(start));
-            }
+            self.project.bring_up_to_date(|| self.index(command))?;
         }
         command.done.lock().is_up_to_date = true;
         Ok(())

@@ -49,7 +49,9 @@ impl Engine {
         let query =
             LineQuery { pattern: names.join("|"), regex: true, word: true, ..LineQuery::default() };
         let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
-        let View { code, .. } = self.view(call)?;
+        // The answer has waited as the call asks.
+        let View { code, .. } =
+            self.view(&Call { cancel: call.cancel.clone(), ..Call::default() })?;
         let is_code = |path: &str| {
             !matches!(detect(path, "").kind, LanguageKind::Document(_) | LanguageKind::Notebook)
         };

@@ -387,7 +387,7 @@ fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Score
 }
 
 /// Joins the functions of a short type with it if the type itself is the best of its file. Otherwise
-/// its functions stand for it, because its other lines would show it in part.
+/// its functions are shown alone, because its other lines would show it in part.
 fn with_whole_types(scored: Vec<Scored>) -> Vec<Scored> {
     let lines = |scored: &Scored| scored.region.label.lines;
     let places: Vec<(u32, u32)> = scored.iter().filter_map(lines).collect();

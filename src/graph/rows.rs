@@ -55,6 +55,11 @@ impl SymbolRow {
     pub(super) fn is_type(&self) -> bool {
         !self.kind.is_data() && !self.kind.is_callable() && self.kind != SymbolKind::Module
     }
+
+    /// Returns whether its uses are uses of its file: it is at the top level, or a method.
+    pub(super) fn is_of_file(&self) -> bool {
+        self.kind != SymbolKind::Impl && (self.parent < 0 || self.kind == SymbolKind::Method)
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -9,7 +9,6 @@ use super::traversal::{Edge, Follow, MAX_TARGETS, Traversal, USES, add};
 use crate::languages::{
     TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after, nearness,
 };
-use crate::syntax::SymbolKind;
 
 /// Confidence that a test which names a fixture gets this one.
 const BY_FIXTURE: f32 = 0.95;
@@ -79,10 +78,10 @@ impl Traversal<'_> {
         let depth = query.depth.clamp(1, MAX_DEPTH);
         let (reached, unsure) = self.walk(&parts, Follow::Tested, depth)?;
         let is_target: HashSet<SymbolId> = targets.iter().copied().collect();
-        let mut results = self.only_tests(reached, &is_target)?;
-        let known: HashSet<Node> = results.iter().map(|test| test.found.node.clone()).collect();
-        let mut candidates = self.only_tests(unsure, &is_target)?;
         let with_tests = self.files_with_tests()?;
+        let mut results = self.only_tests(reached, &is_target, &with_tests)?;
+        let known: HashSet<Node> = results.iter().map(|test| test.found.node.clone()).collect();
+        let mut candidates = self.only_tests(unsure, &is_target, &with_tests)?;
         let is_common = is_common(self, &parts)?;
         for found in self.unresolved_uses()? {
             if !is_common && self.is_test(&found.node, &with_tests)? {
@@ -143,9 +142,7 @@ impl Traversal<'_> {
             }
             let is_part = |s: &&SymbolRow| match whole {
                 Some(of) => s.kind.is_callable() && s.owner == of.name,
-                None => {
-                    s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)
-                }
+                None => s.is_of_file(),
             };
             let inner = scope.symbols.iter().filter(|s| s.role == TestRole::Other);
             parts.extend(inner.filter(is_part).map(|s| s.id).take(MAX_PARTS));
@@ -245,8 +242,8 @@ impl Traversal<'_> {
         &mut self,
         reached: Vec<Neighbour>,
         targets: &HashSet<SymbolId>,
+        with_tests: &HashSet<FileId>,
     ) -> Result<Vec<FoundTest>, GraphError> {
-        let with_tests = self.files_with_tests()?;
         let mut fixtures: HashMap<String, String> = HashMap::new();
         for symbol in self.resolver.scopes.tables.symbols_of_tests()? {
             if symbol.role == TestRole::Fixture {
@@ -255,7 +252,7 @@ impl Traversal<'_> {
         }
         let mut out = Vec::new();
         for found in reached {
-            if !self.is_test(&found.node, &with_tests)? {
+            if !self.is_test(&found.node, with_tests)? {
                 continue;
             }
             let id = self.id_of(&found.node)?;
@@ -270,13 +267,13 @@ impl Traversal<'_> {
             out.push(FoundTest { found, reason });
         }
         // A test says more than the file or the class around it.
-        let with_tests: HashSet<String> = out
+        let with_functions: HashSet<String> = out
             .iter()
             .filter(|test| test.found.node.is_function())
             .map(|test| test.found.node.file.clone())
             .collect();
         out.retain(|test| {
-            test.found.node.is_function() || !with_tests.contains(&test.found.node.file)
+            test.found.node.is_function() || !with_functions.contains(&test.found.node.file)
         });
         Ok(out)
     }

@@ -477,9 +477,7 @@ impl<'a> Traversal<'a> {
     ) -> Result<Vec<Edge>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(file)?;
         let mut found = BTreeMap::new();
-        for symbol in file_scope.symbols.iter().filter(|s| {
-            s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)
-        }) {
+        for symbol in file_scope.symbols.iter().filter(|s| s.is_of_file()) {
             if !self.goes_on() {
                 break;
             }

@@ -16,7 +16,7 @@ pub enum TestRole {
 impl TestRole {
     const ALL: [Self; 4] = [Self::Other, Self::Test, Self::Fixture, Self::Setup];
 
-    /// Returns the number that stands for it in a database.
+    /// Returns the number that a database stores for it.
     #[must_use]
     pub fn number(self) -> i64 {
         self as i64
@@ -364,7 +364,7 @@ fn own_name(path: &str) -> &str {
 /// Returns the name of a file of tests without the part that says so; `None` without such a part.
 fn subject(stem: &str) -> Option<&str> {
     const STARTS: [&str; 3] = ["test_", "test-", "Test"];
-    const ENDS: [&str; 14] = [
+    const ENDS: [&str; 13] = [
         "_test",
         "_tests",
         "_spec",
@@ -378,7 +378,6 @@ fn subject(stem: &str) -> Option<&str> {
         "TestCase",
         "Spec",
         "IT",
-        "_tests",
     ];
     let end = ENDS.iter().find_map(|end| stem.strip_suffix(end));
     end.or_else(|| STARTS.iter().find_map(|start| stem.strip_prefix(start)))

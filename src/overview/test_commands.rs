@@ -291,17 +291,7 @@ impl Runner {
                 };
                 Some((String::new(), vec![place]))
             }
-            Self::Minitest => {
-                let names = name.filter(|_| test.is_function);
-                Some((
-                    shown,
-                    match names {
-                        Some(name) => vec![words(name)?],
-                        None => Vec::new(),
-                    },
-                ))
-            }
-            Self::Phpunit | Self::Pest => {
+            Self::Minitest | Self::Phpunit | Self::Pest => {
                 let names = name.filter(|_| test.is_function);
                 Some((
                     shown,

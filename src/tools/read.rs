@@ -29,7 +29,7 @@ impl Question for ReadRequest {
         // A single line must not exceed the budget, so each line is cut to this many characters.
         let room = budget.limit();
         let n_lines = answer.n_lines();
-        // Lines that are asked for are given, because the rest would be a second call.
+        // A cut range would cost the agent a second call.
         let least = match n_lines {
             _ if !budget.is_default() || answer.is_whole_file() => 1,
             n if n <= MAX_GIVEN + FEW => n,

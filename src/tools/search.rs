@@ -18,7 +18,7 @@ use crate::text::count;
 /// the first 1 000 tokens.
 const TOKENS: usize = 1000;
 
-/// Most results of a text that are named without their code. Who wants more passes the cursor.
+/// Most results of a text that are named without their code. A caller that wants more passes the cursor.
 const MAX_FURTHER: usize = 5;
 
 /// The results of a search.

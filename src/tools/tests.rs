@@ -891,7 +891,7 @@ proptest! {
     }
 }
 
-/// Bug: a range that was asked for ended with "more: lines N-", often a few lines before the end of
+/// Bug: `cortex_read` ended a requested range with "more: lines N-", often a few lines before the end of
 /// the function, and needed a second call.
 #[test]
 fn a_range_and_a_symbol_are_given_whole() {
