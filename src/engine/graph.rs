@@ -276,7 +276,7 @@ impl Engine {
     }
 
     /// Returns a target as the graph knows it: an address with a line becomes `file:line`.
-    fn graph_target(&self, written: &str, call: &Call) -> String {
+    pub(super) fn graph_target(&self, written: &str, call: &Call) -> String {
         let Some((line, _)) = Address::parse(written).lines else { return written.to_string() };
         let place = |view: View| paths::place(&self.project, &view.code.corpus, written);
         // What is no file may still be a symbol.

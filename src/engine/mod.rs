@@ -6,6 +6,7 @@
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
 mod edit;
+mod explore;
 mod filters;
 mod freshness;
 mod graph;
@@ -28,6 +29,7 @@ mod status;
 mod tested;
 mod uses;
 
+pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, UnknownName};

@@ -141,6 +141,9 @@ pub struct Node {
     /// Line of its definition, 1-based; 0 for a file.
     pub line: u32,
     pub end_line: u32,
+    /// Line at which its comments and attributes begin.
+    #[serde(skip)]
+    pub start_line: u32,
 }
 
 impl Node {
@@ -164,6 +167,25 @@ pub struct Neighbour {
     pub depth: usize,
     /// The symbol at the other end of the step.
     pub via: String,
+}
+
+/// What the graph knows of a symbol on all sides, one step from it.
+#[derive(Debug, Clone)]
+pub struct Around {
+    pub node: Node,
+    /// What calls or uses it, except tests.
+    pub users: Vec<Neighbour>,
+    /// What may use it, below [`LEAST_CONFIDENCE`], except tests.
+    pub candidates: Vec<Neighbour>,
+    /// Users in files of tests; if none is certain, those that may use it.
+    pub tests: Vec<Neighbour>,
+    /// What a function calls.
+    pub calls: Vec<Neighbour>,
+    /// Subtypes and implementations, or overrides of a method.
+    pub derived: Vec<Neighbour>,
+    pub name_uses: NameUses,
+    /// Whether the search stopped early.
+    pub is_cut: bool,
 }
 
 /// A line of a file: path, and number from 1 on.

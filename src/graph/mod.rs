@@ -4,6 +4,7 @@
 //! neither the index nor chunks: its caller passes the files and a function that reads them.
 
 mod answer;
+mod around;
 mod error;
 mod infer;
 mod map;
@@ -29,7 +30,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 pub use self::answer::{
-    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node, Operation,
+    Around, GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node,
+    Operation,
 };
 pub use self::error::GraphError;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
@@ -120,6 +122,36 @@ impl CodeGraph {
     /// When the database cannot be read, or is damaged.
     pub fn tests(&self, query: GraphQuery, work: &WorkBudget) -> Result<TestsAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).tests(query)
+    }
+
+    /// Returns what is around each symbol (`file:line`, or another way to name it), in their order:
+    /// `None` for one that the graph does not know, or that the budget has no time for.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn around(
+        &self,
+        targets: &[String],
+        work: &WorkBudget,
+    ) -> Result<Vec<Option<Around>>, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).around_all(targets)
+    }
+
+    /// Returns the symbols and files that each text names.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn named(
+        &self,
+        targets: &[String],
+        work: &WorkBudget,
+    ) -> Result<Vec<Vec<Node>>, GraphError> {
+        let mut scopes = Resolver::new(Scopes::new(&self.tables)?, work).scopes;
+        let mut nodes = |target: &String| {
+            let found = scopes.targets(target)?;
+            found.into_iter().map(|id| scopes.node(id)).collect::<Result<Vec<_>, _>>()
+        };
+        targets.iter().map(&mut nodes).collect()
     }
 
     /// Ranks the files and symbols of the project, by as many references as the budget allows.

@@ -119,6 +119,7 @@ impl Scopes<'_> {
                 kind: "file".into(),
                 line: 0,
                 end_line: 0,
+                start_line: 0,
             });
         };
         let file_scope = self.scope_of(id.file)?;
@@ -130,6 +131,7 @@ impl Scopes<'_> {
                 kind: "file".into(),
                 line: 0,
                 end_line: 0,
+                start_line: 0,
             });
         };
         let mut parts: Vec<&str> = file_scope.around(id).map(|s| s.name.as_str()).collect();
@@ -143,6 +145,7 @@ impl Scopes<'_> {
             kind: symbol.kind.as_str().into(),
             line: symbol.line,
             end_line: symbol.end_line,
+            start_line: symbol.start_line,
             file: file.path,
         })
     }

@@ -279,7 +279,11 @@ impl Traversal<'_> {
     }
 
     /// Whether a node is a test, or a file or a class of tests.
-    fn is_test(&mut self, node: &Node, with_tests: &HashSet<FileId>) -> Result<bool, GraphError> {
+    pub(super) fn is_test(
+        &mut self,
+        node: &Node,
+        with_tests: &HashSet<FileId>,
+    ) -> Result<bool, GraphError> {
         let Some(id) = self.id_of(node)? else { return Ok(false) };
         if node.is_function() {
             let symbol = self.resolver.scopes.symbol(id)?;
@@ -289,7 +293,7 @@ impl Traversal<'_> {
     }
 
     /// Returns the files in which a symbol is a test.
-    fn files_with_tests(&self) -> Result<HashSet<FileId>, GraphError> {
+    pub(super) fn files_with_tests(&self) -> Result<HashSet<FileId>, GraphError> {
         let all = self.resolver.scopes.tables.symbols_of_tests()?;
         let tests = all.iter().filter(|symbol| symbol.role == TestRole::Test);
         Ok(tests.map(|symbol| symbol.id.file).collect())

@@ -306,6 +306,24 @@ fn a_path_is_the_shortest_one() {
     assert!(names("c", "d").is_empty());
 }
 
+/// A path ended at the interface, although every call of its method runs an implementation. The
+/// implementation may be in a type far below the one that states the interface.
+#[test]
+fn a_path_goes_through_an_interface() {
+    let p = Project::new(&[
+        ("App.java", "class App {\n  Door door;\n  void enter() { door.open(); }\n}\n"),
+        ("Door.java", "interface Door {\n  void open();\n}\n"),
+        ("Base.java", "abstract class Base implements Door {\n}\n"),
+        (
+            "Steel.java",
+            "class Steel extends Base {\n  public void open() { turn(); }\n  void turn() {}\n}\n",
+        ),
+    ]);
+    let found = p.ask(Operation::Path, "App.enter", Some("Steel.turn"), 10);
+    let names: Vec<&str> = found.results.iter().map(|f| &*f.node.symbol).collect();
+    assert_eq!(names, ["App.enter", "Door.open", "Steel.open", "Steel.turn"]);
+}
+
 #[test]
 fn targets_are_names_places_and_files() {
     let p = rust();

@@ -15,6 +15,10 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 const LEAST_CANDIDATE: f32 = 0.1;
 /// Largest number of symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
+/// Largest number of types below one that a path looks at.
+const MAX_SUBTYPES: usize = 200;
+/// Largest number of steps of a path; a call through an interface counts as two.
+const MAX_PATH: usize = 2 * MAX_DEPTH;
 /// Largest number of targets that one query follows.
 pub(super) const MAX_TARGETS: usize = 50;
 /// Confidence that a call through a supertype reaches a given subtype.
@@ -40,7 +44,7 @@ pub(super) enum Follow {
     Tested,
 }
 
-const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
+pub(super) const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
 pub(super) const USES: &[ReferenceKind] =
     &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
 
@@ -214,7 +218,7 @@ impl<'a> Traversal<'a> {
         let mut frontier = starts.to_vec();
         let goal =
             |came_from: &HashMap<_, _>| goals.iter().copied().find(|g| came_from.contains_key(g));
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_PATH {
             if goal(&came_from).is_some() || frontier.is_empty() {
                 break;
             }
@@ -223,7 +227,10 @@ impl<'a> Traversal<'a> {
                     self.resolver.work.spend();
                     break;
                 }
-                for edge in self.edges(at, Follow::Outgoing(USES), false)? {
+                // A call of a declared method runs one of its implementations.
+                let mut edges = self.edges(at, Follow::Outgoing(USES), false)?;
+                edges.extend(self.overrides(at)?);
+                for edge in edges {
                     if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
                         frontier.push(edge.to);
                         came_from.insert(edge.to, Some((at, edge)));
@@ -504,6 +511,31 @@ impl<'a> Traversal<'a> {
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    /// Returns the overrides of a method in all types below its own.
+    fn overrides(&mut self, of: SymbolId) -> Result<Vec<Edge>, GraphError> {
+        let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
+        let owner = if symbol.kind.is_callable() { self.owner_of(&symbol)? } else { None };
+        let (mut frontier, mut seen) = (Vec::from_iter(owner), HashSet::new());
+        let mut out = Vec::new();
+        while let Some(at) = frontier.pop() {
+            if seen.len() > MAX_SUBTYPES || !self.goes_on() {
+                break;
+            }
+            let Some(owner) = self.resolver.scopes.symbol(at)? else { continue };
+            for subtype in self.subtypes(&owner)? {
+                if subtype.confidence < LEAST_CONFIDENCE || !seen.insert(subtype.to) {
+                    continue;
+                }
+                frontier.push(subtype.to);
+                for to in self.resolver.own_members(subtype.to, &symbol.name)? {
+                    out.push(Edge { to, lines: Vec::new(), confidence: subtype.confidence });
+                }
+            }
+        }
+        out.retain(|edge| edge.to != of);
+        Ok(out)
     }
 
     /// Returns the implementations and subtypes of a type, and the overrides of a method.

@@ -6,6 +6,7 @@ mod budget;
 mod edit_file;
 mod edit_json;
 mod edit_reply;
+mod explore;
 mod files;
 mod graph;
 mod grep;
@@ -31,12 +32,13 @@ pub use self::budget::Format;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
-    FilesRequest, GraphRequest, GrepRequest, MapRequest, PatternRequest, ReadRequest,
-    RelatedRequest, SearchRequest, StatusRequest,
+    ExploreRequest, FilesRequest, GraphRequest, GrepRequest, MapRequest, PatternRequest,
+    ReadRequest, RelatedRequest, SearchRequest, StatusRequest,
 };
 
 /// All tools, in the order in which they are listed.
 pub const ALL: &[Tool] = &[
+    Tool::of::<ExploreRequest>(),
     Tool::of::<SearchRequest>(),
     Tool::of::<GrepRequest>(),
     Tool::of::<MapRequest>(),

@@ -114,8 +114,13 @@ impl Inspector<'_> {
 }
 
 /// Returns a call of each tool, in the order of the list, and text that its reply must contain.
-fn calls() -> [(&'static str, Value, &'static str); 13] {
+fn calls() -> [(&'static str, Value, &'static str); 14] {
     [
+        (
+            "cortex_explore",
+            json!({ "about": ["retry_with_backoff"] }),
+            "src/retry.rs:1-4  function retry_with_backoff\n /// Waits",
+        ),
         (
             "cortex_search",
             json!({ "query": "wait longer after a failed attempt" }),

@@ -379,6 +379,11 @@ fn end_group(child: &mut Child) {
 /// Returns arguments with which a tool reads what an attack may have prepared.
 fn arguments(tool: &str) -> Vec<Value> {
     match tool {
+        "cortex_explore" => {
+            vec![
+                json!({ "about": ["harmless", "src/retry.rs", "stolen.md", "folder/private.md:1"] }),
+            ]
+        }
         "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
         "cortex_grep" => vec![json!({ "pattern": "harmless" })],
         "cortex_related" => vec![json!({ "path": "src/retry.rs" })],

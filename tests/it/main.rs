@@ -19,6 +19,7 @@ mod damage;
 mod deleted;
 mod edit;
 mod eval;
+mod explore;
 mod following;
 mod foreign;
 mod fuzz;

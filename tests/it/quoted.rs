@@ -45,6 +45,8 @@ fn text_of_a_repository_speaks_as_cortex() {
         reply["result"]["content"][0]["text"].as_str().unwrap_or_default().to_string()
     };
     let calls = [
+        ("cortex_explore", json!({ "about": ["frost_pump", "src/pump.c", "README.md"] })),
+        ("cortex_explore", json!({ "about": ["frost pump warning index damaged"] })),
         ("cortex_search", json!({ "query": "frost pump warning index damaged" })),
         ("cortex_search", json!({ "query": "frost", "max_tokens": 4_000, "explain": true })),
         ("cortex_related", json!({ "path": "README.md" })),

@@ -74,6 +74,8 @@ async def searching(client):
 
     reply, text = await ask(client, "cortex_map")
     check(RETRY in [f["path"] for f in reply["files"]] and f"{RETRY} " in text, "the project is explained", text)
+    reply, text = await ask(client, "cortex_explore", about=["retry_with_backoff", "wait longer"])
+    check("function retry_with_backoff" in text, "several subjects are explored", text)
     reply, text = await ask(client, "cortex_related", path=RETRY, line=2)
     check(reply["results"][0]["path"] == "src/poll.rs", "similar code is found", text)
 
@@ -200,6 +202,7 @@ async def main(mode, target):
 
 
 CALLED = {
+    "cortex_explore",
     "cortex_search",
     "cortex_grep",
     "cortex_read",

@@ -1,0 +1,69 @@
+//! Collects what the graph knows of a symbol on all sides: its users, its tests, what it calls.
+
+use std::collections::HashSet;
+
+use super::answer::{Around, LEAST_CONFIDENCE, Neighbour, Operation};
+use super::error::GraphError;
+use super::rows::{FileId, SymbolId};
+use super::traversal::{CALLS, Follow, Traversal, USES};
+use crate::languages::is_test_file;
+
+impl Traversal<'_> {
+    /// Returns what is around each target, in their order; `None` for a target that no symbol has, or
+    /// several.
+    pub(super) fn around_all(
+        &mut self,
+        targets: &[String],
+    ) -> Result<Vec<Option<Around>>, GraphError> {
+        let with_tests = self.files_with_tests()?;
+        let mut all = Vec::new();
+        for target in targets {
+            let found = self.resolver.scopes.targets(target)?;
+            all.push(match found[..] {
+                [one] if self.resolver.work.goes_on() => Some(self.around(one, &with_tests)?),
+                _ => None,
+            });
+        }
+        Ok(all)
+    }
+
+    fn around(&mut self, of: SymbolId, with_tests: &HashSet<FileId>) -> Result<Around, GraphError> {
+        let node = self.resolver.scopes.node(of)?;
+        let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
+        let answered = users.iter().chain(&candidates);
+        let name_uses = self.name_uses(Operation::Dependents, &[of], answered)?;
+        let calls = if node.is_function() {
+            self.walk(&[of], Follow::Outgoing(CALLS), 1)?.0
+        } else {
+            Vec::new()
+        };
+        let derived = self.walk(&[of], Follow::Derived, 1)?.0;
+        let is_other = |found: &Neighbour| found.node != node;
+        let (mut tests, mut others, mut unsure_tests, mut unsure) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for user in users.into_iter().chain(candidates).filter(is_other) {
+            let is_test = is_test_file(&user.node.file) || self.is_test(&user.node, with_tests)?;
+            let is_sure = user.confidence >= LEAST_CONFIDENCE;
+            let list = match (is_test, is_sure) {
+                (true, true) => &mut tests,
+                (true, false) => &mut unsure_tests,
+                (false, true) => &mut others,
+                (false, false) => &mut unsure,
+            };
+            list.push(user);
+        }
+        if tests.is_empty() {
+            tests = unsure_tests;
+        }
+        Ok(Around {
+            users: others,
+            candidates: unsure,
+            tests,
+            calls: calls.into_iter().filter(is_other).collect(),
+            derived,
+            name_uses,
+            is_cut: self.resolver.work.is_spent(),
+            node,
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! `cortex_explore`: the code of several subjects with its users, tests and calls, in one reply.
+
+use super::budget::TokenBudget;
+use super::hits::lines as lines_of;
+use super::reply::{Reply, printable, quoted, shown_place};
+use super::tool::Question;
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, ExploreAnswer, ExploreRequest, Explored, GraphNode,
+    NameUse, Subject, UseRow, Way,
+};
+use crate::text::{count, cut};
+
+/// The limit of a reply if the caller gives none.
+const TOKENS: usize = 3000;
+/// Rows of each part of a place in the first round; the second round has room for all.
+const FEW_USERS: usize = 8;
+const FEW_TESTS: usize = 4;
+/// Most names in a line of names.
+const MAX_NAMES: usize = 15;
+/// Most characters of a line of code.
+const MAX_CODE: usize = 200;
+
+impl Question for ExploreRequest {
+    const NAME: &'static str = "cortex_explore";
+    const TITLE: &'static str = "Explore code with what is around it";
+    const WHEN: &'static str = "several questions, names and places at once. Start here.";
+    const DESCRIPTION: &'static str = "Answer everything you want to know of now in one call: pass questions, names of symbols, places and files together. Of each you get the code, what uses it with the line of the use, the tests with the command that runs them, and what it calls; of two symbols also how one reaches the other. Use it before cortex_grep, cortex_read and cortex_graph.";
+    const TOKENS: usize = TOKENS;
+    type Reply = ExploreAnswer;
+
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<ExploreAnswer, AskError> {
+        Ok(fitted(&engine.explore(&self, call)?, budget))
+    }
+}
+
+/// A part of the reply.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Place,
+    Code,
+    Users(usize),
+    Tests(usize),
+    Calls,
+    Unresolved,
+    Farther,
+    Others,
+}
+
+/// What is shown of each place at first, and what follows if there is room.
+const PARTS: [Part; 9] = [
+    Part::Code,
+    Part::Users(FEW_USERS),
+    Part::Tests(FEW_TESTS),
+    Part::Calls,
+    Part::Unresolved,
+    Part::Others,
+    Part::Users(usize::MAX),
+    Part::Tests(usize::MAX),
+    Part::Farther,
+];
+
+/// Returns as much of an answer as fits: the best place of each subject first. A part that does not
+/// fit is left out, and a smaller one takes its room.
+fn fitted(answer: &ExploreAnswer, budget: TokenBudget) -> ExploreAnswer {
+    let fits = |reply: &ExploreAnswer| budget.cost(reply) <= budget.limit();
+    if fits(answer) {
+        return answer.clone();
+    }
+    let bare =
+        |subject: &Subject| Subject { places: Vec::new(), others: Vec::new(), ..subject.clone() };
+    let mut reply =
+        ExploreAnswer { subjects: answer.subjects.iter().map(bare).collect(), ..answer.clone() };
+    let most = answer.subjects.iter().map(|subject| subject.places.len()).max().unwrap_or(0);
+    // A place of rank n comes with the parts n of those before it.
+    let mut order: Vec<(usize, usize, usize, Part)> = Vec::new();
+    for (s, subject) in answer.subjects.iter().enumerate() {
+        for n in 0..subject.places.len().min(most) {
+            order.push((n, s, n, Part::Place));
+            order.extend(PARTS.iter().enumerate().map(|(i, part)| (n + i, s, n, *part)));
+        }
+    }
+    order.sort_by_key(|(stage, s, n, _)| (*stage, *n, *s));
+    for (_, s, n, part) in order {
+        let mut next = reply.clone();
+        add(&mut next.subjects[s], &answer.subjects[s], n, part);
+        if fits(&next) || matches!((n, part), (0, Part::Place)) {
+            reply = next;
+        }
+    }
+    reply
+}
+
+/// Adds a part of a place to the subject of a reply.
+fn add(to: &mut Subject, from: &Subject, n: usize, part: Part) {
+    let all = &from.places[n];
+    let is_it = |place: &&mut Explored| place.node == all.node;
+    if let Part::Place = part {
+        to.places.push(all.without_parts());
+        return;
+    }
+    if let Part::Others = part {
+        to.others.clone_from(&from.others);
+        return;
+    }
+    let Some(place) = to.places.iter_mut().find(is_it) else { return };
+    match part {
+        Part::Place | Part::Others => {}
+        Part::Code => {
+            place.code.clone_from(&all.code);
+            place.members.clone_from(&all.members);
+        }
+        Part::Users(n) => {
+            place.users = all.users.iter().take(n).cloned().collect();
+            place.derived.clone_from(&all.derived);
+        }
+        Part::Tests(n) => {
+            place.tests = all.tests.iter().take(n).cloned().collect();
+            place.commands.clone_from(&all.commands);
+        }
+        Part::Calls => place.calls.clone_from(&all.calls),
+        Part::Unresolved => place.unresolved.clone_from(&all.unresolved),
+        Part::Farther => place.farther.clone_from(&all.farther),
+    }
+}
+
+impl Reply for ExploreAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut text: Vec<String> = self.ways.iter().map(way).collect();
+        for subject in &self.subjects {
+            if self.subjects.len() > 1 {
+                text.push(format!("about {}:", printable(&cut(&subject.about, 80))));
+            }
+            text.extend(subject.note.as_deref().map(printable));
+            text.extend(subject.places.iter().flat_map(place));
+            if !subject.others.is_empty() {
+                text.push(format!("also: {}", by_file(&subject.others)));
+            }
+        }
+        text
+    }
+}
+
+fn way(way: &Way) -> String {
+    format!("way: {}", way.steps.iter().map(in_short).collect::<Vec<_>>().join(" → "))
+}
+
+/// Names a symbol and its place.
+fn in_short(node: &GraphNode) -> String {
+    let symbol = if node.symbol == node.path { String::new() } else { printable(&node.symbol) };
+    format!("{symbol} ({})", shown_place(&format!("{}:{}", node.path, node.line.max(1))))
+        .trim_start()
+        .to_string()
+}
+
+/// Names symbols with their lines, by file.
+fn by_file(nodes: &[GraphNode]) -> String {
+    let shown = &nodes[..nodes.len().min(MAX_NAMES)];
+    let mut files: Vec<(&str, Vec<String>)> = Vec::new();
+    for node in shown {
+        let name = format!("{} {}", printable(&node.symbol), node.line);
+        match files.iter_mut().find(|(path, _)| *path == node.path) {
+            Some((_, names)) => names.push(name),
+            None => files.push((&node.path, vec![name])),
+        }
+    }
+    let file = |(path, names): &(&str, Vec<String>)| {
+        format!("{}: {}", shown_place(path), names.join(", "))
+    };
+    let all: Vec<String> = files.iter().map(file).collect();
+    let more = nodes.len() - shown.len();
+    all.join("; ") + &if more > 0 { format!("; {more} more") } else { String::new() }
+}
+
+fn place(place: &Explored) -> Vec<String> {
+    let Explored { node, code, .. } = place;
+    let at = lines_of(Some(node.line), Some(node.end_line)).filter(|_| node.line > 0);
+    let at = at.map_or_else(|| node.path.clone(), |lines| format!("{}:{lines}", node.path));
+    let what = if node.symbol == node.path { "" } else { &node.symbol };
+    let what = format!("{} {}", node.kind, printable(what));
+    let marks = match &code[..] {
+        _ if !place.members.is_empty() => String::new(),
+        [] if place.is_above => " (shown above)".into(),
+        [] if node.line > 0 => " (without its code)".into(),
+        [one] if one.start_line <= node.line && one.end_line() >= node.end_line => String::new(),
+        windows => {
+            let lines =
+                windows.iter().filter_map(|w| lines_of(Some(w.start_line), Some(w.end_line())));
+            format!(" (lines {})", lines.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let heading = format!("{}  {}", shown_place(&at), what.trim());
+    let mut text = vec![heading.trim_end().to_string() + &marks];
+    for (i, window) in code.iter().enumerate() {
+        text.extend((i > 0).then(|| " …".to_string()));
+        let lines = window.text.split('\n').filter(|line| !line.trim().is_empty());
+        text.extend(lines.map(|line| quoted(&cut(line, MAX_CODE))));
+    }
+    text.extend(place.members.iter().map(|member| {
+        let indent = "  ".repeat(member.depth.min(5));
+        quoted(&format!("{indent}{} {} {}", member.start_line, member.kind, member.name))
+    }));
+    if place.total_users > 0 {
+        let cut = shown(place.users.len(), place.total_users);
+        text.push(format!("used by {}{cut}:", place.total_users));
+        text.extend(use_lines(&place.users));
+    }
+    if !place.farther.is_empty() {
+        text.push(format!("through these, {}: {}", place.farther.len(), by_file(&place.farther)));
+    }
+    if place.total_tests > 0 {
+        let cut = shown(place.tests.len(), place.total_tests);
+        text.push(format!("tests {}{cut}:", place.total_tests));
+        text.extend(test_lines(&place.tests));
+    }
+    text.extend(place.commands.iter().map(|command| format!("run: {}", printable(command))));
+    if !place.derived.is_empty() {
+        text.push(format!("derived: {}", by_file(&place.derived)));
+    }
+    if !place.calls.is_empty() {
+        text.push(format!("calls {}", by_file(&place.calls)));
+    }
+    if place.total_unresolved > 0 {
+        let n = place.total_unresolved;
+        let cut = shown(place.unresolved.len(), n);
+        text.push(format!("lines that use the name, of unknown meaning, {n}{cut}:"));
+        text.extend(place.unresolved.iter().map(unresolved));
+    }
+    text
+}
+
+/// Says how many rows are shown, if not all are.
+fn shown(n: usize, of: usize) -> String {
+    match n {
+        n if n >= of => String::new(),
+        0 => ", none shown".into(),
+        n => format!(", {} shown", count(n, "row")),
+    }
+}
+
+/// Shows each use with its line. Of several in one file, the first has the path.
+fn use_lines(rows: &[UseRow]) -> Vec<String> {
+    let mut path = "";
+    let line = |row: &UseRow| {
+        let more = match &row.more[..] {
+            [] => String::new(),
+            lines => {
+                let lines: Vec<String> = lines.iter().take(MAX_NAMES).map(u32::to_string).collect();
+                format!(" (also {})", lines.join(", "))
+            }
+        };
+        let unsure = if row.unsure { " may be" } else { "" };
+        format!("{}{}{more}{unsure}:{}", at(row), named(row), quoted(&row.text))
+    };
+    let mut text = Vec::new();
+    for row in rows {
+        let whole = line(row);
+        let shown = shown_place(&row.path);
+        text.push(
+            whole
+                .strip_prefix(&*shown)
+                .filter(|_| row.path == path)
+                .map_or(whole.clone(), String::from),
+        );
+        path = &row.path;
+    }
+    text
+}
+
+/// Shows tests by file, those with the same reason together.
+fn test_lines(rows: &[UseRow]) -> Vec<String> {
+    let with = |row: &UseRow| {
+        format!("{}{}", if row.line > 0 { row.line.to_string() } else { String::new() }, named(row))
+    };
+    let same = |a: &UseRow, b: &UseRow| a.path == b.path && a.text == b.text;
+    let line = |group: &[UseRow]| {
+        let names: Vec<String> = group
+            .iter()
+            .map(with)
+            .map(|name| name.trim().to_string())
+            .filter(|name| !name.is_empty())
+            .collect();
+        let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
+        format!("{}{names}:{}", shown_place(&group[0].path), quoted(&group[0].text))
+    };
+    rows.chunk_by(same).map(line).collect()
+}
+
+fn at(row: &UseRow) -> String {
+    let line = if row.line > 0 { format!(":{}", row.line) } else { String::new() };
+    shown_place(&format!("{}{line}", row.path))
+}
+
+fn named(row: &UseRow) -> String {
+    if row.symbol == row.path { String::new() } else { format!(" {}", printable(&row.symbol)) }
+}
+
+fn unresolved(name_use: &NameUse) -> String {
+    let NameUse { path, line, symbol, text } = name_use;
+    let symbol = symbol.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
+    format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))
+}
