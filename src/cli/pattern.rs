@@ -70,6 +70,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             }
         }
         tell!("{} ({} looked at)", count(found.total, "place"), count(found.files, "file"));
+        if let Some(note) = &found.note {
+            tell!("{}", render::printable(note));
+        }
     }
     Ok(args::end(engine, if found.total == 0 { Outcome::NothingFound } else { Outcome::Done }))
 }

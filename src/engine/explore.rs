@@ -16,7 +16,7 @@ use super::serving::Engine;
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::chunk::ChunkType;
-use crate::graph::{Around, GraphQuery, LEAST_CONFIDENCE, Neighbour, Node, Operation};
+use crate::graph::{Around, Depth, GraphQuery, LEAST_CONFIDENCE, Neighbour, Node, Operation};
 use crate::languages::is_test_file;
 use crate::text::{count, cut};
 
@@ -44,6 +44,9 @@ const OF_DOCUMENT: usize = 12;
 /// Most users of a symbol, and most tests, that an answer holds.
 const MAX_USERS: usize = 60;
 const MAX_TESTS: usize = 20;
+/// Most users of which the lines after the use are given, and the number of these lines.
+const MAX_WITH_CONTEXT: usize = 12;
+const AFTER_USE: u32 = 4;
 /// Most users that the graph is not sure of.
 const MAX_UNSURE: usize = 6;
 /// Most further uses of a name whose meaning is unknown.
@@ -164,6 +167,9 @@ pub struct UseRow {
     pub symbol: String,
     /// Text of that line, or why a test is listed.
     pub text: String,
+    /// The use with the lines after it, if there are few users.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// Lines of the other uses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
@@ -240,7 +246,7 @@ impl Engine {
                 nodes.iter().take(MAX_LOOKED_AT).map(|node| address(node)).collect();
             let (around, _) = match targets.len() {
                 0 => (Vec::new(), true),
-                _ => self.ask_graph(call, |graph| graph.around(&targets, &work))?,
+                _ => self.ask_graph(call, |graph| graph.around(&targets, Depth::Full, &work))?,
             };
             let mut around: Vec<Around> = around.into_iter().flatten().collect();
             around.sort_by_key(|of| {
@@ -293,8 +299,13 @@ impl Engine {
         let mut places = Vec::new();
         for (n, around) in symbols.iter().take(MAX_OF_NAME).enumerate() {
             let mut place = self.explored(&around.node, asked, call);
+            if asked.is_some() {
+                places.push(place);
+                continue;
+            }
             self.surround(&mut place, around);
             if n == 0 {
+                self.add_context(&mut place);
                 let (uses, near) = (&around.name_uses, &around.node.file);
                 let is_used = place.total_users + place.total_tests > 0;
                 let most = if is_used { MAX_BESIDE } else { MAX_UNRESOLVED };
@@ -404,7 +415,8 @@ impl Engine {
         let work = call.work();
         let targets: Vec<String> =
             places.iter().map(|p| format!("{}:{}", p.node.path, p.node.line)).collect();
-        let (around, _) = self.ask_graph(call, |graph| graph.around(&targets, &work))?;
+        let (around, _) =
+            self.ask_graph(call, |graph| graph.around(&targets, Depth::Full, &work))?;
         for (place, around) in places.iter_mut().zip(around) {
             // Another symbol at this line is not the one that is shown.
             if let Some(around) = around.filter(|of| of.node.end_line == place.node.end_line) {
@@ -436,8 +448,20 @@ impl Engine {
             line,
             symbol: found.node.symbol.clone(),
             text: text.map(|window| cut(&statement(&window.text), MAX_LINE)).unwrap_or_default(),
+            context: None,
             more: found.sites.iter().skip(1).copied().collect(),
             unsure,
+        }
+    }
+
+    /// Adds the lines after each use, of which a reader sees what becomes of the value.
+    fn add_context(&self, place: &mut Explored) {
+        if place.total_users > MAX_WITH_CONTEXT {
+            return;
+        }
+        for row in &mut place.users {
+            let lines = self.lines_of(&row.path, row.line, row.line + AFTER_USE).pop();
+            row.context = lines.map(|window| window.text);
         }
     }
 
@@ -458,6 +482,7 @@ impl Engine {
             line: row.sites.first().copied().unwrap_or(row.node.line),
             symbol: row.node.symbol.clone(),
             text: row.reason.clone().unwrap_or_default(),
+            context: None,
             more: Vec::new(),
             unsure: false,
         };

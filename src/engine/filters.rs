@@ -3,7 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::AskError;
+use super::project::Project;
+use super::{AskError, paths};
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
 use crate::search::{Filter, LanguageFilter, PathFilter};
@@ -104,15 +105,31 @@ pub fn single_globs(patterns: &[String]) -> Vec<&str> {
     out
 }
 
-/// Returns a warning if a glob of a request matches no indexed file.
-pub(super) fn idle_paths(chunks: &ChunkSet, patterns: &[String]) -> Option<String> {
+/// Returns a warning if a glob of a request matches no indexed file, and why a folder or a file that
+/// it names is not indexed.
+pub(super) fn idle_paths(
+    project: &Project,
+    chunks: &ChunkSet,
+    patterns: &[String],
+) -> Option<String> {
     let matches = |pattern: &&str| {
         let one = [pattern.trim_start_matches('!').to_string()];
         globs(&one).is_ok_and(|glob| chunks.files().any(|file| glob.is_match(file)))
     };
-    let idle: Vec<&str> =
-        single_globs(patterns).into_iter().filter(|pattern| !matches(pattern)).collect();
+    let mut idle: Vec<String> = Vec::new();
+    for pattern in single_globs(patterns).into_iter().filter(|pattern| !matches(pattern)) {
+        let why = paths::why_idle(project, literal(pattern));
+        idle.push(why.map_or_else(|| pattern.to_string(), |why| format!("{pattern} ({why})")));
+    }
     (!idle.is_empty()).then(|| format!("no indexed file matches {}", idle.join(", ")))
+}
+
+/// Returns the folders with which a glob begins.
+fn literal(glob: &str) -> &str {
+    let end = glob.find(['*', '?', '[', '{']).unwrap_or(glob.len());
+    let folders =
+        if end < glob.len() { &glob[..glob[..end].rfind('/').unwrap_or(0)] } else { glob };
+    folders.trim_matches('/')
 }
 
 /// Returns a warning if the filter names languages that no indexed file has.

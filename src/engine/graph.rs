@@ -215,8 +215,10 @@ impl Engine {
         let limit = request.limit.unwrap_or(LIMIT);
         let query = GraphQuery { operation, target, to, depth, limit };
         let work = call.work();
-        let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
+        let (mut answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
         call.check()?;
+        // A file may be gone although nobody has indexed that yet.
+        answer.targets.retain(|target| self.project.has_file(&target.file));
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }

@@ -5,6 +5,7 @@
 //! every front end. The engine of a server has threads that keep it fresh; the engine of a command
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
+mod beside;
 mod edit;
 mod explore;
 mod filters;

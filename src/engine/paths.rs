@@ -322,19 +322,31 @@ fn not_indexed(project: &Project, path: &str) -> String {
     if !exists(project, path) {
         return "there is no such file".into();
     }
+    rule_of(project, path).unwrap_or_else(|| "it has no text that is indexed".into())
+}
+
+/// Says which rule leaves a path out, if it exists and one does.
+fn rule_of(project: &Project, path: &str) -> Option<String> {
     let left_out = source::left_out(project.layout.root(), &project.walk);
     let is_it = |out: &&LeftOut| match out.path.strip_suffix('/') {
         Some(folder) => path == folder || path.starts_with(&out.path),
         None => path == out.path,
     };
-    match left_out.iter().find(is_it) {
-        Some(LeftOut { path: of, reason, rule, .. }) => {
-            let of = if of == path { "it".into() } else { format!("`{of}`") };
-            let rule = rule.as_ref().map(|r| format!(" by {}:{} ({})", r.path, r.line, r.glob));
-            format!("{of} is left out ({reason}{})", rule.unwrap_or_default())
-        }
-        None => "it has no text that is indexed".into(),
+    let LeftOut { path: of, reason, rule, .. } = left_out.iter().find(is_it)?;
+    let of = if of.trim_end_matches('/') == path { "it".into() } else { format!("`{of}`") };
+    let rule = rule.as_ref().map(|r| format!(" by {}:{} ({})", r.path, r.line, r.glob));
+    Some(format!("{of} is left out ({reason}{})", rule.unwrap_or_default()))
+}
+
+/// Says why the files of a folder are not in the index, and how to search them once or always.
+pub(super) fn why_idle(project: &Project, folder: &str) -> Option<String> {
+    if folder.is_empty() || !exists(project, folder) {
+        return None;
     }
+    let why = rule_of(project, folder)?;
+    Some(format!(
+        "{why}; `grep -rn TEXT {folder}` searches it once, index.include = [\"{folder}/**\"] always"
+    ))
 }
 
 /// Returns the chunk with this id.

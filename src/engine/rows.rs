@@ -65,6 +65,9 @@ pub struct ExcerptRow {
     pub kind: String,
     /// Adjacent lines, in order. Lines between two windows are left out.
     pub windows: Vec<Window>,
+    /// What the code graph knows of the symbol: `used by a, b +3 · tests t · calls x`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
 }
 
 /// Adjacent lines of a file.
@@ -233,7 +236,7 @@ impl From<Excerpt> for ExcerptRow {
             next = Some(number + 1);
         }
         let ((start_line, end_line), Label { name, kind, .. }) = (excerpt.lines, excerpt.label);
-        Self { start_line, end_line, symbol: name, kind, windows }
+        Self { start_line, end_line, symbol: name, kind, windows, beside: None }
     }
 }
 

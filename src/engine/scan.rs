@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filters::{of_languages, of_paths};
 use super::freshness::AnswerState;
+use super::grep::GrepRequest;
 use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -49,6 +50,9 @@ pub struct PatternAnswer {
     pub total: usize,
     /// Number of files that were searched.
     pub files: usize,
+    /// Without matches: where the longest name of the pattern occurs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     #[serde(flatten)]
     pub state: AnswerState,
 }
@@ -170,12 +174,55 @@ impl Engine {
                 count(found.n_left, "file")
             ));
         }
+        let note = match found.total {
+            0 => self.name_of_pattern(request, call)?,
+            _ => None,
+        };
         Ok(PatternAnswer {
+            note,
             places: found.places,
             total: found.total,
             files: found.n_files,
             state: state.in_brief(call),
         })
+    }
+
+    /// Says where the longest name of a pattern occurs.
+    fn name_of_pattern(
+        &self,
+        request: &PatternRequest,
+        call: &Call,
+    ) -> Result<Option<String>, AskError> {
+        const SHORTEST: usize = 3;
+        const SHOWN: usize = 5;
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let names = request.pattern.split(|c| !is_part(c));
+        let names = names.filter(|n| !n.contains('$') && n.len() >= SHORTEST);
+        let Some(name) = names.max_by_key(|name| name.len()) else { return Ok(None) };
+        let found = self.grep(
+            &GrepRequest {
+                pattern: name.into(),
+                word: true,
+                paths: request.paths.clone(),
+                languages: request.languages.clone(),
+                limit: SHOWN,
+                ..GrepRequest::default()
+            },
+            call,
+        )?;
+        let lines = found
+            .files
+            .iter()
+            .flat_map(|file| file.lines.iter().map(|line| format!("{}:{}", file.path, line.line)));
+        let lines: Vec<String> = lines.collect();
+        Ok(Some(match found.total {
+            0 => format!("no line has the name {name} either"),
+            n => {
+                let more = if n > lines.len() { " …" } else { "" };
+                let n = count(n, "line");
+                format!("the name {name} is in {n}: {}{more}", lines.join(", "))
+            }
+        }))
     }
 
     /// Counts files, lines and bytes.

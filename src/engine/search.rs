@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::beside::Lines;
 use super::filters::{Filters, idle_paths, unknown_languages};
 use super::freshness::AnswerState;
 use super::paths;
@@ -102,6 +103,9 @@ pub struct SearchAnswer {
     /// The code of the results.
     #[serde(skip)]
     pub excerpts: Arc<Excerpts>,
+    /// What the code graph knows of the symbols that are shown first.
+    #[serde(skip)]
+    beside: Lines,
     /// Number of chunks in the index.
     #[serde(skip)]
     pub n_chunks: usize,
@@ -133,6 +137,19 @@ pub struct Page {
 }
 
 impl SearchAnswer {
+    /// Returns the first results with their code in about `n_bytes`.
+    #[must_use]
+    pub fn at(&self, n_bytes: usize) -> Vec<ResultRow> {
+        let mut rows = ResultRow::at(&self.results, &self.excerpts, n_bytes);
+        for row in &mut rows {
+            let Some(path) = &row.path else { continue };
+            for excerpt in row.excerpts.iter_mut().filter(|excerpt| !excerpt.windows.is_empty()) {
+                excerpt.beside = self.beside.get(&(path.clone(), excerpt.end_line)).cloned();
+            }
+        }
+        rows
+    }
+
     /// Returns a copy with the first `n` results. Its cursor continues after them.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
@@ -180,7 +197,11 @@ impl Engine {
             view.state.warnings.push(changed);
         }
         view.state.warnings.extend(unknown_languages(corpus.chunks(), filter));
-        view.state.warnings.extend(idle_paths(corpus.chunks(), &request.filters.paths));
+        view.state.warnings.extend(idle_paths(
+            &self.project,
+            corpus.chunks(),
+            &request.filters.paths,
+        ));
         let start = Instant::now();
         let found = self.found(Searcher::new(corpus), request, filter, page.n_wanted())?;
         let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
@@ -209,6 +230,8 @@ impl Engine {
         let hits = rows.iter().map(|row| &*row.hit);
         let excerpts = Excerpts::new(hits, &request.query, &mut wanted);
         let n = rows.len();
+        let n_files = corpus.chunks().files().count();
+        let beside = self.lines_beside(&rows, &excerpts, n_files, call)?;
         let results = ResultRow::best(rows, &excerpts, 0);
         let n_chunks = corpus.chunks().len();
         Ok(SearchAnswer {
@@ -224,6 +247,7 @@ impl Engine {
             notes,
             state: view.state.in_brief(call),
             excerpts: Arc::new(excerpts),
+            beside,
             n_chunks,
             page,
         })

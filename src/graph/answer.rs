@@ -169,6 +169,15 @@ pub struct Neighbour {
     pub via: String,
 }
 
+/// How much of what is around a symbol is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Users, tests and calls.
+    Brief,
+    /// Also what derives from it, and the other uses of its name.
+    Full,
+}
+
 /// What the graph knows of a symbol on all sides, one step from it.
 #[derive(Debug, Clone)]
 pub struct Around {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::answer::{Around, LEAST_CONFIDENCE, Neighbour, Operation};
+use super::answer::{Around, Depth, LEAST_CONFIDENCE, NameUses, Neighbour, Operation};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId};
 use super::traversal::{CALLS, Follow, Traversal, USES};
@@ -14,30 +14,43 @@ impl Traversal<'_> {
     pub(super) fn around_all(
         &mut self,
         targets: &[String],
+        depth: Depth,
     ) -> Result<Vec<Option<Around>>, GraphError> {
         let with_tests = self.files_with_tests()?;
         let mut all = Vec::new();
         for target in targets {
             let found = self.resolver.scopes.targets(target)?;
             all.push(match found[..] {
-                [one] if self.resolver.work.goes_on() => Some(self.around(one, &with_tests)?),
+                [one] if self.resolver.work.goes_on() => {
+                    Some(self.around(one, depth, &with_tests)?)
+                }
                 _ => None,
             });
         }
         Ok(all)
     }
 
-    fn around(&mut self, of: SymbolId, with_tests: &HashSet<FileId>) -> Result<Around, GraphError> {
+    fn around(
+        &mut self,
+        of: SymbolId,
+        depth: Depth,
+        with_tests: &HashSet<FileId>,
+    ) -> Result<Around, GraphError> {
         let node = self.resolver.scopes.node(of)?;
         let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
+        let is_full = depth == Depth::Full;
         let answered = users.iter().chain(&candidates);
-        let name_uses = self.name_uses(Operation::Dependents, &[of], answered)?;
+        let name_uses = if is_full {
+            self.name_uses(Operation::Dependents, &[of], answered)?
+        } else {
+            NameUses::default()
+        };
         let calls = if node.is_function() {
             self.walk(&[of], Follow::Outgoing(CALLS), 1)?.0
         } else {
             Vec::new()
         };
-        let derived = self.walk(&[of], Follow::Derived, 1)?.0;
+        let derived = if is_full { self.walk(&[of], Follow::Derived, 1)?.0 } else { Vec::new() };
         let is_other = |found: &Neighbour| found.node != node;
         let (mut tests, mut others, mut unsure_tests, mut unsure) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());

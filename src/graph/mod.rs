@@ -30,7 +30,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 pub use self::answer::{
-    Around, GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node,
+    Around, Depth, GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node,
     Operation,
 };
 pub use self::error::GraphError;
@@ -132,9 +132,10 @@ impl CodeGraph {
     pub fn around(
         &self,
         targets: &[String],
+        depth: Depth,
         work: &WorkBudget,
     ) -> Result<Vec<Option<Around>>, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).around_all(targets)
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).around_all(targets, depth)
     }
 
     /// Returns the symbols and files that each text names.

@@ -44,6 +44,8 @@ enum Part {
     Place,
     Code,
     Users(usize),
+    /// The lines after each use.
+    Context,
     Tests(usize),
     Calls,
     Unresolved,
@@ -52,7 +54,7 @@ enum Part {
 }
 
 /// What is shown of each place at first, and what follows if there is room.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part::Code,
     Part::Users(FEW_USERS),
     Part::Tests(FEW_TESTS),
@@ -62,6 +64,7 @@ const PARTS: [Part; 9] = [
     Part::Users(usize::MAX),
     Part::Tests(usize::MAX),
     Part::Farther,
+    Part::Context,
 ];
 
 /// Returns as much of an answer as fits: the best place of each subject first. A part that does not
@@ -115,7 +118,8 @@ fn add(to: &mut Subject, from: &Subject, n: usize, part: Part) {
             place.members.clone_from(&all.members);
         }
         Part::Users(n) => {
-            place.users = all.users.iter().take(n).cloned().collect();
+            let short = |row: &UseRow| UseRow { context: None, ..row.clone() };
+            place.users = all.users.iter().take(n).map(short).collect();
             place.derived.clone_from(&all.derived);
         }
         Part::Tests(n) => {
@@ -124,6 +128,7 @@ fn add(to: &mut Subject, from: &Subject, n: usize, part: Part) {
         }
         Part::Calls => place.calls.clone_from(&all.calls),
         Part::Unresolved => place.unresolved.clone_from(&all.unresolved),
+        Part::Context => place.users.clone_from(&all.users),
         Part::Farther => place.farther.clone_from(&all.farther),
     }
 }
@@ -258,7 +263,9 @@ fn use_lines(rows: &[UseRow]) -> Vec<String> {
             }
         };
         let unsure = if row.unsure { " may be" } else { "" };
-        format!("{}{}{more}{unsure}:{}", at(row), named(row), quoted(&row.text))
+        // The lines hold the text.
+        let text = row.context.as_ref().map_or_else(|| quoted(&row.text), |_| String::new());
+        format!("{}{}{more}{unsure}:{text}", at(row), named(row))
     };
     let mut text = Vec::new();
     for row in rows {
@@ -271,6 +278,9 @@ fn use_lines(rows: &[UseRow]) -> Vec<String> {
                 .map_or(whole.clone(), String::from),
         );
         path = &row.path;
+        let context = row.context.iter().flat_map(|context| context.lines());
+        let context = context.filter(|line| !line.trim().is_empty());
+        text.extend(context.map(|line| quoted(&cut(line, MAX_CODE))));
     }
     text
 }

@@ -43,6 +43,7 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
         let marks = if i == 0 { row.chunk.marks() } else { String::new() };
         out.push(heading + &marks + &shown_lines(excerpt));
         out.extend(code(excerpt));
+        out.extend(excerpt.beside.as_deref().map(printable));
     }
     if row.excerpts.is_empty() {
         out.push(place(&row.chunk, path));

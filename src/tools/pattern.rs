@@ -1,7 +1,7 @@
 //! `cortex_pattern`: finds code by its structure.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, quoted, shown_place};
+use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, PatternAnswer, PatternRequest};
 use crate::text::count;
@@ -43,6 +43,7 @@ impl Reply for PatternAnswer {
             String::new()
         };
         let mut lines = vec![head + &shown];
+        lines.extend(self.note.as_deref().map(printable));
         for place in &self.places {
             let at = format!("{}:{}-{}", place.path, place.start_line, place.end_line);
             lines.push(shown_place(&at));

@@ -73,7 +73,7 @@ pub(super) fn reply(answer: &SearchAnswer, budget: TokenBudget, max_further: usi
     let memories: Vec<String> =
         answer.memories.iter().map(|memory| Remembrance::new(memory).in_short()).collect();
     fit(budget, answer.excerpts.top(), |level| {
-        let mut results = ResultRow::at(&answer.results, &answer.excerpts, level);
+        let mut results = answer.at(level);
         let n_left_out = answer.results.len() - results.len();
         let mut further = (0..results.len()).filter(|i| results[*i].excerpts.is_empty());
         results.truncate(further.nth(max_further).unwrap_or(results.len()));

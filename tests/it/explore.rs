@@ -43,11 +43,40 @@ fn a_name_comes_with_its_code_users_tests_and_calls() {
     let text = explore(json!({ "about": ["total"] }));
     let has = |line: &str| assert!(text.contains(line), "{line:?} is not in\n{text}");
     has("shop/price.py:4-6  function total\n def total(items, rate=RATE):\n");
-    has("used by 1:\nshop/order.py:5 pay: return total(order.items, rate=3, )\n");
+    has("used by 1:\nshop/order.py:5 pay:\n     return total(\n         order.items,\n");
     has("through these, 1: shop/order.py: checkout 11\n");
     has("tests 1:\ntests/test_price.py 5 test_total: calls it\n");
     has("run: pytest tests/test_price.py::test_total\n");
     has("of unknown meaning, 1:\nshop/other.py:2 show: return anything.total()\n");
+}
+
+/// A caller that changes a result wants to see what becomes of it; a caller of lines wants the lines.
+#[test]
+fn uses_come_with_the_lines_after_them_and_ranges_alone() {
+    let p = shop();
+    let mut explore = exploring(&p);
+    let text = explore(json!({ "about": ["pay"] }));
+    assert!(text.contains("used by 1:\nshop/order.py:12 checkout:\n     pay(order)\n"), "{text}");
+    let text = explore(json!({ "about": ["shop/order.py:4-8"] }));
+    assert!(text.contains("shop/order.py:4-8  function pay\n def pay(order):\n"), "{text}");
+    assert!(!text.contains("used by"), "{text}");
+}
+
+/// Below the code that a search shows, one line says what is around it, as soon as the graph is
+/// built; no search waits for that.
+#[test]
+fn a_search_says_what_is_around_the_code_that_it_shows() {
+    let p = shop();
+    let mut server = Server::start(&mut p.cortex(&["mcp"]));
+    server.ask("initialize", &initialize("2025-11-25"));
+    let mut call = |name: &str, arguments: Value| {
+        let reply = server.ask("tools/call", &json!({ "name": name, "arguments": arguments }));
+        reply["result"]["content"][0]["text"].as_str().unwrap_or_default().to_string()
+    };
+    // This question builds the graph.
+    call("cortex_graph", json!({ "operation": "callers", "target": "total" }));
+    let text = call("cortex_search", json!({ "query": "adds the prices" }));
+    assert!(text.contains("* rate\nused by pay · tests test_total\n"), "{text}");
 }
 
 #[test]
@@ -115,5 +144,5 @@ fn of_many_definitions_the_used_one_is_shown_first() {
     let text = exploring(&p)(json!({ "about": ["Save"] }));
     let at = |place: &str| text.find(place).unwrap_or_else(|| panic!("{place} is not in\n{text}"));
     assert!(at("store/store.go:4  method Store.Save") < at("Disk.Save"), "{text}");
-    assert!(text.contains("store/store.go:8 Keep: return s.Save(\"a\")"), "{text}");
+    assert!(text.contains("store/store.go:8 Keep:\n \treturn s.Save(\"a\")"), "{text}");
 }

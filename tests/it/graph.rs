@@ -20,6 +20,17 @@ fn project() -> Project {
     ])
 }
 
+/// A pattern that matched nothing said so and left the caller alone.
+#[test]
+fn a_pattern_without_matches_says_where_its_name_is() {
+    let p = project();
+    let said = |pattern| p.run(&["pattern", pattern]).expect(1).stderr;
+    let text = said("held.get($A, $B)");
+    assert!(text.contains("the name held is in 2 lines: src/main.rs:5, src/main.rs:6"), "{text}");
+    let text = said("nowhere($A)");
+    assert!(text.contains("no line has the name nowhere either"), "{text}");
+}
+
 #[test]
 fn callers_follow_edits_and_clean_removes_the_graph() {
     let p = project();

@@ -69,3 +69,22 @@ fn the_outline_of_a_symbol_has_only_its_own_symbols() {
         assert_eq!(shown, [(Some("start"), Some(0)), (Some("inner"), Some(1))], "{symbol}");
     }
 }
+
+/// "No indexed file matches" left open why, although a rule left the folder out.
+#[test]
+fn a_glob_of_a_folder_that_is_left_out_names_the_rule() {
+    let p = Project::with(&[
+        ("src/a.rs", "fn a() {}\n"),
+        (".templates/page.txt", "fn a() {}\n"),
+        ("generated/b.rs", "fn a() {}\n"),
+        (".gitignore", "generated/\n"),
+    ]);
+    for (glob, why) in [
+        (".templates/**", "(it is left out (hidden); `grep -rn TEXT .templates` searches it once"),
+        ("generated/*.rs", "(it is left out (ignored by .gitignore:1 (generated/)); `grep -rn"),
+    ] {
+        let out = p.run(&["grep", "fn a", glob]).expect(1);
+        let said = out.stderr + &out.stdout;
+        assert!(said.contains(&format!("no indexed file matches {glob} {why}")), "{said}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Says in one line what the code graph knows of a symbol that a search shows.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::freshness::Wait;
+use super::rows::{ExcerptRow, ResultRow};
+use super::serving::Engine;
+use super::{AskError, Call};
+use crate::excerpt::Excerpts;
+use crate::graph::{Around, Depth, Neighbour};
+
+/// Number of best results that get the line.
+const MAX_RESULTS: usize = 4;
+/// Number of names of each kind.
+const MAX_NAMES: usize = 3;
+/// How long a search waits for the graph, and how long the graph is asked. A search does not wait
+/// until the graph is built: its first replies have no such lines.
+const WAIT_MS: u64 = 50;
+const TIME: Duration = Duration::from_millis(100);
+/// In a project of more files, the look at the list of files would take longer than the search.
+const MAX_FILES: usize = 20_000;
+
+/// The lines of the symbols of an answer, by path and last line of the symbol.
+pub(super) type Lines = HashMap<(String, u32), String>;
+
+impl Engine {
+    /// Returns the lines for the best results. Only a server has them: a command would have to open
+    /// the graph for each question.
+    pub(super) fn lines_beside(
+        &self,
+        rows: &[ResultRow],
+        excerpts: &Excerpts,
+        n_files: usize,
+        call: &Call,
+    ) -> Result<Lines, AskError> {
+        if self.server().is_none() || n_files > MAX_FILES {
+            return Ok(Lines::new());
+        }
+        let place = |(i, row): (usize, &ResultRow)| {
+            let shown = excerpts.best(i, 0).map(ExcerptRow::from)?;
+            let is_symbol = !shown.kind.is_empty() && !shown.symbol.is_empty();
+            Some((row.path.clone()?, shown)).filter(|_| is_symbol)
+        };
+        let shown: Vec<(String, ExcerptRow)> =
+            rows.iter().enumerate().take(MAX_RESULTS).filter_map(place).collect();
+        let targets: Vec<String> =
+            shown.iter().map(|(path, row)| format!("{path}:{}", row.start_line)).collect();
+        let soon = Call {
+            wait: Wait { wait_ms: Some(WAIT_MS), ..Wait::default() },
+            warnings: Vec::new(),
+            ..call.clone()
+        };
+        let work = call.work().at_most(TIME);
+        let found = self.ask_graph(&soon, |graph| graph.around(&targets, Depth::Brief, &work));
+        let around = match found {
+            Ok((around, _)) => around,
+            Err(AskError::Cancelled) => return Err(AskError::Cancelled),
+            // The search has its answer without the graph.
+            Err(_) => return Ok(Lines::new()),
+        };
+        let line = |((path, row), around): ((String, ExcerptRow), Option<Around>)| {
+            // Another symbol at this line is not the one that is shown.
+            let around = around.filter(|of| !of.is_cut && of.node.end_line == row.end_line)?;
+            Some(((path, row.end_line), in_a_line(&around)?))
+        };
+        Ok(shown.into_iter().zip(around).filter_map(line).collect())
+    }
+}
+
+/// Returns `used by a, b +3 · tests t +2 · calls x, y`; nothing if the graph knows nothing.
+fn in_a_line(around: &Around) -> Option<String> {
+    let part = |what: &str, found: &[Neighbour]| {
+        let names: Vec<&str> = found.iter().take(MAX_NAMES).map(|f| &*f.node.symbol).collect();
+        let more = found.len() - names.len();
+        let more = if more > 0 { format!(" +{more}") } else { String::new() };
+        (!names.is_empty()).then(|| format!("{what} {}{more}", names.join(", ")))
+    };
+    let parts: Vec<String> = [
+        part("used by", &around.users),
+        part("tests", &around.tests),
+        part("calls", &around.calls),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
