@@ -9,6 +9,7 @@ use super::serving::Engine;
 use super::{AskError, Call};
 use crate::excerpt::Excerpts;
 use crate::graph::{Around, Depth, Neighbour};
+use crate::store::ChunkFiles;
 
 /// Number of best results that get the line.
 const MAX_RESULTS: usize = 4;
@@ -31,10 +32,12 @@ impl Engine {
         &self,
         rows: &[ResultRow],
         excerpts: &Excerpts,
-        n_files: usize,
         call: &Call,
     ) -> Result<Lines, AskError> {
-        if self.server().is_none() || n_files > MAX_FILES {
+        let snapshot = self.manager.current();
+        let code = snapshot.feed(ChunkFiles::NAME);
+        let is_large = code.is_none_or(|c| c.corpus.chunks().files().nth(MAX_FILES).is_some());
+        if self.server().is_none() || is_large {
             return Ok(Lines::new());
         }
         let place = |(i, row): (usize, &ResultRow)| {

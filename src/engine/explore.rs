@@ -2,6 +2,7 @@
 //! and what the code graph knows around it.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,15 +212,18 @@ impl Engine {
         let targets: Vec<String> =
             about.iter().map(|about| self.graph_target(about, after)).collect();
         let work = call.work();
-        let named = match self.ask_graph(call, |graph| graph.named(&targets, &work)) {
-            Ok((named, _)) => named,
-            Err(AskError::NotYet(why)) => {
-                state.warnings.push(why);
-                vec![Vec::new(); about.len()]
-            }
-            Err(other) => return Err(other),
-        };
-        let has_graph = state.warnings.is_empty() || named.iter().any(|nodes| !nodes.is_empty());
+        let (mut named, has_graph) =
+            match self.ask_graph(call, |graph| graph.named(&targets, &work)) {
+                Ok((named, _)) => (named, true),
+                Err(AskError::NotYet(why)) => {
+                    state.warnings.push(why);
+                    (vec![Vec::new(); about.len()], false)
+                }
+                Err(other) => return Err(other),
+            };
+        for nodes in &mut named {
+            self.project.drop_gone(nodes);
+        }
         let known = self.known(&named, after)?;
         let mut subjects = Vec::new();
         for ((about, nodes), symbols) in about.iter().zip(&named).zip(&known) {
@@ -304,13 +308,11 @@ impl Engine {
                 continue;
             }
             self.surround(&mut place, around);
+            if n > 0 || place.total_users > MAX_WITH_CONTEXT {
+                place.drop_context();
+            }
             if n == 0 {
-                self.add_context(&mut place);
-                let (uses, near) = (&around.name_uses, &around.node.file);
-                let is_used = place.total_users + place.total_tests > 0;
-                let most = if is_used { MAX_BESIDE } else { MAX_UNRESOLVED };
-                let other = self.other_uses(uses, near, most, &call.work(), call)?;
-                (place.unresolved, place.total_unresolved) = (other.uses, other.total);
+                self.add_unresolved(&mut place, &around.node, call)?;
                 self.add_tests(&mut place, &around.node, call)?;
                 self.add_farther(&mut place, &around.node, call)?;
             } else if symbols.len() > MAX_WITH_CODE {
@@ -398,13 +400,10 @@ impl Engine {
 
     /// Returns lines of a file as one window; none if it cannot be read.
     fn lines_of(&self, path: &str, first: u32, last: u32) -> Vec<Window> {
-        let Ok(text) = self.project.read_text(path) else { return Vec::new() };
-        let n = last.saturating_sub(first) as usize + 1;
-        let lines: Vec<&str> = text.lines().skip(first.max(1) as usize - 1).take(n).collect();
-        if lines.is_empty() {
-            return Vec::new();
-        }
-        vec![Window { start_line: first.max(1), text: lines.join("\n") }]
+        let text = self.project.read_text(path).unwrap_or_default();
+        let first = first.max(1);
+        let window = lines(&text, first, last).map(|text| Window { start_line: first, text });
+        window.into_iter().collect()
     }
 
     /// Adds what is one step away from the places that answer questions.
@@ -421,48 +420,68 @@ impl Engine {
             // Another symbol at this line is not the one that is shown.
             if let Some(around) = around.filter(|of| of.node.end_line == place.node.end_line) {
                 self.surround(place, &around);
+                place.drop_context();
             }
         }
         Ok(())
     }
 
     fn surround(&self, place: &mut Explored, around: &Around) {
-        let use_row = |(found, unsure): (&Neighbour, bool)| self.use_row(found, unsure);
+        let mut texts = HashMap::new();
+        let mut use_row =
+            |(found, unsure): (&Neighbour, bool)| self.use_row(found, unsure, &mut texts);
         let sure = around.users.iter().map(|user| (user, false));
         let unsure = around.candidates.iter().take(MAX_UNSURE).map(|user| (user, true));
         place.total_users = around.users.len() + around.candidates.len();
-        place.users = sure.chain(unsure).take(MAX_USERS).map(use_row).collect();
+        place.users = sure.chain(unsure).take(MAX_USERS).map(&mut use_row).collect();
         place.total_tests = around.tests.len();
         let is_unsure = |test: &Neighbour| test.confidence < LEAST_CONFIDENCE;
         let tests = around.tests.iter().take(MAX_TESTS).map(|test| (test, is_unsure(test)));
-        place.tests = tests.map(use_row).collect();
+        place.tests = tests.map(use_row).map(UseRow::without_context).collect();
         let nodes = |all: &[Neighbour]| all.iter().map(|f| GraphNode::new(&f.node)).collect();
         (place.calls, place.derived) = (nodes(&around.calls), nodes(&around.derived));
     }
 
-    fn use_row(&self, found: &Neighbour, unsure: bool) -> UseRow {
+    /// Returns the row of a use. `texts` are the files that were read for other rows.
+    fn use_row(
+        &self,
+        found: &Neighbour,
+        unsure: bool,
+        texts: &mut HashMap<String, String>,
+    ) -> UseRow {
+        let path = &found.node.file;
         let line = found.sites.first().copied().unwrap_or(found.node.line);
-        let text = self.lines_of(&found.node.file, line, line + MAX_OF_CALL).pop();
+        let read = || self.project.read_text(path).unwrap_or_default();
+        let text = texts.entry(path.clone()).or_insert_with(read);
+        let call = lines(text, line, line + MAX_OF_CALL).unwrap_or_default();
         UseRow {
-            path: found.node.file.clone(),
+            path: path.clone(),
             line,
             symbol: found.node.symbol.clone(),
-            text: text.map(|window| cut(&statement(&window.text), MAX_LINE)).unwrap_or_default(),
-            context: None,
+            text: cut(&statement(&call), MAX_LINE),
+            context: lines(text, line, line + AFTER_USE),
             more: found.sites.iter().skip(1).copied().collect(),
             unsure,
         }
     }
 
-    /// Adds the lines after each use, of which a reader sees what becomes of the value.
-    fn add_context(&self, place: &mut Explored) {
-        if place.total_users > MAX_WITH_CONTEXT {
-            return;
-        }
-        for row in &mut place.users {
-            let lines = self.lines_of(&row.path, row.line, row.line + AFTER_USE).pop();
-            row.context = lines.map(|window| window.text);
-        }
+    /// Adds the lines that use the name of a symbol and whose meaning is unknown.
+    fn add_unresolved(&self, place: &mut Explored, of: &Node, call: &Call) -> Result<(), AskError> {
+        let target = address(of);
+        let query = GraphQuery {
+            operation: Operation::Dependents,
+            target: &target,
+            to: None,
+            depth: 1,
+            limit: 1,
+        };
+        let work = call.work();
+        let (found, _) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
+        let is_used = place.total_users + place.total_tests > 0;
+        let most = if is_used { MAX_BESIDE } else { MAX_UNRESOLVED };
+        let other = self.other_uses(&found.name_uses, &of.file, most, &work, call)?;
+        (place.unresolved, place.total_unresolved) = (other.uses, other.total);
+        Ok(())
     }
 
     /// Adds the tests that reach a symbol, also through others, and how to run them.
@@ -555,6 +574,10 @@ impl Explored {
         }
     }
 
+    fn drop_context(&mut self) {
+        self.users.iter_mut().for_each(|row| row.context = None);
+    }
+
     fn of(node: GraphNode) -> Self {
         Self {
             node,
@@ -574,6 +597,22 @@ impl Explored {
             total_unresolved: 0,
         }
     }
+}
+
+impl UseRow {
+    /// Returns the row with its line alone.
+    #[must_use]
+    pub fn without_context(self) -> Self {
+        Self { context: None, ..self }
+    }
+}
+
+/// Returns the lines `first..=last` of a text, as many as there are; `None` if there is none.
+fn lines(text: &str, first: u32, last: u32) -> Option<String> {
+    let first = first.max(1);
+    let n = last.saturating_sub(first) as usize + 1;
+    let lines: Vec<&str> = text.lines().skip(first as usize - 1).take(n).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Returns the first line of a text, with those that follow while a parenthesis is open.

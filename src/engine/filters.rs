@@ -116,11 +116,14 @@ pub(super) fn idle_paths(
         let one = [pattern.trim_start_matches('!').to_string()];
         globs(&one).is_ok_and(|glob| chunks.files().any(|file| glob.is_match(file)))
     };
-    let mut idle: Vec<String> = Vec::new();
-    for pattern in single_globs(patterns).into_iter().filter(|pattern| !matches(pattern)) {
-        let why = paths::why_idle(project, literal(pattern));
-        idle.push(why.map_or_else(|| pattern.to_string(), |why| format!("{pattern} ({why})")));
-    }
+    let idle: Vec<&str> =
+        single_globs(patterns).into_iter().filter(|pattern| !matches(pattern)).collect();
+    let folders: Vec<&str> = idle.iter().map(|pattern| literal(pattern)).collect();
+    let why = paths::why_idle(project, &folders);
+    let with_why = |(pattern, why): (&str, Option<String>)| {
+        why.map_or_else(|| pattern.to_string(), |why| format!("{pattern} ({why})"))
+    };
+    let idle: Vec<String> = idle.into_iter().zip(why).map(with_why).collect();
     (!idle.is_empty()).then(|| format!("no indexed file matches {}", idle.join(", ")))
 }
 

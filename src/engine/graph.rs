@@ -217,8 +217,7 @@ impl Engine {
         let work = call.work();
         let (mut answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
         call.check()?;
-        // A file may be gone although nobody has indexed that yet.
-        answer.targets.retain(|target| self.project.has_file(&target.file));
+        self.project.drop_gone(&mut answer.targets);
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
@@ -375,6 +374,11 @@ impl Project {
             .prepare_code_graph()
             .map_err(|source| GraphError::Unwritable { path: self.layout.code_graph(), source })?;
         CodeGraph::open(&path)
+    }
+
+    /// Drops the nodes of files that are gone, though nobody has indexed that yet.
+    pub(super) fn drop_gone(&self, nodes: &mut Vec<graph::Node>) {
+        nodes.retain(|node| self.has_file(&node.file));
     }
 
     /// Updates the code graph for these source files.

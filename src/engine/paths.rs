@@ -322,12 +322,12 @@ fn not_indexed(project: &Project, path: &str) -> String {
     if !exists(project, path) {
         return "there is no such file".into();
     }
-    rule_of(project, path).unwrap_or_else(|| "it has no text that is indexed".into())
+    let left_out = source::left_out(project.layout.root(), &project.walk);
+    rule_of(&left_out, path).unwrap_or_else(|| "it has no text that is indexed".into())
 }
 
-/// Says which rule leaves a path out, if it exists and one does.
-fn rule_of(project: &Project, path: &str) -> Option<String> {
-    let left_out = source::left_out(project.layout.root(), &project.walk);
+/// Says which of the rules leaves a path out.
+fn rule_of(left_out: &[LeftOut], path: &str) -> Option<String> {
     let is_it = |out: &&LeftOut| match out.path.strip_suffix('/') {
         Some(folder) => path == folder || path.starts_with(&out.path),
         None => path == out.path,
@@ -338,15 +338,21 @@ fn rule_of(project: &Project, path: &str) -> Option<String> {
     Some(format!("{of} is left out ({reason}{})", rule.unwrap_or_default()))
 }
 
-/// Says why the files of a folder are not in the index, and how to search them once or always.
-pub(super) fn why_idle(project: &Project, folder: &str) -> Option<String> {
-    if folder.is_empty() || !exists(project, folder) {
-        return None;
+/// Says for each folder why its files are not in the index, and how to search them once or always;
+/// nothing of a folder that does not exist or that no rule leaves out.
+pub(super) fn why_idle(project: &Project, folders: &[&str]) -> Vec<Option<String>> {
+    let is_there = |folder: &str| !folder.is_empty() && exists(project, folder);
+    if !folders.iter().any(|folder| is_there(folder)) {
+        return vec![None; folders.len()];
     }
-    let why = rule_of(project, folder)?;
-    Some(format!(
-        "{why}; `grep -rn TEXT {folder}` searches it once, index.include = [\"{folder}/**\"] always"
-    ))
+    let left_out = source::left_out(project.layout.root(), &project.walk);
+    let why = |folder: &&str| {
+        let why = rule_of(&left_out, folder).filter(|_| is_there(folder))?;
+        Some(format!(
+            "{why}; `grep -rn TEXT {folder}` searches it once, index.include = [\"{folder}/**\"] always"
+        ))
+    };
+    folders.iter().map(why).collect()
 }
 
 /// Returns the chunk with this id.

@@ -184,6 +184,19 @@ impl Engine {
         Ok(answer)
     }
 
+    /// Adds what the code graph knows of the symbols that the answer shows first.
+    ///
+    /// # Errors
+    /// When the call is cancelled.
+    pub fn with_lines_beside(
+        &self,
+        answer: SearchAnswer,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let beside = self.lines_beside(&answer.results, &answer.excerpts, call)?;
+        Ok(SearchAnswer { beside, ..answer })
+    }
+
     fn search_in(
         &self,
         mut view: View,
@@ -230,8 +243,6 @@ impl Engine {
         let hits = rows.iter().map(|row| &*row.hit);
         let excerpts = Excerpts::new(hits, &request.query, &mut wanted);
         let n = rows.len();
-        let n_files = corpus.chunks().files().count();
-        let beside = self.lines_beside(&rows, &excerpts, n_files, call)?;
         let results = ResultRow::best(rows, &excerpts, 0);
         let n_chunks = corpus.chunks().len();
         Ok(SearchAnswer {
@@ -247,7 +258,7 @@ impl Engine {
             notes,
             state: view.state.in_brief(call),
             excerpts: Arc::new(excerpts),
-            beside,
+            beside: Lines::default(),
             n_chunks,
             page,
         })

@@ -39,9 +39,10 @@ impl Engine {
             depth: request.depth.unwrap_or(DEPTH),
             limit: request.limit.unwrap_or(LIMIT),
         };
-        let (found, has_sources) =
+        let (mut found, has_sources) =
             self.ask_graph(call, |graph| graph.tests(query, &call.work()))?;
         call.check()?;
+        self.project.drop_gone(&mut found.targets);
         if found.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }

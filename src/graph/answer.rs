@@ -174,7 +174,7 @@ pub struct Neighbour {
 pub enum Depth {
     /// Users, tests and calls.
     Brief,
-    /// Also what derives from it, and the other uses of its name.
+    /// Also what derives from it.
     Full,
 }
 
@@ -192,7 +192,6 @@ pub struct Around {
     pub calls: Vec<Neighbour>,
     /// Subtypes and implementations, or overrides of a method.
     pub derived: Vec<Neighbour>,
-    pub name_uses: NameUses,
     /// Whether the search stopped early.
     pub is_cut: bool,
 }

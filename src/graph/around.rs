@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::answer::{Around, Depth, LEAST_CONFIDENCE, NameUses, Neighbour, Operation};
+use super::answer::{Around, Depth, LEAST_CONFIDENCE, Neighbour};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId};
 use super::traversal::{CALLS, Follow, Traversal, USES};
@@ -38,19 +38,13 @@ impl Traversal<'_> {
     ) -> Result<Around, GraphError> {
         let node = self.resolver.scopes.node(of)?;
         let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
-        let is_full = depth == Depth::Full;
-        let answered = users.iter().chain(&candidates);
-        let name_uses = if is_full {
-            self.name_uses(Operation::Dependents, &[of], answered)?
-        } else {
-            NameUses::default()
-        };
         let calls = if node.is_function() {
             self.walk(&[of], Follow::Outgoing(CALLS), 1)?.0
         } else {
             Vec::new()
         };
-        let derived = if is_full { self.walk(&[of], Follow::Derived, 1)?.0 } else { Vec::new() };
+        let derived =
+            if depth == Depth::Full { self.walk(&[of], Follow::Derived, 1)?.0 } else { Vec::new() };
         let is_other = |found: &Neighbour| found.node != node;
         let (mut tests, mut others, mut unsure_tests, mut unsure) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -74,7 +68,6 @@ impl Traversal<'_> {
             tests,
             calls: calls.into_iter().filter(is_other).collect(),
             derived,
-            name_uses,
             is_cut: self.resolver.work.is_spent(),
             node,
         })

@@ -229,7 +229,10 @@ impl<'a> Traversal<'a> {
                 }
                 // A call of a declared method runs one of its implementations.
                 let mut edges = self.edges(at, Follow::Outgoing(USES), false)?;
-                edges.extend(self.overrides(at)?);
+                let symbol = self.resolver.scopes.symbol(at)?;
+                if let Some(method) = symbol.filter(|symbol| symbol.kind.is_callable()) {
+                    edges.extend(self.overrides(&method, MAX_DEPTH)?);
+                }
                 for edge in edges {
                     if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
                         frontier.push(edge.to);
@@ -513,28 +516,31 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// Returns the overrides of a method in all types below its own.
-    fn overrides(&mut self, of: SymbolId) -> Result<Vec<Edge>, GraphError> {
-        let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
-        let owner = if symbol.kind.is_callable() { self.owner_of(&symbol)? } else { None };
-        let (mut frontier, mut seen) = (Vec::from_iter(owner), HashSet::new());
-        let mut out = Vec::new();
-        while let Some(at) = frontier.pop() {
-            if seen.len() > MAX_SUBTYPES || !self.goes_on() {
-                break;
-            }
-            let Some(owner) = self.resolver.scopes.symbol(at)? else { continue };
-            for subtype in self.subtypes(&owner)? {
-                if subtype.confidence < LEAST_CONFIDENCE || !seen.insert(subtype.to) {
-                    continue;
+    /// Returns the members of a symbol's name in the types below its own, down to so many levels. A
+    /// subtype that is not certain has no levels of its own.
+    fn overrides(&mut self, symbol: &SymbolRow, levels: usize) -> Result<Vec<Edge>, GraphError> {
+        let mut frontier = Vec::from_iter(self.owner_of(symbol)?);
+        let (mut seen, mut out) = (HashSet::new(), Vec::new());
+        for _ in 0..levels {
+            for at in std::mem::take(&mut frontier) {
+                if seen.len() > MAX_SUBTYPES || !self.goes_on() {
+                    return Ok(out);
                 }
-                frontier.push(subtype.to);
-                for to in self.resolver.own_members(subtype.to, &symbol.name)? {
-                    out.push(Edge { to, lines: Vec::new(), confidence: subtype.confidence });
+                let Some(owner) = self.resolver.scopes.symbol(at)? else { continue };
+                for subtype in self.subtypes(&owner)? {
+                    if !seen.insert(subtype.to) {
+                        continue;
+                    }
+                    if subtype.confidence >= LEAST_CONFIDENCE {
+                        frontier.push(subtype.to);
+                    }
+                    let members = self.resolver.own_members(subtype.to, &symbol.name)?;
+                    let others = members.into_iter().filter(|to| *to != symbol.id);
+                    let confidence = subtype.confidence;
+                    out.extend(others.map(|to| Edge { to, lines: Vec::new(), confidence }));
                 }
             }
         }
-        out.retain(|edge| edge.to != of);
         Ok(out)
     }
 
@@ -544,18 +550,7 @@ impl<'a> Traversal<'a> {
         if symbol.is_type() {
             return self.subtypes(&symbol);
         }
-        let file_scope = self.resolver.scopes.scope_of(of.file)?;
-        let Some(owner) = file_scope.around(of).skip(1).find(|s| s.is_type()).cloned() else {
-            return Ok(Vec::new());
-        };
-        let mut out = Vec::new();
-        for subtype in self.subtypes(&owner)? {
-            for m in self.resolver.own_members(subtype.to, &symbol.name)? {
-                out.push(Edge { to: m, lines: Vec::new(), confidence: subtype.confidence });
-            }
-        }
-        out.retain(|e| e.to != of);
-        Ok(out)
+        self.overrides(&symbol, 1)
     }
 
     fn subtypes(&mut self, symbol: &SymbolRow) -> Result<Vec<Edge>, GraphError> {

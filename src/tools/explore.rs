@@ -1,12 +1,13 @@
 //! `cortex_explore`: the code of several subjects with its users, tests and calls, in one reply.
 
 use super::budget::TokenBudget;
-use super::hits::lines as lines_of;
+use super::graph::unresolved;
+use super::hits::{MAX_LINE, lines as lines_of, ranges};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ExploreAnswer, ExploreRequest, Explored, GraphNode,
-    NameUse, Subject, UseRow, Way,
+    Subject, UseRow, Way,
 };
 use crate::text::{count, cut};
 
@@ -17,8 +18,6 @@ const FEW_USERS: usize = 8;
 const FEW_TESTS: usize = 4;
 /// Most names in a line of names.
 const MAX_NAMES: usize = 15;
-/// Most characters of a line of code.
-const MAX_CODE: usize = 200;
 
 impl Question for ExploreRequest {
     const NAME: &'static str = "cortex_explore";
@@ -78,11 +77,10 @@ fn fitted(answer: &ExploreAnswer, budget: TokenBudget) -> ExploreAnswer {
         |subject: &Subject| Subject { places: Vec::new(), others: Vec::new(), ..subject.clone() };
     let mut reply =
         ExploreAnswer { subjects: answer.subjects.iter().map(bare).collect(), ..answer.clone() };
-    let most = answer.subjects.iter().map(|subject| subject.places.len()).max().unwrap_or(0);
     // A place of rank n comes with the parts n of those before it.
     let mut order: Vec<(usize, usize, usize, Part)> = Vec::new();
     for (s, subject) in answer.subjects.iter().enumerate() {
-        for n in 0..subject.places.len().min(most) {
+        for n in 0..subject.places.len() {
             order.push((n, s, n, Part::Place));
             order.extend(PARTS.iter().enumerate().map(|(i, part)| (n + i, s, n, *part)));
         }
@@ -101,25 +99,23 @@ fn fitted(answer: &ExploreAnswer, budget: TokenBudget) -> ExploreAnswer {
 /// Adds a part of a place to the subject of a reply.
 fn add(to: &mut Subject, from: &Subject, n: usize, part: Part) {
     let all = &from.places[n];
-    let is_it = |place: &&mut Explored| place.node == all.node;
-    if let Part::Place = part {
-        to.places.push(all.without_parts());
+    let Some(place) = to.places.iter_mut().find(|place| place.node == all.node) else {
+        match part {
+            Part::Place => to.places.push(all.without_parts()),
+            Part::Others => to.others.clone_from(&from.others),
+            _ => {}
+        }
         return;
-    }
-    if let Part::Others = part {
-        to.others.clone_from(&from.others);
-        return;
-    }
-    let Some(place) = to.places.iter_mut().find(is_it) else { return };
+    };
     match part {
-        Part::Place | Part::Others => {}
+        Part::Place => {}
+        Part::Others => to.others.clone_from(&from.others),
         Part::Code => {
             place.code.clone_from(&all.code);
             place.members.clone_from(&all.members);
         }
         Part::Users(n) => {
-            let short = |row: &UseRow| UseRow { context: None, ..row.clone() };
-            place.users = all.users.iter().take(n).map(short).collect();
+            place.users = all.users.iter().take(n).cloned().map(UseRow::without_context).collect();
             place.derived.clone_from(&all.derived);
         }
         Part::Tests(n) => {
@@ -196,18 +192,13 @@ fn place(place: &Explored) -> Vec<String> {
         [] if place.is_above => " (shown above)".into(),
         [] if node.line > 0 => " (without its code)".into(),
         [one] if one.start_line <= node.line && one.end_line() >= node.end_line => String::new(),
-        windows => {
-            let lines =
-                windows.iter().filter_map(|w| lines_of(Some(w.start_line), Some(w.end_line())));
-            format!(" (lines {})", lines.collect::<Vec<_>>().join(", "))
-        }
+        windows => format!(" (lines {})", ranges(windows)),
     };
     let heading = format!("{}  {}", shown_place(&at), what.trim());
     let mut text = vec![heading.trim_end().to_string() + &marks];
     for (i, window) in code.iter().enumerate() {
         text.extend((i > 0).then(|| " …".to_string()));
-        let lines = window.text.split('\n').filter(|line| !line.trim().is_empty());
-        text.extend(lines.map(|line| quoted(&cut(line, MAX_CODE))));
+        text.extend(code_lines(&window.text));
     }
     text.extend(place.members.iter().map(|member| {
         let indent = "  ".repeat(member.depth.min(5));
@@ -242,6 +233,12 @@ fn place(place: &Explored) -> Vec<String> {
     text
 }
 
+/// Returns the lines of a piece of code that are not blank.
+fn code_lines(code: &str) -> impl Iterator<Item = String> {
+    let lines = code.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| quoted(&cut(line, MAX_LINE)))
+}
+
 /// Says how many rows are shown, if not all are.
 fn shown(n: usize, of: usize) -> String {
     match n {
@@ -254,33 +251,19 @@ fn shown(n: usize, of: usize) -> String {
 /// Shows each use with its line. Of several in one file, the first has the path.
 fn use_lines(rows: &[UseRow]) -> Vec<String> {
     let mut path = "";
-    let line = |row: &UseRow| {
-        let more = match &row.more[..] {
-            [] => String::new(),
-            lines => {
-                let lines: Vec<String> = lines.iter().take(MAX_NAMES).map(u32::to_string).collect();
-                format!(" (also {})", lines.join(", "))
-            }
-        };
-        let unsure = if row.unsure { " may be" } else { "" };
-        // The lines hold the text.
-        let text = row.context.as_ref().map_or_else(|| quoted(&row.text), |_| String::new());
-        format!("{}{}{more}{unsure}:{text}", at(row), named(row))
-    };
     let mut text = Vec::new();
     for row in rows {
-        let whole = line(row);
-        let shown = shown_place(&row.path);
-        text.push(
-            whole
-                .strip_prefix(&*shown)
-                .filter(|_| row.path == path)
-                .map_or(whole.clone(), String::from),
-        );
+        let line = if row.line > 0 { format!(":{}", row.line) } else { String::new() };
+        let place = if row.path == path { line } else { shown_place(&(row.path.clone() + &line)) };
         path = &row.path;
-        let context = row.context.iter().flat_map(|context| context.lines());
-        let context = context.filter(|line| !line.trim().is_empty());
-        text.extend(context.map(|line| quoted(&cut(line, MAX_CODE))));
+        let more: Vec<String> = row.more.iter().take(MAX_NAMES).map(u32::to_string).collect();
+        let more =
+            if more.is_empty() { String::new() } else { format!(" (also {})", more.join(", ")) };
+        let unsure = if row.unsure { " may be" } else { "" };
+        // The lines hold the text.
+        let own = row.context.as_ref().map_or_else(|| quoted(&row.text), |_| String::new());
+        text.push(format!("{place}{}{more}{unsure}:{own}", named(row)));
+        text.extend(row.context.iter().flat_map(|context| code_lines(context)));
     }
     text
 }
@@ -288,33 +271,18 @@ fn use_lines(rows: &[UseRow]) -> Vec<String> {
 /// Shows tests by file, those with the same reason together.
 fn test_lines(rows: &[UseRow]) -> Vec<String> {
     let with = |row: &UseRow| {
-        format!("{}{}", if row.line > 0 { row.line.to_string() } else { String::new() }, named(row))
+        let line = if row.line > 0 { format!(" {}", row.line) } else { String::new() };
+        line + &named(row)
     };
     let same = |a: &UseRow, b: &UseRow| a.path == b.path && a.text == b.text;
     let line = |group: &[UseRow]| {
-        let names: Vec<String> = group
-            .iter()
-            .map(with)
-            .map(|name| name.trim().to_string())
-            .filter(|name| !name.is_empty())
-            .collect();
-        let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
+        let names: Vec<String> = group.iter().map(with).filter(|name| !name.is_empty()).collect();
+        let names = names.join(",");
         format!("{}{names}:{}", shown_place(&group[0].path), quoted(&group[0].text))
     };
     rows.chunk_by(same).map(line).collect()
 }
 
-fn at(row: &UseRow) -> String {
-    let line = if row.line > 0 { format!(":{}", row.line) } else { String::new() };
-    shown_place(&format!("{}{line}", row.path))
-}
-
 fn named(row: &UseRow) -> String {
     if row.symbol == row.path { String::new() } else { format!(" {}", printable(&row.symbol)) }
-}
-
-fn unresolved(name_use: &NameUse) -> String {
-    let NameUse { path, line, symbol, text } = name_use;
-    let symbol = symbol.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
-    format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))
 }

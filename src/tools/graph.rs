@@ -55,7 +55,8 @@ fn last_name(symbol: &str) -> &str {
     symbol.rsplit([':', '.', '#', '/']).next().unwrap_or(symbol)
 }
 
-fn unresolved(name_use: &NameUse) -> String {
+/// Shows a use of a name of which the graph does not know the meaning.
+pub(super) fn unresolved(name_use: &NameUse) -> String {
     let NameUse { path, line, symbol, text } = name_use;
     let symbol = symbol.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
     format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))

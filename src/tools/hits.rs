@@ -1,11 +1,11 @@
 //! Writes results as text: a heading for each place, and its lines below.
 
 use super::reply::{printable, quoted, shown_place};
-use crate::engine::{ChunkRow, ExcerptRow, ResultRow};
+use crate::engine::{ChunkRow, ExcerptRow, ResultRow, Window};
 use crate::text::cut;
 
 /// Maximum number of characters of a line.
-const MAX_LINE: usize = 200;
+pub(super) const MAX_LINE: usize = 200;
 
 /// Formats a place as `src/a.rs:3-9  method Type::name`. A chunk without a file shows its id
 /// instead of a path.
@@ -65,10 +65,13 @@ fn shown_lines(excerpt: &ExcerptRow) -> String {
     if excerpt.is_whole() {
         return String::new();
     }
-    let windows = excerpt.windows.iter();
-    let shown =
-        windows.filter_map(|window| lines(Some(window.start_line), Some(window.end_line())));
-    format!(" ({})", shown.collect::<Vec<_>>().join(", "))
+    format!(" ({})", ranges(&excerpt.windows))
+}
+
+/// Formats the lines of windows as `3-9, 12`.
+pub(super) fn ranges(windows: &[Window]) -> String {
+    let shown = windows.iter().filter_map(|w| lines(Some(w.start_line), Some(w.end_line())));
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the lines of a excerpt that say something, with a mark between its windows.

@@ -62,7 +62,7 @@ impl Question for SearchRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<SearchReply, AskError> {
-        let answer = engine.search(&self, call)?;
+        let answer = engine.with_lines_beside(engine.search(&self, call)?, call)?;
         let lists_all = self.mode == SearchMode::Exact || budget.format() == Format::Json;
         Ok(reply(&answer, budget, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }
