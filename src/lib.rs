@@ -10,6 +10,7 @@
 //! ```
 
 pub mod address;
+pub mod agents;
 pub mod bench;
 pub mod chunk;
 pub mod cli;

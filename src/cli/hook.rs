@@ -1,8 +1,6 @@
-//! `cortex hook`: handles the events of an agent session.
+//! `cortex hook`: handles the events of an agent session. `cortex init` registers it.
 //! A hook never disturbs the agent: on any error it ends with exit code 0 and prints nothing;
 //! `.cortex/memory.log` has the error.
-
-mod install;
 
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -11,49 +9,46 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use chrono::Utc;
-use serde_json::json;
-
 use super::outcome::Outcome;
+use crate::agents::{self, Speech};
 use crate::dir::OpenMode;
 use crate::engine::{Hook, Project, SessionEvent};
 use crate::memory::HookInput;
+use anyhow::{Context, Result};
+use chrono::Utc;
 
-/// Handle the events of an agent session: store memories, and give the agent relevant ones (Claude
-/// Code hooks).
+/// Handle the events of an agent session: store memories, and give the agent relevant ones.
+///
+/// Agents run it; `cortex init` registers it with them.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex hook install")]
+#[command(after_help = "Example: cortex init --agents claude --parts hooks")]
 pub(super) struct Args {
-    #[command(subcommand)]
-    command: Sub,
+    /// The event
+    #[arg(value_enum)]
+    event: Event,
+    /// The agent that runs the hook
+    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    agent: String,
+    /// Do nothing in a project without an index and without memories
+    #[arg(long)]
+    if_indexed: bool,
 }
 
-#[derive(clap::Subcommand)]
-enum Sub {
-    /// Add the hooks to the Claude Code settings of this project
-    Install(install::Args),
-    /// Remove the hooks
-    Uninstall(install::Args),
-    #[command(flatten)]
-    Event(Event),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Subcommand)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Event {
-    /// Called when a session starts; prints the briefing
+    /// A session starts; prints the briefing
     SessionStart,
-    /// Called with each prompt; prints relevant memories
+    /// The user sends a prompt; prints relevant memories
     PromptSubmit,
-    /// Called before a tool runs; prints memories about the file that it will change
+    /// A tool is about to run; prints memories about the file that it will change
     PreTool,
-    /// Called after a tool has run; stores what it changed
+    /// A tool has run; stores what it changed
     PostTool,
-    /// Called after an answer; stores the answer
+    /// An answer ends; stores it
     Stop,
-    /// Called when a session ends; stores its summary
+    /// A session ends; stores its summary
     SessionEnd,
-    /// Called before the agent compacts its context; stores a summary
+    /// The agent is about to compact its context; stores a summary
     PreCompact,
 }
 
@@ -63,28 +58,29 @@ const LOG: &str = "memory.log";
 /// A larger log is started again.
 const MAX_LOG: u64 = 1 << 20;
 
+/// Seconds after which agents give up a hook; far more than a hook takes.
+#[cfg(test)]
+const TIMEOUT_S: u64 = 5;
+
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    match &args.command {
-        Sub::Install(args) => install::install(args),
-        Sub::Uninstall(args) => install::uninstall(args),
-        Sub::Event(event) => {
-            answer(*event);
-            Ok(Outcome::Done)
-        }
-    }
+    let speech = agents::speech_of(&args.agent).with_context(|| {
+        format!("{} is no agent with hooks: `cortex init` registers them", args.agent)
+    })?;
+    answer(args.event, speech, args.if_indexed);
+    Ok(Outcome::Done)
 }
 
 impl Event {
-    /// Returns the event for the engine, and the agent's name of it.
+    /// Returns the event for the engine, and our name of it.
     fn meaning(self) -> (SessionEvent, &'static str) {
         match self {
-            Self::SessionStart => (SessionEvent::Start, "SessionStart"),
-            Self::PromptSubmit => (SessionEvent::Prompt, "UserPromptSubmit"),
-            Self::PreTool => (SessionEvent::BeforeTool, "PreToolUse"),
-            Self::PostTool => (SessionEvent::AfterTool, "PostToolUse"),
-            Self::Stop => (SessionEvent::Answer, "Stop"),
-            Self::SessionEnd => (SessionEvent::End, "SessionEnd"),
-            Self::PreCompact => (SessionEvent::BeforeCompact, "PreCompact"),
+            Self::SessionStart => (SessionEvent::Start, "session-start"),
+            Self::PromptSubmit => (SessionEvent::Prompt, "prompt-submit"),
+            Self::PreTool => (SessionEvent::BeforeTool, "pre-tool"),
+            Self::PostTool => (SessionEvent::AfterTool, "post-tool"),
+            Self::Stop => (SessionEvent::Answer, "stop"),
+            Self::SessionEnd => (SessionEvent::End, "session-end"),
+            Self::PreCompact => (SessionEvent::BeforeCompact, "pre-compact"),
         }
     }
 }
@@ -99,7 +95,7 @@ struct Limits {
 }
 
 impl Event {
-    /// The client gives each hook [`install::TIMEOUT_S`]. The user waits for hooks before an
+    /// The agents give each hook five seconds. The user waits for hooks before an
     /// answer, but not for those after it.
     const fn limits(self) -> Limits {
         let (all, busy) = match self {
@@ -113,7 +109,7 @@ impl Event {
 }
 
 /// Handles the event within its time limit, and prints text for the agent.
-fn answer(event: Event) {
+fn answer(event: Event, speech: Speech, if_indexed: bool) {
     let (done, is_done) = channel::<()>();
     // On a thread: if something blocks it, the process ends and the agent continues.
     let work = move || {
@@ -121,9 +117,12 @@ fn answer(event: Event) {
         panic::set_hook(Box::new(|_| {}));
         let mut folder = None;
         let run = || {
-            let input = read_input()?;
+            let input = read_input(&speech)?;
             folder.clone_from(&input.cwd);
-            let print = |context: &str| print(event, context);
+            if if_indexed && !is_known(input.cwd.as_deref()) {
+                return Ok(());
+            }
+            let print = |context: &str| print(&speech, event, context);
             Ok(Hook::new(event.meaning().0, input, &print)?.run(event.limits().busy)?)
         };
         let result = panic::catch_unwind(AssertUnwindSafe(run))
@@ -140,16 +139,23 @@ fn answer(event: Event) {
 }
 
 /// Prints text for the agent: all of it, or an error. The reader may be slow, or gone.
-fn print(event: Event, context: &str) -> io::Result<()> {
-    let reply = json!({ "hookSpecificOutput": { "hookEventName": event.meaning().1, "additionalContext": context } });
+fn print(speech: &Speech, event: Event, context: &str) -> io::Result<()> {
+    let Some(reply) = speech.reply(event.meaning().1, context) else { return Ok(()) };
     let mut out = io::stdout().lock();
     out.write_all(format!("{reply}\n").as_bytes()).and_then(|()| out.flush())
 }
 
-fn read_input() -> Result<HookInput> {
+fn read_input(speech: &Speech) -> Result<HookInput> {
     let mut bytes = Vec::new();
     io::stdin().take(MAX_INPUT).read_to_end(&mut bytes).context("standard input")?;
-    serde_json::from_slice(&bytes).context("the input is not the JSON of a hook")
+    let event = speech.read(&bytes).context("the input is not that of a hook")?;
+    serde_json::from_value(event).context("a field of the input has an unknown type")
+}
+
+/// Returns whether the project of a folder was searched, or remembers something.
+fn is_known(folder: Option<&Path>) -> bool {
+    let project = Project::open_anyway(folder.filter(|dir| dir.is_dir()));
+    project.is_ok_and(|p| p.layout.is_indexed() || p.memory_home().is_in_use())
 }
 
 /// Logs an error for the project of the folder that the agent works in, if the log can be written.
@@ -179,7 +185,7 @@ mod tests {
     /// Bug: a session started without a briefing after 280 ms, although its client allows seconds.
     #[test]
     fn each_event_has_the_time_that_its_client_allows() {
-        let client = Duration::from_secs(install::TIMEOUT_S.into());
+        let client = Duration::from_secs(TIMEOUT_S);
         for event in [
             Event::SessionStart,
             Event::PromptSubmit,

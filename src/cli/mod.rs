@@ -20,6 +20,7 @@ mod graph;
 mod grep;
 mod hook;
 mod index;
+mod init;
 mod map;
 mod mcp;
 mod memory;
@@ -77,6 +78,7 @@ enum Command {
     Graph(graph::Args),
     Map(map::Args),
     Index(index::Args),
+    Init(init::Args),
     Status(status::Args),
     Memory(memory::Args),
     Hook(hook::Args),
@@ -142,6 +144,7 @@ pub fn run() -> ExitCode {
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Index(args) => index::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Memory(args) => memory::run(&args),
         Command::Hook(args) => hook::run(&args),

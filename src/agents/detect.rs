@@ -1,0 +1,114 @@
+//! Which agents a machine has, and where their files are.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::Agent;
+use super::ours::PROGRAMS;
+use super::part::{Part, Scope};
+
+/// The places that paths of agents begin with.
+#[derive(Debug, Clone)]
+pub struct Home {
+    /// The user's home directory.
+    pub home: PathBuf,
+    /// The directory of configuration files: on macOS, that of applications.
+    pub config: PathBuf,
+    /// The root of the project.
+    pub project: PathBuf,
+    /// The value of `PATH`.
+    pub path: Option<OsString>,
+}
+
+impl Home {
+    /// Returns the absolute path that a path of an agent means: `~`, `{config}` and `{NAME|path}`,
+    /// the value of a variable, or else a path.
+    fn full(&self, path: &str, scope: Scope) -> PathBuf {
+        if let Some(rest) = path.strip_prefix('{')
+            && let Some((name, after)) = rest.split_once('}')
+        {
+            let after = after.trim_start_matches('/');
+            if let Some((variable, usual)) = name.split_once('|') {
+                let set = env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
+                return set.unwrap_or_else(|| self.full(usual, scope)).join(after);
+            }
+            return self.config.join(after);
+        }
+        match (path.strip_prefix("~/"), scope) {
+            (Some(below), _) => self.home.join(below),
+            (None, Scope::User) => self.home.join(path),
+            (None, Scope::Project) => self.project.join(path),
+        }
+    }
+
+    /// Returns the file of a part in a scope: the first that exists, else the last.
+    #[must_use]
+    pub fn file(&self, part: &Part, scope: Scope) -> Option<PathBuf> {
+        let paths: Vec<_> = part.paths(scope).iter().map(|p| self.full(p, scope)).collect();
+        let existing = paths.iter().find(|p| p.exists());
+        let chosen = existing.or(paths.last())?;
+        (existing.is_some() || !part.only_existing).then(|| chosen.clone())
+    }
+
+    /// Returns the file of a part on a machine without any.
+    pub(super) fn first_file(&self, part: &Part, scope: Scope) -> Option<PathBuf> {
+        Some(self.full(part.paths(scope).last()?, scope))
+    }
+
+    /// Returns why an agent is thought to be installed: its program, or a folder of its own.
+    #[must_use]
+    pub fn found(&self, agent: &Agent) -> Option<PathBuf> {
+        let program = agent.binaries.iter().find_map(|name| self.on_path(name).next());
+        program.or_else(|| {
+            agent.folders.iter().map(|f| self.full(f, Scope::User)).find(|f| f.exists())
+        })
+    }
+
+    /// Returns our second name, if it starts the program at `own`.
+    #[must_use]
+    pub fn second_name(&self, own: &Path) -> Option<&'static str> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let first = self.on_path(PROGRAMS[1]).next()?;
+        (real(&first).parent() == real(own).parent()).then_some(PROGRAMS[1])
+    }
+
+    /// Returns the programs of a name, in the order of `PATH`.
+    fn on_path<'a>(&'a self, name: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
+        let folders = self.path.iter().flat_map(env::split_paths).filter(|d| d.is_absolute());
+        folders.map(move |folder| folder.join(name)).filter(|file| file.is_file())
+    }
+}
+
+/// Programs on `PATH` that have a name of ours.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// The program that the name starts in a shell.
+    pub first: Option<PathBuf>,
+    /// Programs of the name `cortex` that are another one.
+    pub foreign: Vec<PathBuf>,
+    /// Whether the second name is on `PATH` and beside this program.
+    pub has_second_name: bool,
+}
+
+/// Finds the programs with the names of this one. Two files with the same content are the same
+/// program.
+#[must_use]
+pub fn others_on_path(home: &Home, own: &Path) -> Others {
+    let own = own.canonicalize().unwrap_or_else(|_| own.to_path_buf());
+    let is_own = |file: &PathBuf| {
+        let file = file.canonicalize().unwrap_or_else(|_| file.clone());
+        file == own || is_ours(&file)
+    };
+    let all: Vec<PathBuf> = home.on_path(PROGRAMS[0]).collect();
+    Others {
+        first: all.first().cloned(),
+        foreign: all.into_iter().filter(|file| !is_own(file)).collect(),
+        has_second_name: home.on_path(PROGRAMS[1]).next().is_some(),
+    }
+}
+
+/// Returns whether a program is some version of ours: it has our second name beside it.
+fn is_ours(file: &Path) -> bool {
+    file.with_file_name(PROGRAMS[1]).is_file()
+}

@@ -1,0 +1,334 @@
+//! All changes of files that connect agents, computed before anything is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::Agent;
+use super::detect::Home;
+use super::part::{Kind, Part, Program, Scope};
+use super::record::Record;
+use crate::dir::Dir;
+
+/// Larger files are not changed.
+const MAX_BYTES: u64 = 64 << 20;
+/// Permissions of new files and directories, before the user's umask.
+const FILE_MODE: u32 = 0o666;
+const DIRECTORY_MODE: u32 = 0o777;
+
+/// What should be changed.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub agents: Vec<&'a Agent>,
+    pub scope: Scope,
+    pub kinds: Vec<Kind>,
+    pub program: Program,
+    /// Whether the parts are taken back.
+    pub remove: bool,
+}
+
+/// A change of one file.
+#[derive(Debug)]
+pub struct Change {
+    pub path: PathBuf,
+    /// The text now; `None` if there is no file.
+    pub before: Option<String>,
+    /// The text afterwards; `None` if the file is removed.
+    pub after: Option<String>,
+    /// The agents, and what each gets from this file.
+    pub parts: Vec<(String, Kind)>,
+    scope: Scope,
+    /// The text without anything of ours.
+    bare: Option<String>,
+}
+
+/// A file that cannot be changed.
+#[derive(Debug)]
+pub struct Refused {
+    pub path: PathBuf,
+    pub why: String,
+}
+
+/// What became of a request.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub changes: Vec<Change>,
+    pub refused: Vec<Refused>,
+    /// Files that are as they should be.
+    pub in_place: Vec<PathBuf>,
+    /// Agents without a server entry in the scope.
+    pub without_scope: Vec<String>,
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub written: Vec<PathBuf>,
+    pub refused: Vec<Refused>,
+}
+
+/// Why a plan cannot be carried out at all.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot record the change in {path}: {error}; nothing was changed")]
+pub struct PlanError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl Plan {
+    /// Computes the changes. Reads files, and writes none.
+    #[must_use]
+    pub fn new(request: &Request, known: &[Agent], home: &Home, record: &Record) -> Self {
+        let mut plan = Self::default();
+        let mut files: BTreeMap<PathBuf, Vec<(&Agent, &Part)>> = BTreeMap::new();
+        for &agent in &request.agents {
+            let mut has_server = false;
+            for part in agent.parts.iter().filter(|p| request.kinds.contains(&p.kind)) {
+                let Some(path) = home.file(part, request.scope) else { continue };
+                has_server |= part.kind == Kind::Server;
+                if !(request.remove && is_needed(request, known, home, &path, part)) {
+                    files.entry(path).or_default().push((agent, part));
+                }
+            }
+            if !has_server && request.kinds.contains(&Kind::Server) {
+                plan.without_scope.push(agent.name.clone());
+            }
+        }
+        for (path, parts) in files {
+            match change(request, known, home, record, &path, &parts) {
+                Ok(Some(change)) => plan.changes.push(change),
+                Ok(None) => plan.in_place.push(path),
+                Err(why) => plan.refused.push(Refused { path, why }),
+            }
+        }
+        plan
+    }
+
+    /// Writes the changes. A file that changed since the plan was made, or that cannot be written, is
+    /// left as it is.
+    ///
+    /// # Errors
+    /// When what the files hold now cannot be recorded. Nothing is changed then.
+    pub fn apply(self, home: &Home, record: &mut Record) -> Result<Outcome, PlanError> {
+        let mut outcome = Outcome { refused: self.refused, ..Outcome::default() };
+        for change in self.changes {
+            let path = change.path.clone();
+            let made = missing_above(&path);
+            match &change.after {
+                Some(after) if change.bare.as_ref() != Some(after) => {
+                    record
+                        .remember(&path, change.bare.as_deref(), after, made)
+                        .map_err(|error| PlanError { path: record.path().to_path_buf(), error })?;
+                }
+                _ => {}
+            }
+            match change.write(home) {
+                Ok(()) => {
+                    if change.after == change.bare {
+                        let dirs = record.forget(&path);
+                        if change.after.is_none() {
+                            dirs.iter().rev().for_each(|dir| drop(fs::remove_dir(dir)));
+                        }
+                    }
+                    outcome.written.push(path);
+                }
+                Err(e) => outcome.refused.push(Refused { path, why: e.to_string() }),
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+impl Change {
+    fn write(&self, home: &Home) -> io::Result<()> {
+        let (dir, name) = open(home, self.scope, &self.path, self.after.is_some())?;
+        if read(&dir, &name)? != self.before {
+            return Err(io::Error::other("it changed in the meantime: run the command again"));
+        }
+        match &self.after {
+            None => dir.remove_file(&name),
+            Some(after) => {
+                let mode = dir.stat(&name)?.map_or(FILE_MODE, |stat| stat.mode);
+                dir.replace(&name, after.as_bytes(), mode, true)
+            }
+        }
+    }
+}
+
+/// Computes the change of one file; `None` if it is as it should be.
+fn change(
+    request: &Request,
+    known: &[Agent],
+    home: &Home,
+    record: &Record,
+    path: &Path,
+    parts: &[(&Agent, &Part)],
+) -> Result<Option<Change>, String> {
+    let before = match open(home, request.scope, path, false) {
+        Ok((dir, name)) => read(&dir, &name).map_err(|e| e.to_string())?,
+        Err(e) if e.kind() == ErrorKind::NotFound => None,
+        Err(e) => return Err(e.to_string()),
+    };
+    let text = before.clone().unwrap_or_default();
+    let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    let body = &text[bom.len()..];
+    let uses_crlf = body.contains("\r\n") && !body.replace("\r\n", "").contains('\n');
+    let body = if uses_crlf { body.replace("\r\n", "\n") } else { body.to_string() };
+    let program = &request.program;
+    let take = |text: &str, parts: &[(&Agent, &Part)]| {
+        parts.iter().try_fold(text.to_string(), |text, (agent, part)| {
+            part.take(path, &text, program, &agent.id)
+        })
+    };
+    // All that any agent has in this file.
+    let every: Vec<(&Agent, &Part)> = known
+        .iter()
+        .flat_map(|agent| agent.parts.iter().map(move |part| (agent, part)))
+        .filter(|(_, part)| home.file(part, request.scope).as_deref() == Some(path))
+        .collect();
+    let back = |text: String| {
+        let text = if uses_crlf { text.replace('\n', "\r\n") } else { text };
+        (!text.is_empty()).then(|| format!("{bom}{text}"))
+    };
+    let recorded = before.as_ref().and_then(|now| record.before(path, now));
+    let bare = match &recorded {
+        Some(original) => original.clone(),
+        // An empty file of the user stays an empty file.
+        None => {
+            let text = take(&body, &every)?;
+            if text == body { before.clone() } else { back(text) }
+        }
+    };
+    let after = if request.remove {
+        if before.is_none() {
+            return Ok(None);
+        }
+        let rest = take(&body, parts)?;
+        if rest == body && recorded.is_none() {
+            return Ok(None);
+        }
+        if rest == take(&body, &every)? { bare.clone() } else { back(rest) }
+    } else {
+        let mut text = body.clone();
+        for (agent, part) in parts {
+            text = part.put(path, &text, program, &agent.id)?;
+        }
+        if text == body && before.is_some() { before.clone() } else { back(text) }
+    };
+    if after == before {
+        return Ok(None);
+    }
+    let parts = parts.iter().map(|(agent, part)| (agent.name.clone(), part.kind)).collect();
+    Ok(Some(Change { path: path.to_path_buf(), before, after, parts, scope: request.scope, bare }))
+}
+
+/// Returns whether an agent that stays connected reads the same text from the same file.
+fn is_needed(request: &Request, known: &[Agent], home: &Home, path: &Path, part: &Part) -> bool {
+    let stays = |agent: &&Agent| !request.agents.iter().any(|a| a.id == agent.id);
+    known.iter().filter(stays).any(|agent| {
+        agent.parts.iter().any(|other| {
+            other.block == part.block
+                && other.text == part.text
+                && other.around == part.around
+                && other.set == part.set
+                && home.file(other, request.scope).as_deref() == Some(path)
+        }) && wired(agent, home, request.scope).iter().any(|(at, _)| at != path)
+    })
+}
+
+/// Returns the files that hold a server entry of ours for an agent, each with its command.
+pub fn wired(agent: &Agent, home: &Home, scope: Scope) -> Vec<(PathBuf, Vec<String>)> {
+    let servers = agent.parts.iter().filter(|part| part.kind == Kind::Server);
+    servers
+        .filter_map(|part| {
+            let path = home.file(part, scope)?;
+            let (dir, name) = open(home, scope, &path, false).ok()?;
+            let text = read(&dir, &name).ok()??;
+            let command = part.command(&path, text.trim_start_matches('\u{feff}')).ok()??;
+            Some((path, command))
+        })
+        .collect()
+}
+
+/// Returns why the configuration of an agent cannot be read, for each file.
+pub fn unreadable(agent: &Agent, home: &Home, scope: Scope) -> Vec<Refused> {
+    let servers = agent.parts.iter().filter(|part| part.kind == Kind::Server);
+    servers
+        .filter_map(|part| {
+            let path = home.file(part, scope).filter(|p| p.exists())?;
+            let why =
+                match open(home, scope, &path, false).and_then(|(dir, name)| read(&dir, &name)) {
+                    Ok(text) => part.command(&path, text?.trim_start_matches('\u{feff}')).err()?,
+                    Err(e) => e.to_string(),
+                };
+            Some(Refused { path, why })
+        })
+        .collect()
+}
+
+/// Returns what each file of an agent holds if it holds nothing else.
+///
+/// # Errors
+/// Never for the agents that are part of the program.
+pub fn texts(
+    agent: &Agent,
+    kinds: &[Kind],
+    scope: Scope,
+    program: &Program,
+    home: &Home,
+) -> Result<Vec<(PathBuf, String)>, PartError> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    for part in agent.parts.iter().filter(|part| kinds.contains(&part.kind)) {
+        let Some(path) = home.first_file(part, scope) else { continue };
+        let at = files.iter().position(|(p, _)| *p == path).unwrap_or_else(|| {
+            files.push((path.clone(), String::new()));
+            files.len() - 1
+        });
+        files[at].1 = part.put(&path, &files[at].1, program, &agent.id).map_err(PartError)?;
+    }
+    Ok(files)
+}
+
+/// A part that does not fit its file.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct PartError(String);
+
+/// Opens the directory that holds a file. Links in the user's home lead where the user wants; a
+/// repository may have put a link into the project, so none is followed there.
+fn open(home: &Home, scope: Scope, path: &Path, make: bool) -> io::Result<(Dir, PathBuf)> {
+    if scope == Scope::Project
+        && let Ok(below) = path.strip_prefix(&home.project)
+    {
+        let dir = Dir::open(&home.project)?;
+        if make && let Some(above) = below.parent().filter(|p| !p.as_os_str().is_empty()) {
+            dir.make_dir(above, DIRECTORY_MODE)?;
+        }
+        return Ok((dir, below.to_path_buf()));
+    }
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let (Some(above), Some(name)) = (real.parent(), real.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    if make {
+        fs::create_dir_all(above)?;
+    }
+    Ok((Dir::open(above)?, PathBuf::from(name)))
+}
+
+fn read(dir: &Dir, name: &Path) -> io::Result<Option<String>> {
+    match dir.read_text(name, MAX_BYTES) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Returns the directories above a path that do not exist, the outermost first.
+fn missing_above(path: &Path) -> Vec<PathBuf> {
+    let mut missing: Vec<_> =
+        path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect();
+    missing.reverse();
+    missing
+}

@@ -1,0 +1,406 @@
+//! `cortex init`: writes Cortex into the configuration of coding agents, and takes it back.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use console::style;
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::args::OfProject;
+use super::outcome::Outcome;
+use super::render::{self, count, line, printable, printable_code};
+use crate::agents::{
+    self, Agent, Change, Home, Kind, Plan, Program, Record, Request, Scope, verify, wired,
+};
+use crate::config;
+use crate::secrets;
+
+/// Connect coding agents: write the MCP server, instructions, a skill and memory hooks into their
+/// configuration.
+///
+/// Shows every change first and asks once. Comments, order and unknown keys of your files stay;
+/// `--remove` restores the bytes of a file that nobody changed since.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex init                                  # all agents that are found, for you in every project
+  cortex init --agents claude,codex --yes      # these, without a question
+  cortex init --scope project --parts server   # only the server, for everybody who works on this project
+  cortex init --dry-run                        # show the changes in full
+  cortex init --remove                         # take everything back")]
+pub(super) struct Args {
+    #[command(flatten)]
+    project: OfProject,
+    /// Agents to connect: names (repeat, or separate with commas), or all [default: those that are
+    /// found on this machine]
+    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// Whose files are written: user (you, in every project) or project (everybody who works on
+    /// this one)
+    #[arg(long, value_name = "SCOPE", default_value = "user", value_parser = ["user", "project"])]
+    scope: String,
+    /// What to write: server, permission, instructions, skill, subagent, command, hooks (repeat, or
+    /// separate with commas) [default: all that the agent supports]
+    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = ["server", "permission", "instructions", "skill", "subagent", "command", "hooks"])]
+    parts: Vec<String>,
+    /// Command that the agents start, for example "npx -y cortex-codesearch" [default: the absolute
+    /// path of this program]
+    #[arg(long, value_name = "COMMAND")]
+    program: Option<String>,
+    /// Take back what was written
+    #[arg(long)]
+    remove: bool,
+    /// Write without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Show the changes in full, and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Print what each agent's files would hold on a new machine, to copy by hand
+    #[arg(long, conflicts_with_all = ["yes", "remove"])]
+    print: bool,
+    /// Print what was done as JSON (format: specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done, as JSON.
+#[derive(Serialize)]
+struct Report {
+    scope: &'static str,
+    agents: Vec<String>,
+    written: Vec<PathBuf>,
+    in_place: Vec<PathBuf>,
+    refused: Vec<ReportRefused>,
+    verified: Vec<ReportVerified>,
+}
+
+#[derive(Serialize)]
+struct ReportRefused {
+    path: PathBuf,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct ReportVerified {
+    command: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let home = home(&args.project)?;
+    let known = agents::all();
+    let chosen = choose(args, &known, &home)?;
+    let scope = if args.scope == "project" { Scope::Project } else { Scope::User };
+    let program = program(args.program.as_deref(), scope, &home)?;
+    let kinds: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|k| args.parts.is_empty() || args.parts.iter().any(|p| p == k.name()))
+        .collect();
+    if args.print {
+        return print(&chosen, &kinds, scope, &program, &home);
+    }
+    let mut record = Record::load(&record_dir()?);
+    let request = Request { agents: chosen.clone(), scope, kinds, program, remove: args.remove };
+    let plan = Plan::new(&request, &known, &home, &record);
+    if !args.json {
+        show_plan(&plan, args, &chosen, &home)?;
+    }
+    let in_place = plan.in_place.clone();
+    let is_idle = plan.changes.is_empty();
+    let shown = Shown(&home);
+    if !is_idle && !args.dry_run && !args.yes && !agreed(args.remove)? {
+        line("nothing was changed")?;
+        return Ok(Outcome::NothingFound);
+    }
+    let outcome = if args.dry_run {
+        agents::Outcome { refused: plan.refused, ..agents::Outcome::default() }
+    } else {
+        plan.apply(&home, &mut record)?
+    };
+    let verified = if args.remove || args.dry_run || chosen.is_empty() {
+        Vec::new()
+    } else {
+        verify_all(&chosen, &home, scope)
+    };
+    let is_good = outcome.refused.is_empty() && verified.iter().all(|(_, v)| v.is_ok());
+    if args.json {
+        report(args, &chosen, outcome, in_place, verified)?;
+    } else {
+        for refused in &outcome.refused {
+            let why = printable(&refused.why);
+            tell!("error: {} is unchanged: {why}", shown.path(&refused.path));
+        }
+        match (args.dry_run, is_idle) {
+            (true, false) => line("nothing was written (--dry-run)")?,
+            (false, false) => {
+                let n = count(outcome.written.len(), "file");
+                line(&if args.remove { format!("restored {n}") } else { format!("wrote {n}") })?;
+            }
+            (_, true) if outcome.refused.is_empty() => {
+                line(&format!("nothing to do: {} as it should be", count(in_place.len(), "file")))?;
+            }
+            _ => {}
+        }
+        show_end(&verified, &chosen, args, &home)?;
+    }
+    if is_good { Ok(Outcome::Done) } else { bail!("not everything is connected (see above)") }
+}
+
+/// Returns the places that the paths of agents begin with.
+pub(super) fn home(project: &OfProject) -> Result<Home> {
+    let home = config::home()
+        .context("cannot determine your home directory (set HOME to its absolute path)")?;
+    let config = if cfg!(target_os = "macos") {
+        home.join("Library/Application Support")
+    } else {
+        config::config_home().unwrap_or_else(|| home.join(".config"))
+    };
+    let project = project.open_anyway()?.layout.root().to_path_buf();
+    Ok(Home { home, config, project, path: std::env::var_os("PATH") })
+}
+
+/// Returns the directory that remembers what the files of agents held.
+pub(super) fn record_dir() -> Result<PathBuf> {
+    let state = config::state_home().context("cannot determine your state directory (set HOME)")?;
+    Ok(state.join("cortex/agents"))
+}
+
+/// Returns the agents that the user names, or those that are found.
+fn choose<'a>(args: &Args, known: &'a [Agent], home: &Home) -> Result<Vec<&'a Agent>> {
+    if args.agents.iter().any(|name| name == "all") {
+        return Ok(known.iter().collect());
+    }
+    if args.agents.is_empty() {
+        let chosen: Vec<&Agent> = if args.print {
+            known.iter().collect()
+        } else {
+            known.iter().filter(|agent| home.found(agent).is_some()).collect()
+        };
+        if chosen.is_empty() {
+            bail!("no coding agent is found on this machine: name one (--agents {})", ids(known));
+        }
+        return Ok(chosen);
+    }
+    let find = |name: &String| {
+        known
+            .iter()
+            .find(|agent| agent.id == *name)
+            .with_context(|| format!("unknown agent {name}: use one of {}, all", ids(known)))
+    };
+    args.agents.iter().map(find).collect()
+}
+
+fn ids(known: &[Agent]) -> String {
+    known.iter().map(|agent| &*agent.id).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the command that agents start. Agents often have another `PATH` than a shell, so it is
+/// an absolute path. In files that others share it is our second name, if that leads here.
+fn program(given: Option<&str>, scope: Scope, home: &Home) -> Result<Program> {
+    if let Some(given) = given {
+        let mut words = given.split_whitespace().map(String::from);
+        let path = words.next().context("--program is empty: name a command")?;
+        return Ok(Program { path, args: words.collect() });
+    }
+    let own = std::env::current_exe().context("cannot determine the path of this program")?;
+    let path = match home.second_name(&own) {
+        Some(name) if scope == Scope::Project => name.to_string(),
+        _ => own.to_str().context("the path of this program is not UTF-8: give --program")?.into(),
+    };
+    Ok(Program { path, args: Vec::new() })
+}
+
+/// Prints a path with `~` for the home directory.
+pub(super) struct Shown<'a>(pub(super) &'a Home);
+
+impl Shown<'_> {
+    pub(super) fn path(&self, path: &Path) -> String {
+        let text = match (path.strip_prefix(&self.0.project), path.strip_prefix(&self.0.home)) {
+            (Ok(below), _) if self.0.project != self.0.home => below.display().to_string(),
+            (_, Ok(below)) => format!("~/{}", below.display()),
+            _ => path.display().to_string(),
+        };
+        printable(&text)
+    }
+}
+
+fn show_plan(plan: &Plan, args: &Args, chosen: &[&Agent], home: &Home) -> Result<()> {
+    let shown = Shown(home);
+    if args.agents.is_empty() {
+        for agent in chosen {
+            let found = home.found(agent).map(|path| shown.path(&path)).unwrap_or_default();
+            line(&format!("{:<16} found: {found}", agent.name))?;
+        }
+    }
+    for name in &plan.without_scope {
+        line(&format!("{name:<16} has no server in the {} scope", args.scope))?;
+    }
+    for change in &plan.changes {
+        show_change(change, &shown, args.dry_run)?;
+    }
+    let n_new = plan.changes.iter().filter(|c| c.before.is_none()).count();
+    if n_new > 0 && !args.dry_run {
+        line(&format!("--dry-run shows the text of the {}", count(n_new, "new file")))?;
+    }
+    Ok(())
+}
+
+/// Prints the lines of a file that change. Values that look like secrets are hidden.
+fn show_change(change: &Change, shown: &Shown, in_full: bool) -> Result<()> {
+    let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (agent, kind) in &change.parts {
+        parts.entry(agent).or_default().push(kind.name());
+    }
+    let parts: Vec<String> =
+        parts.into_iter().map(|(agent, kinds)| format!("{agent}: {}", kinds.join(", "))).collect();
+    let is_whole = change.before.is_none() || change.after.is_none();
+    let n_lines = change.before.as_ref().or(change.after.as_ref()).map_or(0, |t| t.lines().count());
+    let what = match (&change.before, &change.after) {
+        (None, _) => format!("new file, {}; ", count(n_lines, "line")),
+        (_, None) => "removed; ".to_string(),
+        _ => String::new(),
+    };
+    let path = style(shown.path(&change.path)).bold();
+    line(&format!("{path} ({what}{})", parts.join("; ")))?;
+    if is_whole && !in_full {
+        return Ok(());
+    }
+    let hidden =
+        |text: &Option<String>| secrets::redact(text.as_deref().unwrap_or_default()).text.clone();
+    let (before, after) = (hidden(&change.before), hidden(&change.after));
+    let diff = TextDiff::from_lines(&before, &after);
+    for row in diff.iter_all_changes() {
+        let text = printable_code(row.value().trim_end_matches(['\n', '\r']));
+        match row.tag() {
+            ChangeTag::Equal => {}
+            ChangeTag::Delete => line(&style(format!("  - {text}")).red().to_string())?,
+            ChangeTag::Insert => line(&style(format!("  + {text}")).green().to_string())?,
+        }
+    }
+    Ok(())
+}
+
+/// Asks whether the changes may be written.
+fn agreed(is_removal: bool) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        bail!("nobody can be asked, because the input is no terminal: add --yes, or --dry-run");
+    }
+    print_question(if is_removal { "Remove this? [y/N] " } else { "Write this? [y/N] " })?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn print_question(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+type VerifiedCommand = (Vec<String>, Result<agents::Verified, String>);
+
+/// Starts each command that the files of the agents hold now, and calls a tool.
+pub(super) fn verify_all(chosen: &[&Agent], home: &Home, scope: Scope) -> Vec<VerifiedCommand> {
+    let mut commands: Vec<Vec<String>> =
+        chosen.iter().flat_map(|agent| wired(agent, home, scope)).map(|(_, c)| c).collect();
+    commands.sort();
+    commands.dedup();
+    commands
+        .into_iter()
+        .map(|command| {
+            let verified = verify(&command, &home.project);
+            (command, verified)
+        })
+        .collect()
+}
+
+fn show_end(
+    verified: &[VerifiedCommand],
+    chosen: &[&Agent],
+    args: &Args,
+    home: &Home,
+) -> Result<()> {
+    for (command, result) in verified {
+        let command = printable(&command.join(" "));
+        match result {
+            Ok(v) => line(&format!(
+                "verified: `{command}` answers in {} with {}",
+                render::duration(u64::try_from(v.took.as_millis()).unwrap_or(u64::MAX)),
+                count(v.n_tools, "tool")
+            ))?,
+            Err(why) => tell!("error: `{command}`: {}", printable(why)),
+        }
+    }
+    if args.remove {
+        return Ok(());
+    }
+    if let Ok(own) = std::env::current_exe() {
+        for other in agents::others_on_path(home, &own).foreign {
+            line(&format!(
+                "note: {} is another program called cortex, so agents get an absolute path; `cortex-codesearch` is a second name of this one",
+                printable(&other.display().to_string())
+            ))?;
+        }
+    }
+    for agent in chosen {
+        if let Some(note) = &agent.note {
+            line(&format!("{}: {note}", agent.name))?;
+        }
+    }
+    if !verified.is_empty() {
+        line("Start a new session of your agent, and ask it about the code.")?;
+    }
+    Ok(())
+}
+
+fn report(
+    args: &Args,
+    chosen: &[&Agent],
+    outcome: agents::Outcome,
+    in_place: Vec<PathBuf>,
+    verified: Vec<VerifiedCommand>,
+) -> Result<()> {
+    render::json(&Report {
+        scope: if args.scope == "project" { "project" } else { "user" },
+        agents: chosen.iter().map(|agent| agent.id.clone()).collect(),
+        written: outcome.written,
+        in_place,
+        refused: outcome
+            .refused
+            .into_iter()
+            .map(|r| ReportRefused { path: r.path, why: r.why })
+            .collect(),
+        verified: verified
+            .into_iter()
+            .map(|(command, result)| {
+                let ms = result.as_ref().ok().map(|v| v.took.as_millis());
+                let ms = ms.and_then(|ms| u64::try_from(ms).ok());
+                ReportVerified { command, ms, error: result.err() }
+            })
+            .collect(),
+    })
+}
+
+/// Prints each file of the agents as it would be on a machine without any.
+fn print(
+    chosen: &[&Agent],
+    kinds: &[Kind],
+    scope: Scope,
+    program: &Program,
+    home: &Home,
+) -> Result<Outcome> {
+    for agent in chosen {
+        line(&format!("# {}", agent.name))?;
+        for (path, text) in agents::texts(agent, kinds, scope, program, home)? {
+            line(&format!("\n## {}\n\n{}", Shown(home).path(&path), text.trim_end()))?;
+        }
+        line("")?;
+    }
+    Ok(Outcome::Done)
+}
