@@ -90,6 +90,7 @@ class Release:
         return f"{self.repository}/releases/download/v{self.version}/{file}"
 
     def licences(self):
+        """Returns the licences of this project."""
         return [File(name, (ROOT / name).read_bytes()) for name in LICENCES]
 
     def readme(self):
@@ -153,13 +154,13 @@ def read_programs(directory, target):
     return programs
 
 
-def tarball(release, target, programs):
+def tarball(release, target, programs, licences):
     stem = f"{release.name}-{release.version}-{target}"
     readme = File("README.md", (ROOT / "README.md").read_bytes())
-    release.write_tar(f"{stem}.tar.gz", [*programs, *release.licences(), readme], stem)
+    release.write_tar(f"{stem}.tar.gz", [*programs, *licences, readme], stem)
 
 
-def wheel(release, target, programs):
+def wheel(release, target, programs, licences):
     name = release.name.replace("-", "_")
     version = python_version(release.version)
     stem = f"{name}-{version}"
@@ -174,7 +175,7 @@ def wheel(release, target, programs):
         f"Version: {version}",
         f"Summary: {release.description}",
         f"License-Expression: {release.licence}",
-        *(f"License-File: {name}" for name in LICENCES),
+        *(f"License-File: {file.name}" for file in licences),
         f"Keywords: {','.join(release.keywords)}",
         f"Project-URL: Repository, {release.repository}",
         "Requires-Python: >=3.8",
@@ -191,7 +192,7 @@ def wheel(release, target, programs):
         *(File(f"{stem}.data/scripts/{program.name}", program.data, True) for program in programs),
         File(f"{info}/METADATA", "\n".join(metadata).encode()),
         File(f"{info}/WHEEL", about.encode()),
-        *(File(f"{info}/licenses/{file.name}", file.data) for file in release.licences()),
+        *(File(f"{info}/licenses/{file.name}", file.data) for file in licences),
     ]
     record = ""
     for file in files:
@@ -256,7 +257,7 @@ def npm_package(release, name, fields):
     return File("package.json", to_json(package))
 
 
-def npm_platform(release, target, programs):
+def npm_platform(release, target, programs, licences):
     t = TARGETS[target]
     platform = npm_platform_name(target)
     fields = {"os": [t.os], "cpu": [t.cpu]}
@@ -268,7 +269,7 @@ def npm_platform(release, target, programs):
     files = [
         npm_package(release, f"@{release.name}/{platform}", fields),
         File("README.md", text.encode()),
-        *release.licences(),
+        *licences,
         # The launcher starts `cortex` under both names.
         *(File(f"bin/{p.name}", p.data, True) for p in programs[:1]),
     ]
@@ -299,7 +300,7 @@ def bundle_name(release, target):
     return f"{release.name}-{release.version}-{target}.mcpb"
 
 
-def bundle(release, target, programs):
+def bundle(release, target, programs, licences):
     t = TARGETS[target]
     program = programs[0]
     manifest = {
@@ -336,7 +337,7 @@ def bundle(release, target, programs):
     files = [
         File("manifest.json", to_json(manifest)),
         File(f"server/{program.name}", program.data, True),
-        *release.licences(),
+        *licences,
     ]
     release.write_zip(bundle_name(release, target), files)
 
@@ -373,55 +374,79 @@ def server_json(release, targets):
     })
 
 
-def bill_of_materials(release, target):
-    """Writes which crates are linked into the programs of a platform (CycloneDX)."""
-    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
-    metadata = json.loads(run(command))
-    crates = {crate["id"]: crate for crate in metadata["packages"]}
-    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+class Crates:
+    """The crates that are linked into the programs of a platform."""
 
-    def is_linked(dependency):
+    def __init__(self, target):
+        command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
+        metadata = json.loads(run(command))
+        self.about = {crate["id"]: crate for crate in metadata["packages"]}
+        self.root = metadata["resolve"]["root"]
+        nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+        self.uses, to_visit = {}, [self.root]
+        while to_visit:
+            crate = to_visit.pop()
+            if crate not in self.uses:
+                self.uses[crate] = [d["pkg"] for d in nodes[crate]["deps"] if self.is_linked(d)]
+                to_visit += self.uses[crate]
+        self.sorted = sorted(self.uses, key=self.purl)
+
+    def is_linked(self, dependency):
         # A macro runs in the compiler; other kinds are for the build script and the tests.
-        is_macro = any("proc-macro" in t["kind"] for t in crates[dependency["pkg"]]["targets"])
+        is_macro = any("proc-macro" in t["kind"] for t in self.about[dependency["pkg"]]["targets"])
         return not is_macro and any(kind["kind"] is None for kind in dependency["dep_kinds"])
 
-    root = metadata["resolve"]["root"]
-    linked, to_visit = {}, [root]
-    while to_visit:
-        crate = to_visit.pop()
-        if crate not in linked:
-            linked[crate] = [d["pkg"] for d in nodes[crate]["deps"] if is_linked(d)]
-            to_visit += linked[crate]
+    def purl(self, crate):
+        return f"pkg:cargo/{self.about[crate]['name']}@{self.about[crate]['version']}"
 
-    def purl(crate):
-        return f"pkg:cargo/{crates[crate]['name']}@{crates[crate]['version']}"
+    def notices(self):
+        """Returns the licence texts of all crates, each once. Most licences demand that they go along with a program."""
+        users, without = {}, []
+        for crate in self.sorted:
+            folder = Path(self.about[crate]["manifest_path"]).parent
+            if crate == self.root:
+                texts = [folder / "src/secrets/betterleaks-LICENSE", folder / "src/embed/model/README.md"]
+            else:
+                texts = sorted(f for f in folder.iterdir() if f.is_file() and re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)", f.name))
+            if not texts:
+                about = self.about[crate]
+                without.append(f"{about['name']}@{about['version']}: {about['license']}, {about['repository']}")
+            for path in texts:
+                text = "\n".join(path.read_text(encoding="utf-8", errors="replace").split("\r\n")).strip()
+                users.setdefault(text, []).append(self.purl(crate).split("/")[1])
+        parts = [f"{', '.join(dict.fromkeys(names))}\n\n{text}\n" for text, names in users.items()]
+        parts.append("\n".join(["The packages of these crates have no licence text:", "", *without, ""]))
+        return File("THIRD-PARTY-NOTICES", f"\n{'=' * 80}\n\n".join(parts).encode())
 
-    def component(crate):
-        about = crates[crate]
+    def component(self, crate):
+        """Returns the entry of a crate in the bill of materials."""
+        about = self.about[crate]
         fields = {
-            "type": "application" if crate == root else "library",
-            "bom-ref": purl(crate),
+            "type": "application" if crate == self.root else "library",
+            "bom-ref": self.purl(crate),
             "name": about["name"],
             "version": about["version"],
-            "purl": purl(crate),
+            "purl": self.purl(crate),
         }
         if about["license"]:
             # Some crates still write `MIT/Apache-2.0`.
             fields["licenses"] = [{"expression": re.sub(r"\s*/\s*", " OR ", about["license"])}]
         return fields
 
+
+def bill_of_materials(release, target, crates):
     name = f"{release.name}-{release.version}-{target}.cdx.json"
-    ordered = sorted(linked, key=purl)
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(release.time))
     release.write_json(name, {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, release.download(name))}",
         "version": 1,
-        "metadata": {"timestamp": when, "component": component(root)},
-        "components": [component(crate) for crate in ordered if crate != root],
+        "metadata": {"timestamp": when, "component": crates.component(crates.root)},
+        "components": [crates.component(crate) for crate in crates.sorted if crate != crates.root],
         "dependencies": [
-            {"ref": purl(crate), "dependsOn": sorted(map(purl, linked[crate]))} for crate in ordered
+            {"ref": crates.purl(crate), "dependsOn": sorted(map(crates.purl, crates.uses[crate]))}
+            for crate in crates.sorted
         ],
     })
 
@@ -448,9 +473,11 @@ def main():
     release = Release(args.out, args.level)
     if args.binaries:
         programs = read_programs(args.binaries, args.target)
+        crates = Crates(args.target)
+        licences = [*release.licences(), crates.notices()]
         for package in [tarball, wheel, npm_platform, bundle]:
-            package(release, args.target, programs)
-        bill_of_materials(release, args.target)
+            package(release, args.target, programs, licences)
+        bill_of_materials(release, args.target, crates)
     # These cover every platform whose packages are there.
     targets = [target for target in TARGETS if (args.out / bundle_name(release, target)).exists()]
     npm_launcher(release, targets)
