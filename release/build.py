@@ -120,13 +120,13 @@ class Release:
 
     def write_zip(self, name, files):
         raw = io.BytesIO()
-        with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=self.level) as zipped:
+        with zipfile.ZipFile(raw, "w") as zipped:
             for file in files:
                 entry = zipfile.ZipInfo(file.name, time.gmtime(self.time)[:6])
                 entry.create_system = 3  # Unix, so that the mode counts
                 entry.external_attr = (0o100755 if file.is_program else 0o100644) << 16
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                zipped.writestr(entry, file.data)
+                zipped.writestr(entry, file.data, compresslevel=self.level)
         self.write(name, raw.getvalue())
 
 
@@ -165,9 +165,11 @@ def wheel(release, target, programs, licences):
     version = python_version(release.version)
     stem = f"{name}-{version}"
     tag = TARGETS[target].wheel
-    if "{glibc}" in tag:
-        newest = max(newest_glibc(program, target) for program in programs)
-        tag = tag.format(glibc="_".join(map(str, newest)))
+    if TARGETS[target].libc:
+        needs = max(newest_glibc(program, target) for program in programs)
+        if (TARGETS[target].libc == "glibc") != bool(needs):
+            sys.exit(f"error: the programs {'use' if needs else 'do not use'} glibc (set --target to the platform they were built for)")
+        tag = tag.format(glibc="_".join(map(str, needs)))
 
     metadata = [
         "Metadata-Version: 2.4",
@@ -210,7 +212,7 @@ def python_version(version):
 
 
 def newest_glibc(program, target):
-    """Returns the newest version of glibc that a program needs, read from the versions of its symbols."""
+    """Returns the newest version of glibc that a program needs, read from the versions of its symbols; () for none."""
     elf = program.data
     machine = {"x86_64": 62, "aarch64": 183}[target.split("-")[0]]
     if elf[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<H", elf, 18)[0] != machine:
@@ -233,9 +235,7 @@ def newest_glibc(program, target):
                     found.append((int(version[1]), int(version[2])))
                 at += next_version
             offset += next_library
-    if not found:
-        sys.exit(f"error: {program.name} does not use glibc (set --target to its musl platform)")
-    return max(found)
+    return max(found, default=())
 
 
 def npm_platform_name(target):
@@ -475,7 +475,7 @@ def main():
         programs = read_programs(args.binaries, args.target)
         crates = Crates(args.target)
         licences = [*release.licences(), crates.notices()]
-        for package in [tarball, wheel, npm_platform, bundle]:
+        for package in [wheel, tarball, npm_platform, bundle]:
             package(release, args.target, programs, licences)
         bill_of_materials(release, args.target, crates)
     # These cover every platform whose packages are there.

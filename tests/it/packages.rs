@@ -46,7 +46,8 @@ impl Packages {
             missing("there is no Python 3.9 with venv, which makes packages (python3-venv)");
             return None;
         }
-        let dir = tempfile::tempdir().unwrap();
+        // Not the system's directory: what is unpacked takes a gigabyte.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let binaries = dir.path().join("binaries");
         fs::create_dir(&binaries).unwrap();
         for program in [env!("CARGO_BIN_EXE_cortex"), env!("CARGO_BIN_EXE_cortex-codesearch")] {
