@@ -39,6 +39,7 @@ mod memory;
 mod messages;
 mod one_engine;
 mod output;
+mod packages;
 mod packed;
 mod quoted;
 mod regressions;

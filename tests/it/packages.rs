@@ -1,0 +1,275 @@
+//! The packages that `release/build.py` makes: they are made of the programs under test, then
+//! installed and used without a network.
+
+use std::collections::BTreeSet;
+use std::env::consts::{ARCH, OS};
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::project::{Project, run};
+use crate::server::Server;
+use crate::support::clients::{clients, node_program, project};
+use crate::support::missing;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Returns the platform that this test was built for.
+fn target() -> String {
+    let rest = match OS {
+        "macos" => "apple-darwin",
+        _ if cfg!(target_env = "musl") => "unknown-linux-musl",
+        _ => "unknown-linux-gnu",
+    };
+    format!("{ARCH}-{rest}")
+}
+
+/// The directory of the packages.
+struct Packages {
+    dir: TempDir,
+}
+
+impl Packages {
+    /// Makes the packages. `None`, with a message, if there is no Python that can.
+    #[track_caller]
+    fn make() -> Option<Self> {
+        let able = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 9))";
+        let python = Command::new("python3").args(["-c", able]).stderr(Stdio::null()).status();
+        if !python.is_ok_and(|status| status.success()) {
+            missing("there is no Python 3.9 with venv, which makes packages (python3-venv)");
+            return None;
+        }
+        // Not the system's directory: what is unpacked takes a gigabyte.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let binaries = dir.path().join("binaries");
+        fs::create_dir(&binaries).unwrap();
+        for program in [env!("CARGO_BIN_EXE_cortex"), env!("CARGO_BIN_EXE_cortex-codesearch")] {
+            let copy = binaries.join(Path::new(program).file_name().unwrap());
+            fs::copy(program, &copy).unwrap();
+            // Without it, only the packages are larger.
+            let _ = Command::new("strip").arg(&copy).status();
+        }
+        let packages = Self { dir };
+        let mut build = Command::new("python3");
+        build.arg(Path::new(ROOT).join("release/build.py")).arg("--binaries").arg(&binaries);
+        build.args(["--level", "1", "--target", &target(), "--out"]).arg(packages.out());
+        build.env("SOURCE_DATE_EPOCH", "1700000000").env("CARGO_NET_OFFLINE", "true");
+        run(&mut build).expect(0);
+        fs::remove_dir_all(binaries).unwrap();
+        Some(packages)
+    }
+
+    fn out(&self) -> PathBuf {
+        self.dir.path().join("out")
+    }
+
+    /// Returns the path of the only package whose name begins and ends so.
+    #[track_caller]
+    fn file(&self, start: &str, end: &str) -> PathBuf {
+        let names = self.names();
+        let fits = |name: &&String| name.starts_with(start) && name.ends_with(end);
+        let found: Vec<&String> = names.iter().filter(fits).collect();
+        assert_eq!(found.len(), 1, "{start}…{end}: {found:?} of {names:?}");
+        self.out().join(found[0])
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.out()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn json(&self, start: &str, end: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.file(start, end)).unwrap()).unwrap()
+    }
+
+    /// Unpacks a zip or tar file and returns the directory.
+    #[track_caller]
+    fn unpack(&self, file: &Path, module: &str) -> PathBuf {
+        let to = self.dir.path().join(format!("{}-unpacked", file.file_name().unwrap().display()));
+        let mut python = Command::new("python3");
+        run(python.args(["-m", module, "-e"]).arg(file).arg(&to)).expect(0);
+        to
+    }
+}
+
+fn hash(path: &Path) -> String {
+    Sha256::digest(fs::read(path).unwrap()).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Uses an installed program: it must be this version, find a file, and pass on the exit code.
+#[track_caller]
+fn works(start: impl Fn(&Project) -> Command) {
+    let p = project();
+    let run = |args: &[&str]| run(start(&p).args(args));
+    assert_eq!(run(&["--version"]).expect(0).stdout, format!("cortex {VERSION}\n"));
+    let found = run(&["search", "--json", "retry with backoff"]).expect(0).stdout;
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["results"][0]["path"], "src/retry.rs", "{found}");
+    run(&["grep", "no such text"]).expect(1);
+}
+
+#[test]
+fn packages_install_and_run_without_a_network() {
+    let Some(packages) = Packages::make() else { return };
+    checksums_hold(&packages);
+    descriptions_fit_together(&packages);
+    the_crates_are_listed(&packages);
+    the_tarball_runs(&packages);
+    the_bundle_serves(&packages);
+    the_wheel_installs(&packages);
+    the_npm_packages_install(&packages);
+}
+
+fn checksums_hold(packages: &Packages) {
+    let sums = fs::read_to_string(packages.out().join("SHA256SUMS")).unwrap();
+    let mut listed = BTreeSet::from(["SHA256SUMS".to_string()]);
+    for line in sums.lines() {
+        let (sum, name) = line.split_once("  ").unwrap();
+        assert_eq!(hash(&packages.out().join(name)), sum, "{name}");
+        listed.insert(name.to_string());
+    }
+    assert_eq!(listed, packages.names());
+}
+
+/// Checks what the registry of MCP servers checks: each package names the server that names it.
+fn descriptions_fit_together(packages: &Packages) {
+    let server = packages.json("server.json", "");
+    let name = server["name"].as_str().unwrap();
+    assert!(name.starts_with("io.github.") && name.ends_with("/cortex-codesearch"), "{name}");
+    assert_eq!(server["version"], VERSION);
+    let description = server["description"].as_str().unwrap();
+    assert!((1..=100).contains(&description.len()), "{description}");
+
+    let all = server["packages"].as_array().unwrap();
+    let kinds: Vec<&str> = all.iter().map(|p| p["registryType"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["pypi", "npm", "mcpb"]);
+    for package in all {
+        assert_eq!(package["transport"], json!({ "type": "stdio" }), "{package}");
+    }
+    let bundle = packages.file("cortex-codesearch-", ".mcpb");
+    let url = all[2]["identifier"].as_str().unwrap();
+    assert!(url.ends_with(bundle.file_name().unwrap().to_str().unwrap()), "{url}");
+    assert_eq!(all[2]["fileSha256"], hash(&bundle));
+
+    let launcher =
+        packages.unpack(&packages.file(&format!("cortex-codesearch-{VERSION}"), ".tgz"), "tarfile");
+    let package = fs::read(launcher.join("package/package.json")).unwrap();
+    let package: Value = serde_json::from_slice(&package).unwrap();
+    assert_eq!(package["mcpName"], name);
+    let wheel = packages.unpack(&packages.file("cortex_codesearch-", ".whl"), "zipfile");
+    let metadata = wheel.join(format!("cortex_codesearch-{VERSION}.dist-info")).join("METADATA");
+    let metadata = fs::read_to_string(metadata).unwrap();
+    assert!(metadata.contains(&format!("mcp-name: {name} ")), "{metadata}");
+    assert!(!metadata.contains("](specs/"), "a link that leads nowhere outside of the repository");
+}
+
+fn the_crates_are_listed(packages: &Packages) {
+    let bill = packages.json("cortex-codesearch-", ".cdx.json");
+    let names: Vec<&str> = bill["components"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect();
+    for (name, is_linked) in [("tantivy", true), ("proptest", false), ("clap_derive", false)] {
+        assert_eq!(names.contains(&name), is_linked, "{name}");
+    }
+}
+
+fn the_tarball_runs(packages: &Packages) {
+    let stem = format!("cortex-codesearch-{VERSION}-{}", target());
+    let dir = packages.unpack(&packages.out().join(format!("{stem}.tar.gz")), "tarfile").join(stem);
+    assert!(dir.join("README.md").exists() && dir.join("THIRD-PARTY-NOTICES").exists());
+    works(|p| p.command(dir.join("cortex-codesearch").to_str().unwrap()));
+}
+
+/// Starts the server of the bundle as its manifest says.
+fn the_bundle_serves(packages: &Packages) {
+    let dir = packages.unpack(&packages.file("cortex-codesearch-", ".mcpb"), "zipfile");
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(dir.join("manifest.json")).unwrap()).unwrap();
+    for field in ["name", "description", "author", "license", "user_config"] {
+        assert!(!manifest[field].is_null(), "{field}");
+    }
+    assert_eq!(
+        (&manifest["manifest_version"], &manifest["version"]),
+        (&json!("0.3"), &json!(VERSION))
+    );
+    assert_eq!(manifest["server"]["type"], "binary");
+    let program = dir.join(manifest["server"]["entry_point"].as_str().unwrap());
+    // Python's zipfile does not restore the mode.
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+
+    let p = project();
+    let root = p.root();
+    let fill = |text: &Value| {
+        text.as_str()
+            .unwrap()
+            .replace("${__dirname}", dir.to_str().unwrap())
+            .replace("${user_config.project}", root.to_str().unwrap())
+    };
+    let config = &manifest["server"]["mcp_config"];
+    let mut command = p.command(&fill(&config["command"]));
+    command.args(config["args"].as_array().unwrap().iter().map(fill)).current_dir("/");
+    let mut server = Server::start(&mut command);
+    let reply = server.ask("initialize", &crate::server::initialize("2025-06-18"));
+    assert_eq!(reply["result"]["serverInfo"]["version"], VERSION, "{reply}");
+}
+
+fn the_wheel_installs(packages: &Packages) {
+    let venv = packages.dir.path().join("venv");
+    run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).expect(0);
+    let mut pip = Command::new(venv.join("bin/pip"));
+    pip.args(["install", "--no-index", "--disable-pip-version-check"]);
+    run(pip.arg(packages.file("cortex_codesearch-", ".whl"))).expect(0);
+    for name in ["cortex", "cortex-codesearch"] {
+        works(|p| p.command(venv.join("bin").join(name).to_str().unwrap()));
+    }
+}
+
+fn the_npm_packages_install(packages: &Packages) {
+    let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|o| o.status.success());
+    // The clients of the protocol bring Node.js.
+    let clients = if has_npm {
+        None
+    } else {
+        let Some(clients) = clients() else { return };
+        Some(clients)
+    };
+    let node = |p: &Project, program: &str| match &clients {
+        Some(clients) => node_program(clients, p, program),
+        None => p.command(program),
+    };
+
+    let home = Project::new();
+    let prefix = packages.dir.path().join("npm");
+    fs::create_dir(&prefix).unwrap();
+    let mut npm = node(&home, if has_npm { "npm" } else { "venv/bin/npm" });
+    npm.args(["install", "--offline", "--no-audit", "--no-fund", "--prefix"]).arg(&prefix);
+    let platform = if OS == "macos" { "darwin" } else { OS };
+    npm.arg(packages.file(&format!("cortex-codesearch-{platform}-"), ".tgz"));
+    npm.arg(packages.file(&format!("cortex-codesearch-{VERSION}"), ".tgz"));
+    run(&mut npm).expect(0);
+    let installed = |name: &str| prefix.join("node_modules/.bin").join(name);
+    for name in ["cortex", "cortex-codesearch"] {
+        works(|p| node(p, installed(name).to_str().unwrap()));
+    }
+
+    // A signal reaches the program, and its exit code comes back.
+    let p = project();
+    let mut serve = node(&p, installed("cortex").to_str().unwrap());
+    let mut server = Server::start(serve.args(["serve", "--port", "0"]));
+    server.line();
+    server.signal("TERM");
+    assert_eq!(server.ended().0, Some(0));
+}
