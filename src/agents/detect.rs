@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::Agent;
+use super::known::Agent;
 use super::ours::PROGRAMS;
 use super::part::{Part, Scope};
 

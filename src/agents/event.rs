@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Agent;
-
 /// How the hooks of an agent speak.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,12 +71,6 @@ pub enum EventError {
 
 /// Beginnings of the lines of a patch that name a file.
 const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
-
-/// Returns how the hooks of an agent speak; `None` if it has none that Cortex uses.
-#[must_use]
-pub fn speech_of(id: &str) -> Option<Speech> {
-    super::all().into_iter().find(|agent: &Agent| agent.id == id)?.hook
-}
 
 impl Speech {
     /// Reads the input of a hook into the fields that Claude Code sends.

@@ -55,6 +55,12 @@ pub(super) fn take(text: &str) -> Result<String, String> {
 pub(super) fn put_below(text: &str, key: &str, lines: &str) -> Result<String, String> {
     parse(text)?;
     let text = take_from(text)?;
+    // The entry's name is in its first line: `cortex:` or `- name: cortex`.
+    if let Some(entry) = lines.lines().next()
+        && text.lines().any(|line| line.trim() == entry.trim())
+    {
+        return Err("it has an entry cortex already, which is not ours: rename it first".into());
+    }
     let mut at = 0;
     let mut rows = text.split_inclusive('\n').map(|line| {
         at += line.len();

@@ -242,3 +242,9 @@ pub(super) fn is_empty(text: &str) -> bool {
     let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     bare.is_empty() || bare == "{}"
 }
+
+/// Returns whether two files hold the same, whatever their layout.
+pub(super) fn is_same(a: &str, b: &str) -> bool {
+    let value = |text: &str| parse(text).ok()?.to_serde_value();
+    value(a).is_some() && value(a) == value(b)
+}

@@ -78,6 +78,9 @@ pub struct Part {
     /// Whether the file is only changed, never made.
     #[serde(default)]
     pub only_existing: bool,
+    /// What a new file holds before anything is written.
+    #[serde(default)]
+    pub base: String,
     /// Paths of keys (`a/b`) and the values there, written in the format of the file.
     #[serde(default)]
     pub set: Vec<(String, String)>,
@@ -200,7 +203,7 @@ impl Part {
         if let Some(name) = &self.block {
             return fence::put(text, &self.body(name));
         }
-        let mut text = text.to_string();
+        let mut text = if text.is_empty() { self.base.clone() } else { text.to_string() };
         for (at, value) in self.values(path, &text) {
             let value = program.fill(value, agent);
             text = match Format::of(path) {
@@ -229,6 +232,7 @@ impl Part {
         if self.block.is_some() {
             return fence::take(text);
         }
+        let before = text;
         let mut text = text.to_string();
         for (at, value) in self.values(path, &text) {
             let value = program.fill(value, agent);
@@ -241,8 +245,11 @@ impl Part {
         for (at, value) in &self.append {
             text = json::unappend(&text, at, &program.fill(value, agent))?;
         }
-        if matches!(Format::of(path), Format::Json) && json::is_empty(&text) {
-            text.clear();
+        if text != before && matches!(Format::of(path), Format::Json) {
+            let is_bare = json::is_empty(&text) || json::is_same(&text, &self.base);
+            if is_bare {
+                text.clear();
+            }
         }
         Ok(text)
     }

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::Agent;
 use super::detect::Home;
+use super::known::Agent;
 use super::part::{Kind, Part, Program, Scope};
 use super::record::Record;
 use crate::dir::Dir;
@@ -112,6 +112,7 @@ impl Plan {
     /// When what the files hold now cannot be recorded. Nothing is changed then.
     pub fn apply(self, home: &Home, record: &mut Record) -> Result<Outcome, PlanError> {
         let mut outcome = Outcome { refused: self.refused, ..Outcome::default() };
+        let (mut restored, mut scope) = (Vec::new(), Scope::User);
         for change in self.changes {
             let path = change.path.clone();
             let made = missing_above(&path);
@@ -126,15 +127,16 @@ impl Plan {
             match change.write(home) {
                 Ok(()) => {
                     if change.after == change.bare {
-                        let dirs = record.forget(&path);
-                        if change.after.is_none() {
-                            dirs.iter().rev().for_each(|dir| drop(fs::remove_dir(dir)));
-                        }
+                        restored.push(path.clone());
+                        scope = change.scope;
                     }
                     outcome.written.push(path);
                 }
                 Err(e) => outcome.refused.push(Refused { path, why: e.to_string() }),
             }
+        }
+        if !restored.is_empty() {
+            record.forget(&restored, |dir| is_removed(home, scope, dir));
         }
         Ok(outcome)
     }
@@ -315,6 +317,13 @@ fn open(home: &Home, scope: Scope, path: &Path, make: bool) -> io::Result<(Dir, 
         fs::create_dir_all(above)?;
     }
     Ok((Dir::open(above)?, PathBuf::from(name)))
+}
+
+/// Removes a directory that was made for a file, unless something is in it. Returns whether it is
+/// gone.
+fn is_removed(home: &Home, scope: Scope, path: &Path) -> bool {
+    open(home, scope, path, false).is_err_and(|e| e.kind() == ErrorKind::NotFound)
+        || open(home, scope, path, false).and_then(|(dir, name)| dir.remove_empty_dir(name)).is_ok()
 }
 
 fn read(dir: &Dir, name: &Path) -> io::Result<Option<String>> {

@@ -1,6 +1,6 @@
 //! What files of agents held before Cortex changed them, so that a removal restores every byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,16 +22,21 @@ struct Entry {
     before: Option<String>,
     /// Hash of what Cortex wrote.
     after: String,
-    /// Directories that were made for it.
-    #[serde(default)]
-    made: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Content {
+    files: BTreeMap<PathBuf, Entry>,
+    /// Directories that were made for them.
+    made: BTreeSet<PathBuf>,
 }
 
 /// The changed files of a user, in a directory with copies of what they were.
 #[derive(Debug)]
 pub struct Record {
     dir: PathBuf,
-    files: BTreeMap<PathBuf, Entry>,
+    content: Content,
 }
 
 impl Record {
@@ -39,7 +44,7 @@ impl Record {
     #[must_use]
     pub fn load(dir: &Path) -> Self {
         let text = Dir::open(dir).and_then(|d| d.read_text(FILE, MAX_BYTES)).unwrap_or_default();
-        Self { dir: dir.to_path_buf(), files: serde_json::from_str(&text).unwrap_or_default() }
+        Self { dir: dir.to_path_buf(), content: serde_json::from_str(&text).unwrap_or_default() }
     }
 
     /// The directory of the record.
@@ -52,7 +57,7 @@ impl Record {
     #[must_use]
     #[allow(clippy::option_option, reason = "unknown, no file, or a text")]
     pub(super) fn before(&self, path: &Path, now: &str) -> Option<Option<String>> {
-        let entry = self.files.get(path).filter(|entry| entry.after == hash(now))?;
+        let entry = self.content.files.get(path).filter(|entry| entry.after == hash(now))?;
         let Some(copy) = &entry.before else { return Some(None) };
         Dir::open(&self.dir).and_then(|d| d.read_text(copy, MAX_BYTES)).ok().map(Some)
     }
@@ -71,30 +76,34 @@ impl Record {
         if let (Some(copy), Some(text)) = (&copy, before) {
             dir.replace(copy, text.as_bytes(), MODE, true)?;
         }
-        let mut made = made;
-        if let Some(old) = self.files.get(path) {
-            made.extend(old.made.iter().cloned());
-            made.sort();
-        }
-        self.files.insert(path.to_path_buf(), Entry { before: copy, after: hash(after), made });
+        self.content.made.extend(made);
+        self.content.files.insert(path.to_path_buf(), Entry { before: copy, after: hash(after) });
         self.save(&dir)
     }
 
-    /// Forgets a file that is as it was. Returns the directories that were made for it.
-    pub(super) fn forget(&mut self, path: &Path) -> Vec<PathBuf> {
-        let Some(entry) = self.files.remove(path) else { return Vec::new() };
+    /// Forgets files that are as they were, and directories that are gone.
+    pub(super) fn forget(&mut self, files: &[PathBuf], is_gone: impl Fn(&Path) -> bool) {
+        let copies: Vec<String> = files
+            .iter()
+            .filter_map(|path| self.content.files.remove(path))
+            .filter_map(|entry| entry.before)
+            .collect();
+        // The deepest first.
+        let made: Vec<PathBuf> = self.content.made.iter().rev().cloned().collect();
+        for path in made {
+            if is_gone(&path) {
+                self.content.made.remove(&path);
+            }
+        }
         if let Ok(dir) = Dir::open(&self.dir) {
             // What stays here is read by nobody.
             let _ = self.save(&dir);
-            if let Some(copy) = &entry.before {
-                let _ = dir.remove_file(copy);
-            }
+            copies.iter().for_each(|copy| drop(dir.remove_file(copy)));
         }
-        entry.made
     }
 
     fn save(&self, dir: &Dir) -> io::Result<()> {
-        dir.replace(FILE, &serde_json::to_vec_pretty(&self.files)?, MODE, true)
+        dir.replace(FILE, &serde_json::to_vec_pretty(&self.content)?, MODE, true)
     }
 }
 

@@ -8,6 +8,7 @@
     reason = "a test that panics has failed; clippy.toml allows it only in the test functions themselves"
 )]
 
+mod agents;
 mod architecture;
 mod bad_input;
 mod bench;
