@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 const LANGUAGES: &str = "src/languages";
@@ -55,6 +56,7 @@ const KEPT: [(&str, &[&str]); 3] = [
 ];
 
 fn main() {
+    name_the_commit();
     let root =
         PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
     list_languages(&root.join(LANGUAGES));
@@ -67,6 +69,30 @@ fn main() {
         // SQLite stores 31 bits of a version, and 0 means that there is none.
         println!("cargo::rustc-env={variable}={}", (hash.finish() >> 33) | 1);
     }
+}
+
+/// Passes on the commit of a release build: that of the environment (`CORTEX_COMMIT`), of the
+/// package, or of git. A build for development names none, because it would be rebuilt with every
+/// commit.
+fn name_the_commit() {
+    println!("cargo::rerun-if-env-changed=CORTEX_COMMIT");
+    let given = env::var("CORTEX_COMMIT").ok();
+    let packaged = || {
+        let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+        let (_, after) = text.split_once("\"sha1\": \"")?;
+        Some(after.split('"').next()?.to_string())
+    };
+    let checked_out = || {
+        println!("cargo::rerun-if-changed=.git/logs/HEAD");
+        let describe = ["describe", "--always", "--dirty", "--abbrev=12"];
+        let out =
+            Command::new("git").args(describe).output().ok().filter(|o| o.status.success())?;
+        Some(String::from_utf8(out.stdout).ok()?.trim().to_string())
+    };
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let of_release = || if is_release { packaged().or_else(checked_out) } else { None };
+    let commit = given.or_else(of_release).unwrap_or_default();
+    println!("cargo::rustc-env=CORTEX_COMMIT={commit}");
 }
 
 /// Writes `languages.rs`: a module for each folder, and the table of the grammars.

@@ -158,6 +158,16 @@ impl Dir {
         accessat(&self.fd, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
     }
 
+    /// Returns the number of bytes that this user may still write to the file system of the
+    /// directory.
+    ///
+    /// # Errors
+    /// When the system does not say it.
+    pub fn free_bytes(&self) -> io::Result<u64> {
+        let stat = rustix::fs::fstatvfs(&self.fd).map_err(|e| named(&self.path, e))?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
     /// Checks that the path still names this directory, and not another one or none.
     ///
     /// # Errors

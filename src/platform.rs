@@ -121,6 +121,12 @@ pub fn make_private_dir(path: &Path, above: bool) -> io::Result<()> {
     DirBuilder::new().recursive(above).mode(PRIVATE_DIR).create(path)
 }
 
+/// Returns how many directories this user may watch; `None` where the system has no such limit.
+#[must_use]
+pub fn max_watches() -> Option<usize> {
+    std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?.trim().parse().ok()
+}
+
 /// Returns the id of the process that started this one; of another one after that has ended.
 pub fn parent_process() -> u32 {
     std::os::unix::process::parent_id()

@@ -16,6 +16,7 @@ use crate::agents::{
     self, Agent, Change, Home, Kind, Plan, Program, Record, Request, Scope, verify, wired,
 };
 use crate::config;
+use crate::engine::Project;
 use crate::secrets;
 
 /// Connect coding agents: write the MCP server, instructions, a skill and memory hooks into their
@@ -93,7 +94,7 @@ struct ReportVerified {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let home = home(&args.project)?;
+    let home = home_of(&args.project.open_anyway()?)?;
     let known = agents::all();
     let chosen = choose(args, &known, &home)?;
     let scope = if args.scope == "project" { Scope::Project } else { Scope::User };
@@ -153,7 +154,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// Returns the places that the paths of agents begin with.
-pub(super) fn home(project: &OfProject) -> Result<Home> {
+pub(super) fn home_of(project: &Project) -> Result<Home> {
     let home = config::home()
         .context("cannot determine your home directory (set HOME to its absolute path)")?;
     let config = if cfg!(target_os = "macos") {
@@ -161,7 +162,7 @@ pub(super) fn home(project: &OfProject) -> Result<Home> {
     } else {
         config::config_home().unwrap_or_else(|| home.join(".config"))
     };
-    let project = project.open_anyway()?.layout.root().to_path_buf();
+    let project = project.layout.root().to_path_buf();
     Ok(Home { home, config, project, path: std::env::var_os("PATH") })
 }
 

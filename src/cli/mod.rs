@@ -14,10 +14,12 @@ mod args;
 mod bench;
 mod clean;
 mod completions;
+mod doctor;
 mod eval;
 mod files;
 mod graph;
 mod grep;
+mod here;
 mod hook;
 mod index;
 mod init;
@@ -35,6 +37,7 @@ mod render;
 mod search;
 mod serve;
 mod status;
+mod version;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -52,12 +55,20 @@ use crate::work::STACK_BYTES;
 #[command(
     name = "cortex",
     version,
-    after_help = "Example: cortex search \"where are retries counted\"",
-    arg_required_else_help = true
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true,
+    after_help = "Example: cortex search \"where are retries counted\"
+
+Without a command, cortex says what can be done in the current directory."
 )]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// Print the version; with --verbose also the commit, the target and the model
+    #[arg(long, short = 'V')]
+    version: bool,
+    #[arg(long, short, requires = "version", hide = true)]
+    verbose: bool,
     /// Color the output [default: auto, on a terminal]
     #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
     color: Option<String>,
@@ -84,6 +95,7 @@ enum Command {
     Hook(hook::Args),
     Mcp(mcp::Args),
     Serve(serve::Args),
+    Doctor(doctor::Args),
     Clean(clean::Args),
     Eval(eval::Args),
     Bench(bench::Args),
@@ -118,8 +130,8 @@ pub fn run() -> ExitCode {
     paths::use_links(cli.hyperlinks.as_deref().unwrap_or("auto"));
     // CORTEX_LOG=cortex=debug shows more.
     let usual = match cli.command {
-        Command::Serve(_) => "cortex=info",
-        Command::Mcp(_) => "cortex=warn",
+        Some(Command::Serve(_)) => "cortex=info",
+        Some(Command::Mcp(_)) => "cortex=warn",
         _ => "warn",
     };
     let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
@@ -133,7 +145,10 @@ pub fn run() -> ExitCode {
     survive_file_size_limit();
     // Without this pool, rayon makes one whose threads have smaller stacks.
     let _ = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build_global();
-    let result = match cli.command {
+    let Some(command) = cli.command else {
+        return code(if cli.version { version::run(cli.verbose) } else { here::run() });
+    };
+    code(match command {
         Command::Search(args) => search::run(&args),
         Command::Grep(args) => grep::run(&args),
         Command::Pattern(args) => pattern::run(&args),
@@ -150,11 +165,16 @@ pub fn run() -> ExitCode {
         Command::Hook(args) => hook::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Clean(args) => clean::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => completions::run(&args, &mut command()),
-    };
+        Command::Completions(args) => completions::run(&args, &mut self::command()),
+    })
+}
+
+/// Returns the exit code of a command, and prints its error.
+fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NothingFound) => ExitCode::from(1),

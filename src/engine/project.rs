@@ -115,6 +115,13 @@ impl Project {
         Ok(Self::new(layout, config))
     }
 
+    /// Counts the files that an index would hold, and the directories that are watched for changes.
+    #[must_use]
+    pub fn count_sources(&self) -> (usize, usize) {
+        let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
+        (tree.files.len(), tree.directories.len())
+    }
+
     /// Returns the text of a file as Cortex shows it.
     ///
     /// # Errors
