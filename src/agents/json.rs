@@ -103,7 +103,7 @@ pub(super) fn set(text: &str, path: &str, snippet: &str) -> Result<String, Strin
     match (old.object_value(), new) {
         (Some(old), CstInputValue::Object(fields)) => {
             if !starts_cortex(&was) {
-                return Err(format!("{path} is a server of another program: {was}"));
+                return Err(format!("{path} is a server of another program"));
             }
             for (key, value) in fields {
                 match old.get(&key) {

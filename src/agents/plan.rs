@@ -57,7 +57,7 @@ pub struct Plan {
     pub refused: Vec<Refused>,
     /// Files that are as they should be.
     pub in_place: Vec<PathBuf>,
-    /// Agents without a server entry in the scope.
+    /// Agents that read no server in this scope, so that nothing is written for them.
     pub without_scope: Vec<String>,
 }
 
@@ -83,23 +83,31 @@ impl Plan {
         let mut plan = Self::default();
         let mut files: BTreeMap<PathBuf, Vec<(&Agent, &Part)>> = BTreeMap::new();
         for &agent in &request.agents {
-            let mut has_server = false;
-            for part in agent.parts.iter().filter(|p| request.kinds.contains(&p.kind)) {
-                let Some(path) = home.file(part, request.scope) else { continue };
-                has_server |= part.kind == Kind::Server;
-                if !(request.remove && is_needed(request, known, home, &path, part)) {
+            let of_scope = agent
+                .parts
+                .iter()
+                .filter_map(|part| Some((home.file(part, request.scope)?, part)))
+                .collect::<Vec<_>>();
+            // Instructions without a server would mislead the agent.
+            if !of_scope.iter().any(|(_, part)| part.kind == Kind::Server) {
+                plan.without_scope.push(agent.name.clone());
+                continue;
+            }
+            for (path, part) in of_scope {
+                let is_wanted = request.kinds.contains(&part.kind);
+                if is_wanted && !(request.remove && is_needed(request, known, home, &path, part)) {
                     files.entry(path).or_default().push((agent, part));
                 }
-            }
-            if !has_server && request.kinds.contains(&Kind::Server) {
-                plan.without_scope.push(agent.name.clone());
             }
         }
         for (path, parts) in files {
             match change(request, known, home, record, &path, &parts) {
                 Ok(Some(change)) => plan.changes.push(change),
                 Ok(None) => plan.in_place.push(path),
-                Err(why) => plan.refused.push(Refused { path, why }),
+                Err(why) => {
+                    let why = format!("{why} (repair it, or take the entry out, and try again)");
+                    plan.refused.push(Refused { path, why });
+                }
             }
         }
         plan

@@ -31,7 +31,9 @@ pub(super) fn set(text: &str, path: &str, snippet: &str) -> Result<String, Strin
             at.insert(last, Item::Table(new.as_table().clone()));
         }
         Some(old) => {
-            if !is_ours(old) {
+            let is_as_wanted =
+                new.iter().all(|(key, value)| old.get(key).is_some_and(|was| same(was, value)));
+            if !(is_as_wanted || is_ours(old)) {
                 return Err(format!("{path} is a server of another program"));
             }
             let old = old.as_table_like_mut().ok_or_else(|| format!("{path} is not a table"))?;

@@ -240,14 +240,15 @@ fn show_plan(plan: &Plan, args: &Args, chosen: &[&Agent], home: &Home) -> Result
         }
     }
     for name in &plan.without_scope {
-        line(&format!("{name:<16} has no server in the {} scope", args.scope))?;
+        let other = if args.scope == "user" { "project" } else { "user" };
+        line(&format!("{name:<16} reads no servers of a {}: use --scope {other}", args.scope))?;
     }
     for change in &plan.changes {
         show_change(change, &shown, args.dry_run)?;
     }
     let n_new = plan.changes.iter().filter(|c| c.before.is_none()).count();
     if n_new > 0 && !args.dry_run {
-        line(&format!("--dry-run shows the text of the {}", count(n_new, "new file")))?;
+        line(&format!("--dry-run shows the text of {}", count(n_new, "new file")))?;
     }
     Ok(())
 }
@@ -354,7 +355,7 @@ fn show_end(
             line(&format!("{}: {note}", agent.name))?;
         }
     }
-    if !verified.is_empty() {
+    if !verified.is_empty() && verified.iter().all(|(_, result)| result.is_ok()) {
         line("Start a new session of your agent, and ask it about the code.")?;
     }
     Ok(())

@@ -212,7 +212,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 _ => {}
             }
         }
-        tell!("nothing is remembered here yet: `cortex memory add`, or `cortex hook install`");
+        tell!("nothing is remembered here yet: `cortex memory add`, or `cortex init`");
         return Ok(Outcome::NothingFound);
     }
     args.carry_out(project)

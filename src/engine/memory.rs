@@ -22,7 +22,7 @@ use crate::memory::{
 /// How long a call to a server waits for a write of another process, or for new memories to load.
 const BUSY: Duration = Duration::from_secs(2);
 /// The warning of an answer in a project without memories.
-const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory stores a decision, `cortex hook install` makes agents store sessions";
+const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory stores a decision, `cortex init` makes agents store sessions";
 
 /// The arguments of a search in memories.
 #[derive(Debug, Clone, Default)]

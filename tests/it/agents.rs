@@ -219,6 +219,10 @@ fn a_second_init_changes_nothing_and_a_removal_restores_every_byte() {
                 let before = machine.everything(scope);
                 machine.apply(&agent, scope, false);
                 let wired = machine.everything(scope);
+                if !machine.change(&agent, scope, false).without_scope.is_empty() {
+                    assert_eq!(before, wired, "{} gets nothing without a server", agent.id);
+                    continue;
+                }
                 assert_ne!(before, wired, "{}", agent.id);
                 let again = machine.change(&agent, scope, false);
                 assert!(again.changes.is_empty(), "{}: {:?}", agent.id, again.changes);
@@ -238,7 +242,8 @@ fn without_a_copy_a_removal_takes_only_what_is_ours() {
             let machine = Machine::new(&agent.id, true);
             let before = machine.everything(scope);
             machine.apply(&agent, scope, false);
-            fs::remove_dir_all(&machine.state).unwrap();
+            // An agent without a server in this scope got nothing.
+            let _ = fs::remove_dir_all(&machine.state);
             machine.apply(&agent, scope, true);
             for (path, text) in &machine.everything(scope) {
                 let was = before.get(path).map(|was| parsed(path, was));

@@ -491,7 +491,7 @@ const EVERY: &[&str] = &[
     "hook session-start",
     "hook prompt-submit",
     "hook session-end",
-    "hook install",
+    "init --agents claude --scope project --yes",
     "eval --self",
     "completions bash",
     "clean",
@@ -632,11 +632,11 @@ attacks! {
     settings_of_the_agent_that_are_links_are_written_through: |c| {
         c.link(".claude", c.home().join("notes"));
         c.link(".mcp.json", c.home().join(".bashrc"));
-    }, &["hook install", "hook uninstall"];
+    }, &["init --agents claude --scope project --yes", "init --agents claude --scope project --remove --yes"];
     settings_of_the_agent_that_are_pipes_are_waited_for: |c| {
         c.pipe(".claude/settings.json");
         c.pipe(".claude/settings.local.json");
-    }, &["hook install", "hook uninstall", "status"];
+    }, &["init --agents claude,codex --scope project --yes", "init --agents claude,codex --scope project --remove --yes", "doctor", "status"];
     notes_of_a_clone_that_lie_outside_are_shown: |c| c.write(".cortex/config.toml", "[memory]\nnotes = [\"../../notes\"]\n"),
         &["index", "memory list", "memory search harmless", "hook session-start", "mcp"];
     a_parent_with_a_stray_cortex_directory_captures_what_is_below: |c| {

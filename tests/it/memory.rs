@@ -829,41 +829,6 @@ fn a_disk_that_cannot_be_written_holds_up_nobody() {
     p.chmod(".cortex", 0o755);
 }
 
-#[test]
-fn hooks_are_installed_once_and_leave_the_rest_alone() {
-    let p = Project::sample();
-    let path = ".claude/settings.local.json";
-    let own = "{\n    // what I allow\n    \"permissions\": { \"allow\": [\"Bash(ls:*)\"] },\n    \"hooks\": {\n        \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }]\n    }\n}\n";
-    p.write(path, own);
-    p.run(&["hook", "install", "--dry-run"]).expect(0);
-    assert_eq!(p.read(path), own);
-    let shown = p.run(&["hook", "install"]).expect(0).stdout;
-    assert!(shown.contains("hook session-start") && shown.contains(path), "{shown}");
-    let installed = p.read(path);
-    assert!(
-        installed.contains("// what I allow")
-            && installed.contains("say done")
-            && installed.contains("hook pre-compact"),
-        "{installed}"
-    );
-    assert!(p.run(&["hook", "install"]).expect(0).stdout.contains("nothing to do"));
-    assert_eq!(p.read(path), installed);
-    p.run(&["hook", "uninstall"]).expect(0);
-    let left = p.read(path);
-    assert!(
-        !left.contains("cortex") && left.contains("say done") && left.contains("// what I allow"),
-        "{left}"
-    );
-    p.write(path, "{ \"hooks\": [");
-    assert_eq!(p.run(&["hook", "install"]).code, 2);
-    assert_eq!(p.read(path), "{ \"hooks\": [");
-    p.run(&["hook", "install", "--shared"]).expect(0);
-    let fresh: Value = serde_json::from_str(&p.read(".claude/settings.json")).unwrap();
-    assert_eq!(fresh["hooks"].as_object().unwrap().len(), 7);
-    p.run(&["hook", "uninstall", "--shared"]).expect(0);
-    assert_eq!(p.read(".claude/settings.json").trim(), "{}");
-}
-
 /// If a process is killed at any moment of storing, the database stays intact: no memory is stored
 /// in part, and all stored ones are there.
 #[test]

@@ -105,7 +105,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
         return Ok(Outcome::Done);
     }
     let now = memories.store.count(&Select::default())?;
-    line(&format!("restored: there are {} now", memories_in_words(now)))?;
+    line(&format!("restored: the database holds {}", memories_in_words(now)))?;
     if let Some(kept) = kept {
         line(&format!(
             "the database that was there before is kept as {}",

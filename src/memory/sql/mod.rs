@@ -139,7 +139,7 @@ struct Open {
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     #[error(
-        "the memories in .cortex/memory.db came with this clone and are not told; a user who trusts their author adopts them with `cortex memory import .cortex/memory.db`, and removing the file ends this message"
+        "the memories in .cortex/memory.db came with this clone, so they are not shown; a user who trusts their author adopts them with `cortex memory import .cortex/memory.db`, and removing the file ends this message"
     )]
     Foreign,
     #[error(

@@ -184,7 +184,7 @@ attacks! {
     settings_of_the_agent_nested_without_end_stop_everything: |c| {
         c.write(".claude/settings.local.json", format!("{{\"hooks\": {}", "[".repeat(1 << 20)));
         c.write(".claude/settings.json", format!("{{\"hooks\": {}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20)));
-    }, &["hook install", "hook install --shared", "hook uninstall"];
+    }, &["init --agents claude,codex,cursor --scope project --yes", "init --agents claude --scope project --remove --yes"];
     a_packed_chunk_file_becomes_gigabytes: |c| {
         c.write(".cortex/chunks/code-definitions.json.zst", packed_zeros(2 << 30));
     }, FEW;
