@@ -372,11 +372,11 @@ def plugins(release, binaries, programs):
     with tempfile.TemporaryDirectory() as project:
         texts = Texts(binaries / programs[0].name, project)
         try:
-            files = [*plugin(release, texts), *gemini_extension(release, texts), *marketplaces(release)]
+            files = [*cortex_plugin(release, texts), *agent_plugin(release, texts), *gemini_extension(release, texts)]
         except OSError as e:
             print(f"note: no plugins, because {programs[0].name} does not run on this machine: {e}")
             return
-    release.write_zip(f"cortex-plugin-{release.version}.zip", files)
+    release.write_zip(f"cortex-plugin-{release.version}.zip", [*files, *marketplaces(release)])
 
 
 def plugin_about(release):
@@ -399,8 +399,8 @@ def plugin_servers(release, *options, **fields):
     return {"mcpServers": {"cortex": server}}
 
 
-def plugin(release, texts):
-    """Returns one folder for every agent whose files have names of their own."""
+def cortex_plugin(release, texts):
+    """Returns one folder for all agents whose files have names of their own."""
     about = plugin_about(release)
     claude = {
         **about,
@@ -425,27 +425,41 @@ def plugin(release, texts):
     copilot = {
         **about,
         "skills": "skills/",
-        "agents": "com.github.copilot/agents/",
-        "hooks": "com.github.copilot/hooks/hooks.json",
-        **plugin_servers(release, type="stdio"),
+        "agents": "copilot/",
+        "hooks": "copilot/hooks.json",
+        # Copilot CLI starts it in the folder of the plugin, but knows the variables of its own environment.
+        **plugin_servers(release, "--project", "${PWD}", type="stdio"),
     }
     # Claude Code puts the name of the plugin into the names of its tools.
     subagent = texts("claude", "subagent").replace("mcp__cortex__", "mcp__plugin_cortex_cortex__")
     files = {
-        "plugin.json": to_json({"$schema": f"{PLUGIN_SCHEMAS}/plugin.schema.json", **about}),
-        "mcp.json": to_json({"$schema": f"{PLUGIN_SCHEMAS}/mcp.schema.json", **plugin_servers(release, type="stdio")}),
         "skills/cortex/SKILL.md": texts("claude", "skill").encode(),
         ".claude-plugin/plugin.json": to_json(claude),
         "claude/cortex-search.md": subagent.encode(),
         "claude/hooks.json": texts.hooks("claude"),
         ".codex-plugin/plugin.json": to_json(codex),
         "codex/hooks.json": texts.hooks("codex"),
-        ".plugin/plugin.json": to_json(copilot),
-        "com.github.copilot/agents/cortex-search.agent.md": texts("copilot", "subagent").encode(),
-        "com.github.copilot/hooks/hooks.json": texts.hooks("copilot"),
+        # Antigravity reads this too, and finds the server in `mcp_config.json`.
+        "plugin.json": to_json(copilot),
+        "copilot/cortex-search.agent.md": texts("copilot", "subagent").encode(),
+        "copilot/hooks.json": texts.hooks("copilot"),
         "mcp_config.json": to_json(plugin_servers(release)),
     }
     return in_folder("cortex-plugin", files, release)
+
+
+def agent_plugin(release, texts):
+    """Returns a folder of its own: agents that know the standard start its server in the folder of the plugin."""
+    plugin = {"$schema": f"{PLUGIN_SCHEMAS}/plugin.schema.json", **plugin_about(release)}
+    servers = {"$schema": f"{PLUGIN_SCHEMAS}/mcp.schema.json", **plugin_servers(release, type="stdio")}
+    files = {
+        "plugin.json": to_json(plugin),
+        "mcp.json": to_json(servers),
+        "skills/cortex/SKILL.md": texts("vscode", "skill").encode(),
+        "com.github.copilot/agents/cortex-search.agent.md": texts("vscode", "subagent").encode(),
+        "com.github.copilot/hooks/hooks.json": texts.hooks("copilot"),
+    }
+    return in_folder("agent-plugin", files, release)
 
 
 def gemini_extension(release, texts):
