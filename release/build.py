@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import uuid
 import zipfile
@@ -30,6 +31,8 @@ PROGRAMS = ["cortex", "cortex-codesearch"]
 LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
 AUTHOR = "The Cortex contributors"
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+PLUGIN_SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
+MARKETPLACE_SCHEMA = "https://json.schemastore.org/claude-code-marketplace.json"
 
 
 class Target(NamedTuple):
@@ -342,6 +345,172 @@ def bundle(release, target, programs, licences):
     release.write_zip(bundle_name(release, target), files)
 
 
+class Texts:
+    """The texts that `cortex init` writes for agents. The program prints them."""
+
+    def __init__(self, program, project):
+        self.command = [program, "init", "--print", "--json", "--scope", "project", "--project", project]
+        self.command += ["--program", PROGRAMS[1]]
+
+    def __call__(self, agent, part):
+        """Returns the file of an agent that has this part and no other."""
+        (file,) = json.loads(run([*self.command, "--agents", agent, "--parts", part]))["files"]
+        return file["text"]
+
+    def hooks(self, agent):
+        """Returns the hooks. Where the program is not installed they do nothing, and the agent shows no error."""
+        hooks = json.loads(self(agent, "hooks"))
+        for event in hooks["hooks"].values():
+            for entry in event:
+                for hook in entry.get("hooks", [entry]):
+                    hook["command"] += " || exit 0"
+        return to_json(hooks)
+
+
+def plugins(release, binaries, programs):
+    """Makes the plugins for agents; README.md beside this file says which agent reads which file."""
+    with tempfile.TemporaryDirectory() as project:
+        texts = Texts(binaries / programs[0].name, project)
+        try:
+            files = [*cortex_plugin(release, texts), *agent_plugin(release, texts), *gemini_extension(release, texts)]
+        except OSError as e:
+            print(f"note: no plugins, because {programs[0].name} does not run on this machine: {e}")
+            return
+    release.write_zip(f"cortex-plugin-{release.version}.zip", [*files, *marketplaces(release)])
+
+
+def plugin_about(release):
+    """Returns the fields that the manifests share."""
+    return {
+        "name": "cortex",
+        "version": release.version,
+        "description": release.description,
+        "author": {"name": AUTHOR},
+        "homepage": release.repository,
+        "repository": release.repository,
+        "license": release.licence,
+        "keywords": release.keywords,
+    }
+
+
+def plugin_servers(release, *options, **fields):
+    """Returns the MCP server of a plugin. `npx` starts the program that npm installed, else downloads the newest."""
+    server = {**fields, "command": "npx", "args": ["-y", release.name, "mcp", *options]}
+    return {"mcpServers": {"cortex": server}}
+
+
+def cortex_plugin(release, texts):
+    """Returns one folder for all agents whose files have names of their own."""
+    about = plugin_about(release)
+    claude = {
+        **about,
+        "agents": ["./claude/cortex-search.md"],
+        "hooks": "./claude/hooks.json",
+        **plugin_servers(release, "--project", "${CLAUDE_PROJECT_DIR}"),
+    }
+    codex = {
+        **about,
+        "skills": "./skills/",
+        "hooks": "./codex/hooks.json",
+        # Without `cwd`, Codex starts it in the directory of the session.
+        **plugin_servers(release),
+        "interface": {
+            "displayName": "Cortex",
+            "shortDescription": release.description,
+            "developerName": AUTHOR,
+            "category": "Developer Tools",
+            "websiteURL": release.repository,
+        },
+    }
+    copilot = {
+        **about,
+        "skills": "skills/",
+        "agents": "copilot/",
+        "hooks": "copilot/hooks.json",
+        # Copilot CLI starts it in the folder of the plugin, but knows the variables of its own environment.
+        **plugin_servers(release, "--project", "${PWD}", type="stdio"),
+    }
+    # Claude Code puts the name of the plugin into the names of its tools.
+    subagent = texts("claude", "subagent").replace("mcp__cortex__", "mcp__plugin_cortex_cortex__")
+    files = {
+        "skills/cortex/SKILL.md": texts("claude", "skill").encode(),
+        ".claude-plugin/plugin.json": to_json(claude),
+        "claude/cortex-search.md": subagent.encode(),
+        "claude/hooks.json": texts.hooks("claude"),
+        ".codex-plugin/plugin.json": to_json(codex),
+        "codex/hooks.json": texts.hooks("codex"),
+        # Antigravity reads this too, and finds the server in `mcp_config.json`.
+        "plugin.json": to_json(copilot),
+        "copilot/cortex-search.agent.md": texts("copilot", "subagent").encode(),
+        "copilot/hooks.json": texts.hooks("copilot"),
+        "mcp_config.json": to_json(plugin_servers(release)),
+    }
+    return in_folder("cortex-plugin", files, release)
+
+
+def agent_plugin(release, texts):
+    """Returns a folder of its own: agents that know the standard start its server in the folder of the plugin."""
+    plugin = {"$schema": f"{PLUGIN_SCHEMAS}/plugin.schema.json", **plugin_about(release)}
+    servers = {"$schema": f"{PLUGIN_SCHEMAS}/mcp.schema.json", **plugin_servers(release, type="stdio")}
+    files = {
+        "plugin.json": to_json(plugin),
+        "mcp.json": to_json(servers),
+        "skills/cortex/SKILL.md": texts("vscode", "skill").encode(),
+        "com.github.copilot/agents/cortex-search.agent.md": texts("vscode", "subagent").encode(),
+        "com.github.copilot/hooks/hooks.json": texts.hooks("copilot"),
+    }
+    return in_folder("agent-plugin", files, release)
+
+
+def gemini_extension(release, texts):
+    """Returns a folder of its own: Gemini CLI reads hooks and sub-agents where Claude Code does, in another form."""
+    extension = {
+        "name": "cortex",
+        "version": release.version,
+        "description": release.description,
+        **plugin_servers(release, "--project", "${workspacePath}"),
+    }
+    files = {
+        "gemini-extension.json": to_json(extension),
+        "skills/cortex/SKILL.md": texts("gemini", "skill").encode(),
+        "agents/cortex-search.md": texts("gemini", "subagent").encode(),
+        "commands/cortex.toml": texts("gemini", "command").encode(),
+        "hooks/hooks.json": texts.hooks("gemini"),
+    }
+    return in_folder("gemini-extension", files, release)
+
+
+def marketplaces(release):
+    """Returns the files that make the unpacked zip a marketplace: Claude Code's, which Copilot CLI reads too, and Codex's."""
+    source = "./cortex-plugin"
+    claude = {
+        "$schema": MARKETPLACE_SCHEMA,
+        "name": "cortex",
+        "owner": {"name": AUTHOR},
+        "metadata": {"description": release.description},
+        "plugins": [{"name": "cortex", "source": source, "description": release.description, "category": "development"}],
+    }
+    codex = {
+        "name": "cortex",
+        "interface": {"displayName": "Cortex"},
+        "plugins": [{
+            "name": "cortex",
+            "source": {"source": "local", "path": source},
+            "policy": {"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
+            "category": "Developer Tools",
+        }],
+    }
+    return [
+        File(".claude-plugin/marketplace.json", to_json(claude)),
+        File(".agents/plugins/marketplace.json", to_json(codex)),
+    ]
+
+
+def in_folder(folder, files, release):
+    files = [*(File(name, data) for name, data in files.items()), *release.licences()]
+    return [File(f"{folder}/{file.name}", file.data) for file in files]
+
+
 def server_json(release, targets):
     stdio = {"type": "stdio"}
     mcp = [{"type": "positional", "value": "mcp"}]
@@ -477,6 +646,7 @@ def main():
         licences = [*release.licences(), crates.notices()]
         for package in [wheel, tarball, npm_platform, bundle]:
             package(release, args.target, programs, licences)
+        plugins(release, args.binaries.resolve(), programs)
         bill_of_materials(release, args.target, crates)
     # These cover every platform whose packages are there.
     targets = [target for target in TARGETS if (args.out / bundle_name(release, target)).exists()]

@@ -62,7 +62,7 @@ pub(super) struct Args {
     /// Print what each agent's files would hold on a new machine, to copy by hand
     #[arg(long, conflicts_with_all = ["yes", "remove"])]
     print: bool,
-    /// Print what was done as JSON (format: specs/cli-json.md)
+    /// Print what was done, or the files of --print, as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }
@@ -93,6 +93,19 @@ struct ReportVerified {
     error: Option<String>,
 }
 
+/// The files of `--print`, as JSON.
+#[derive(Serialize)]
+struct Printed<'a> {
+    files: Vec<PrintedFile<'a>>,
+}
+
+#[derive(Serialize)]
+struct PrintedFile<'a> {
+    agent: &'a str,
+    path: String,
+    text: String,
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let home = home_of(&args.project.open_anyway()?)?;
     let known = agents::all();
@@ -104,7 +117,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         .filter(|k| args.parts.is_empty() || args.parts.iter().any(|p| p == k.name()))
         .collect();
     if args.print {
-        return print(&chosen, &kinds, scope, &program, &home);
+        return print(args, &chosen, &kinds, scope, &program, &home);
     }
     let mut record = Record::load(&record_dir()?);
     let request = Request { agents: chosen.clone(), scope, kinds, program, remove: args.remove };
@@ -391,18 +404,32 @@ fn report(
 
 /// Prints each file of the agents as it would be on a machine without any.
 fn print(
+    args: &Args,
     chosen: &[&Agent],
     kinds: &[Kind],
     scope: Scope,
     program: &Program,
     home: &Home,
 ) -> Result<Outcome> {
+    let mut files = Vec::new();
     for agent in chosen {
-        line(&format!("# {}", agent.name))?;
-        for (path, text) in agents::texts(agent, kinds, scope, program, home)? {
-            line(&format!("\n## {}\n\n{}", Shown(home).path(&path), text.trim_end()))?;
+        if !args.json {
+            line(&format!("# {}", agent.name))?;
         }
-        line("")?;
+        for (path, text) in agents::texts(agent, kinds, scope, program, home)? {
+            let path = Shown(home).path(&path);
+            if args.json {
+                files.push(PrintedFile { agent: &agent.id, path, text });
+            } else {
+                line(&format!("\n## {path}\n\n{}", text.trim_end()))?;
+            }
+        }
+        if !args.json {
+            line("")?;
+        }
+    }
+    if args.json {
+        render::json(&Printed { files })?;
     }
     Ok(Outcome::Done)
 }

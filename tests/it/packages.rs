@@ -127,7 +127,8 @@ fn packages_install_and_run_without_a_network() {
     the_tarball_runs(&packages);
     the_bundle_serves(&packages);
     the_wheel_installs(&packages);
-    the_npm_packages_install(&packages);
+    let plugins = the_plugins_are_whole(&packages);
+    the_npm_packages_install(&packages, &plugins);
 }
 
 fn checksums_hold(packages: &Packages) {
@@ -237,7 +238,121 @@ fn the_wheel_installs(packages: &Packages) {
     }
 }
 
-fn the_npm_packages_install(packages: &Packages) {
+/// The files of plugins that describe them: the path, and what the agent's format requires.
+const MANIFESTS: [(&str, &[&str]); 9] = [
+    ("cortex-plugin/.claude-plugin/plugin.json", &["name", "version", "hooks", "mcpServers"]),
+    ("cortex-plugin/.codex-plugin/plugin.json", &["name", "version", "interface", "mcpServers"]),
+    ("cortex-plugin/plugin.json", &["name", "description", "hooks", "mcpServers"]),
+    ("cortex-plugin/mcp_config.json", &["mcpServers"]),
+    ("agent-plugin/plugin.json", &["$schema", "name", "version"]),
+    ("agent-plugin/mcp.json", &["$schema", "mcpServers"]),
+    ("gemini-extension/gemini-extension.json", &["name", "version", "mcpServers"]),
+    (".claude-plugin/marketplace.json", &["name", "owner", "plugins"]),
+    (".agents/plugins/marketplace.json", &["name", "plugins"]),
+];
+
+/// Checks the plugins against the formats of the agents and against `cortex init`, and returns
+/// their directory.
+fn the_plugins_are_whole(packages: &Packages) -> PathBuf {
+    let plugins = packages.unpack(&packages.file("cortex-plugin-", ".zip"), "zipfile");
+    for (path, fields) in MANIFESTS {
+        let manifest = read_json(&plugins.join(path));
+        for field in fields {
+            assert!(!manifest[field].is_null(), "{path}: {field}");
+        }
+        let folder = plugins.join(path.split('/').next().unwrap());
+        let lists = ["skills", "agents", "hooks"].map(|field| &manifest[field]);
+        for file in lists.iter().flat_map(|l| l.as_array().map_or(vec![*l], |l| l.iter().collect()))
+        {
+            let Some(file) = file.as_str() else { continue };
+            assert!(folder.join(file).exists(), "{path}: {file}");
+        }
+    }
+    for path in [".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json"] {
+        let source = &read_json(&plugins.join(path))["plugins"][0]["source"];
+        let source = source.as_str().or(source["path"].as_str()).unwrap();
+        assert!(plugins.join(source).join("plugin.json").exists(), "{path}: {source}");
+    }
+
+    // The standard refuses a package with other fields.
+    let mut plugin = read_json(&plugins.join("agent-plugin/plugin.json"));
+    let plugin = plugin.as_object_mut().unwrap();
+    for field in ["$schema", "name", "version", "description", "author", "homepage", "repository"] {
+        assert!(plugin.remove(field).is_some(), "{field}");
+    }
+    assert_eq!(plugin.keys().collect::<Vec<_>>(), ["keywords", "license"]);
+
+    for path in ["cortex-plugin/claude", "cortex-plugin/codex", "cortex-plugin/copilot"]
+        .into_iter()
+        .chain(["agent-plugin/com.github.copilot/hooks", "gemini-extension/hooks"])
+    {
+        hooks_need_no_program(&read_json(&plugins.join(path).join("hooks.json")));
+    }
+
+    let p = project();
+    let init = ["init", "--scope", "project", "--agents", "claude,copilot", "--yes", "--parts"];
+    p.run(&[&init[..], &["skill,subagent"]].concat()).expect(0);
+    for folder in ["cortex-plugin", "agent-plugin", "gemini-extension"] {
+        let skill = fs::read_to_string(plugins.join(folder).join("skills/cortex/SKILL.md"));
+        assert_eq!(skill.unwrap(), p.read(".claude/skills/cortex/SKILL.md"), "{folder}");
+    }
+    let subagent = fs::read_to_string(plugins.join("cortex-plugin/claude/cortex-search.md"));
+    let as_written = subagent.unwrap().replace("mcp__plugin_cortex_cortex__", "mcp__cortex__");
+    assert_eq!(as_written, p.read(".claude/agents/cortex-search.md"));
+    let subagent = plugins.join("cortex-plugin/copilot/cortex-search.agent.md");
+    let as_written = p.read(".github/agents/cortex-search.agent.md");
+    assert_eq!(fs::read_to_string(subagent).unwrap(), as_written);
+    plugins
+}
+
+/// Runs the hooks where no program is installed: the agent must not show an error.
+fn hooks_need_no_program(hooks: &Value) {
+    let mut commands = Vec::new();
+    for event in hooks["hooks"].as_object().unwrap().values() {
+        let entry = &event[0];
+        let hook = if entry["hooks"].is_null() { entry } else { &entry["hooks"][0] };
+        commands.push(hook["command"].as_str().unwrap());
+    }
+    assert!(commands.len() > 3, "{hooks}");
+    for command in commands {
+        assert!(command.starts_with("cortex-codesearch hook "), "{command}");
+        let mut shell = Command::new("/bin/sh");
+        let out = run(shell.args(["-c", command]).env_clear().env("PATH", "/nonexistent"));
+        assert_eq!(out.expect(0).stdout, "", "{command}");
+    }
+}
+
+fn read_json(path: &Path) -> Value {
+    let text = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Starts the server of each plugin as its agent does, and asks it something.
+fn the_plugins_serve(plugins: &Path, start: impl Fn(&Project, &str) -> Command) {
+    for (path, fields) in MANIFESTS {
+        if !fields.contains(&"mcpServers") {
+            continue;
+        }
+        let entry = &read_json(&plugins.join(path))["mcpServers"]["cortex"];
+        let p = project();
+        let mut command = start(&p, entry["command"].as_str().unwrap());
+        let mut has_place = false;
+        for arg in entry["args"].as_array().unwrap() {
+            let arg = arg.as_str().unwrap();
+            has_place |= arg.starts_with("${");
+            command.arg(if arg.starts_with("${") { p.root() } else { arg.into() });
+        }
+        // Where the agent fills in the project, it may start the server in the plugin.
+        command.current_dir(if has_place { plugins.to_path_buf() } else { p.root() });
+        let mut server = Server::start(&mut command);
+        server.ask("initialize", &crate::server::initialize("2025-06-18"));
+        let call = json!({ "name": "cortex_search", "arguments": { "query": "retry backoff" } });
+        let reply = server.ask("tools/call", &call);
+        assert!(reply["result"].to_string().contains("src/retry.rs"), "{path}: {reply}");
+    }
+}
+
+fn the_npm_packages_install(packages: &Packages, plugins: &Path) {
     let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|o| o.status.success());
     // The clients of the protocol bring Node.js.
     let clients = if has_npm {
@@ -255,15 +370,23 @@ fn the_npm_packages_install(packages: &Packages) {
     let prefix = packages.dir.path().join("npm");
     fs::create_dir(&prefix).unwrap();
     let mut npm = node(&home, if has_npm { "npm" } else { "venv/bin/npm" });
-    npm.args(["install", "--offline", "--no-audit", "--no-fund", "--prefix"]).arg(&prefix);
+    npm.args(["install", "--global", "--offline", "--no-audit", "--no-fund"]);
+    npm.arg("--prefix").arg(&prefix);
     let platform = if OS == "macos" { "darwin" } else { OS };
     npm.arg(packages.file(&format!("cortex-codesearch-{platform}-"), ".tgz"));
     npm.arg(packages.file(&format!("cortex-codesearch-{VERSION}"), ".tgz"));
     run(&mut npm).expect(0);
-    let installed = |name: &str| prefix.join("node_modules/.bin").join(name);
+    let installed = |name: &str| prefix.join("bin").join(name);
     for name in ["cortex", "cortex-codesearch"] {
         works(|p| node(p, installed(name).to_str().unwrap()));
     }
+
+    the_plugins_serve(plugins, |p, program| {
+        let bin = if has_npm { "" } else { "venv/bin/" };
+        let mut command = node(p, &format!("{bin}{program}"));
+        command.env("npm_config_prefix", &prefix).env("npm_config_offline", "true");
+        command
+    });
 
     // A signal reaches the program, and its exit code comes back.
     let p = project();
