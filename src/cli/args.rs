@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::outcome::Outcome;
 use super::progress::Bar;
+use super::render::printable;
 use crate::engine::{AnswerFrom, Engine, FrontEnd, Project, Step, single_globs};
 
 /// Selects the project.
@@ -119,11 +120,20 @@ impl Languages {
 pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine> {
     let bar = Bar::indexing(false);
     let graph = Bar::graph(false);
+    let place = if project.layout.is_in_cache() {
+        printable(&project.layout.dot_cortex().display().to_string())
+    } else {
+        ".cortex/, which git ignores".into()
+    };
     let tell = move |step: Step| match step {
         Step::Indexing(progress) => bar.show(progress),
         Step::Indexed(summary) => {
             bar.end();
             tell!("{}", super::index::one_line(summary));
+            tell!("The index is in {place}. Every search updates it first.");
+            tell!(
+                "Next: `cortex init` connects coding agents; `cortex map` says what this repository is."
+            );
         }
         Step::Graph(progress) => graph.show(progress),
     };

@@ -1,9 +1,10 @@
 //! Progress bars on a terminal.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use parking_lot::Mutex;
 
 use crate::index::Progress;
@@ -20,7 +21,7 @@ pub(super) struct Bar(ProgressBar);
 
 impl Bar {
     pub(super) fn indexing(quiet: bool) -> Self {
-        Self::new("indexing {wide_bar} {pos}/{len} files {elapsed}", quiet)
+        Self::new("indexing {wide_bar} {pos}/{len} files, {rate}, {eta} left", quiet)
     }
 
     pub(super) fn embedding(quiet: bool) -> Self {
@@ -57,7 +58,12 @@ impl Bar {
     fn new(template: &str, quiet: bool) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
         let style = ProgressStyle::with_template(template);
-        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar =
+            bar.with_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+                // A bar that cannot be drawn is not missed.
+                let _ = write!(out, "{:.0}/s", state.per_sec());
+            }));
         if !bar.is_hidden() && SHOWN.lock().replace(bar.clone()).is_none() {
             // Without it the interrupted bar stays on the terminal, and nothing else is wrong.
             let _ = platform::before_interrupt(|| {

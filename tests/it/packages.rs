@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::project::{Project, run};
 use crate::server::Server;
-use crate::support::clients::{clients, node_program, project};
+use crate::support::clients::{PYTHON, clients, node_program, project};
 use crate::support::missing;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -236,6 +236,75 @@ fn the_wheel_installs(packages: &Packages) {
     for name in ["cortex", "cortex-codesearch"] {
         works(|p| p.command(venv.join("bin").join(name).to_str().unwrap()));
     }
+    the_installed_program_connects_agents(&venv.join("bin"));
+}
+
+/// A user with a new home directory and five agents connects them with the installed program: every
+/// file stays valid, a client that is started from the configuration gets an answer, and a removal
+/// restores every byte.
+fn the_installed_program_connects_agents(bin: &Path) {
+    let p = project();
+    let fixtures = Path::new(ROOT).join("tests/data/agents");
+    for agent in ["claude", "codex", "cursor", "goose", "zed"] {
+        copy_all(&fixtures.join(agent).join("user"), &p.home());
+    }
+    let before = all_files(&p.home());
+    let init = |arguments: &str| {
+        let mut command = p.command(bin.join("cortex").to_str().unwrap());
+        command.arg("init").args(arguments.split_whitespace()).env("PATH", "/nowhere");
+        run(&mut command).expect(0).stdout
+    };
+    let said = init("--yes");
+    for name in ["Claude Code", "Codex", "Cursor", "Goose", "Zed"] {
+        assert!(said.contains(name), "{said}");
+    }
+    assert!(said.contains("verified:"), "{said}");
+    if let Some(clients) = clients() {
+        let client = Path::new(ROOT).join("tests/it/clients/configured_client.py");
+        for configuration in [".claude.json", ".cursor/mcp.json"] {
+            let mut python = p.command(clients.join(PYTHON).to_str().unwrap());
+            python.arg(&client).arg(p.home().join(configuration)).current_dir(p.root());
+            let answer = run(&mut python).expect(0).stdout;
+            assert!(answer.contains("src/retry.rs:1-4  retry_with_backoff"), "{answer}");
+        }
+    }
+    init("--remove --yes");
+    let after: Vec<_> = all_files(&p.home());
+    let ours = |(path, _): &&(PathBuf, Vec<u8>)| {
+        !path.starts_with(".local") && !path.starts_with(".cache")
+    };
+    assert_eq!(
+        after.iter().filter(ours).collect::<Vec<_>>(),
+        before.iter().filter(ours).collect::<Vec<_>>()
+    );
+}
+
+/// Copies the files below a directory to another one.
+fn copy_all(from: &Path, to: &Path) {
+    for (path, bytes) in all_files(from) {
+        fs::create_dir_all(to.join(&path).parent().unwrap()).unwrap();
+        fs::write(to.join(path), bytes).unwrap();
+    }
+}
+
+/// Returns the files below a directory, sorted, with what they hold.
+fn all_files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
+    while let Some(at) = open.pop() {
+        for entry in fs::read_dir(&at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push((
+                    path.strip_prefix(directory).unwrap().to_path_buf(),
+                    fs::read(&path).unwrap(),
+                ));
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 /// The files of plugins that describe them: the path, and what the agent's format requires.
