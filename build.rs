@@ -57,6 +57,7 @@ const KEPT: [(&str, &[&str]); 3] = [
 
 fn main() {
     name_the_commit();
+    set_tables_apart();
     let root =
         PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
     list_languages(&root.join(LANGUAGES));
@@ -71,12 +72,24 @@ fn main() {
     }
 }
 
-/// Passes on the commit of a release build: that of the environment (`CORTEX_COMMIT`), of the
+/// Builds a program whose parse tables can be packed, if `BUILD_PACKED` is set. Only linkers of Linux
+/// read the script.
+fn set_tables_apart() {
+    println!("cargo::rustc-check-cfg=cfg(packed)");
+    println!("cargo::rerun-if-env-changed=BUILD_PACKED");
+    if env::var_os("BUILD_PACKED").is_some() {
+        println!("cargo::rustc-cfg=packed");
+        let root = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is");
+        println!("cargo::rustc-link-arg-bin=cortex=-Wl,-T,{root}/release/tables.ld");
+    }
+}
+
+/// Passes on the commit of a release build: that of the environment (`BUILD_COMMIT`), of the
 /// package, or of git. A build for development names none, because it would be rebuilt with every
 /// commit.
 fn name_the_commit() {
-    println!("cargo::rerun-if-env-changed=CORTEX_COMMIT");
-    let given = env::var("CORTEX_COMMIT").ok();
+    println!("cargo::rerun-if-env-changed=BUILD_COMMIT");
+    let given = env::var("BUILD_COMMIT").ok();
     let packaged = || {
         let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
         let (_, after) = text.split_once("\"sha1\": \"")?;
@@ -92,7 +105,7 @@ fn name_the_commit() {
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let of_release = || if is_release { packaged().or_else(checked_out) } else { None };
     let commit = given.or_else(of_release).unwrap_or_default();
-    println!("cargo::rustc-env=CORTEX_COMMIT={commit}");
+    println!("cargo::rustc-env=BUILD_COMMIT={commit}");
 }
 
 /// Writes `languages.rs`: a module for each folder, and the table of the grammars.

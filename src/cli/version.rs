@@ -8,7 +8,7 @@ use crate::embed::{Embedder, StaticModel};
 use crate::languages;
 
 /// The commit of a release build; empty in a build for development.
-const COMMIT: &str = env!("CORTEX_COMMIT");
+const COMMIT: &str = env!("BUILD_COMMIT");
 
 pub(super) fn run(verbose: bool) -> Result<Outcome> {
     line(&format!("cortex {}", env!("CARGO_PKG_VERSION")))?;

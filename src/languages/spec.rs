@@ -336,7 +336,7 @@ impl Grammar {
     /// Returns the tree-sitter language.
     #[must_use]
     pub fn language(&self) -> tree_sitter::Language {
-        self.spec.grammar.into()
+        super::language_of(self.spec.grammar)
     }
 
     /// Returns the query that finds definitions.
@@ -359,7 +359,7 @@ impl Grammar {
     /// `None` without a template.
     pub fn components(&self) -> Option<(tree_sitter::Language, &tree_sitter::Query)> {
         let Template { grammar, references } = self.spec.template?;
-        let language = grammar.into();
+        let language = super::language_of(grammar);
         let query = self.components.get_or_init(|| self.compile(&language, &[references]));
         Some((language, query))
     }

@@ -1091,7 +1091,6 @@ fn the_session_after_a_reset_of_47_files_is_told_in_a_few_lines() {
     }
     p.write("settings.toml", "[server]\nport = 8081\n");
     git("commit -qam revised");
-    p.run(&["hook", "install"]).expect(0);
     told(&p, "session-start", json!({ "session_id": "one", "source": "startup" }));
     told(
         &p,
