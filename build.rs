@@ -77,7 +77,7 @@ fn main() {
 fn set_tables_apart() {
     println!("cargo::rustc-check-cfg=cfg(packed)");
     println!("cargo::rerun-if-env-changed=BUILD_PACKED");
-    if env::var_os("BUILD_PACKED").is_some() {
+    if env::var_os("BUILD_PACKED").is_some_and(|value| !value.is_empty()) {
         println!("cargo::rustc-cfg=packed");
         let root = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is");
         println!("cargo::rustc-link-arg-bin=cortex=-Wl,-T,{root}/release/tables.ld");

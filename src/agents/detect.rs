@@ -73,6 +73,25 @@ impl Home {
         (real(&first).parent() == real(own).parent()).then_some(PROGRAMS[1])
     }
 
+    /// Returns whether a command starts the program at `own`, by its path or by a name of ours. A
+    /// configuration in a project may come from strangers, so any other command in it is not run.
+    #[must_use]
+    pub fn starts(&self, command: &[String], own: &Path) -> bool {
+        let Some(program) = command.first() else { return false };
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let own = real(own);
+        match Path::new(program) {
+            path if path.is_absolute() => {
+                real(path) == own || real(path) == own.with_file_name(PROGRAMS[1])
+            }
+            _ if program == PROGRAMS[1] => self.second_name(&own).is_some(),
+            _ if program == PROGRAMS[0] => {
+                self.on_path(program).next().is_some_and(|first| real(&first) == own)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the programs of a name, in the order of `PATH`.
     fn on_path<'a>(&'a self, name: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
         let folders = self.path.iter().flat_map(env::split_paths).filter(|d| d.is_absolute());

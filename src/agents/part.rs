@@ -123,19 +123,25 @@ pub struct Program {
 }
 
 impl Program {
+    /// Returns the command of the server with its arguments.
+    #[must_use]
+    pub fn server(&self) -> Vec<String> {
+        let words = std::iter::once(&self.path).chain(&self.args).cloned();
+        words.chain(["mcp".to_string()]).collect()
+    }
+
     /// Returns a text with the places of the command filled in.
     fn fill(&self, text: &str, agent: &str) -> String {
         let json = |value: serde_json::Value| value.to_string();
-        let args: Vec<&str> = self.args.iter().map(String::as_str).chain(["mcp"]).collect();
-        let argv: Vec<&str> = std::iter::once(&*self.path).chain(args.iter().copied()).collect();
+        let argv = self.server();
         let shell = std::iter::once(&self.path).chain(&self.args).map(|w| quoted(w));
         let hook = format!("{} hook", shell.collect::<Vec<_>>().join(" "));
         let hook = json(hook.into());
         // A command of a hook is a part of a string.
         let hook = hook.trim_matches('"');
         text.replace("{program}", &json((&*self.path).into()))
-            .replace("{args}", &json(args.into()))
-            .replace("{argv}", &json(argv.into()))
+            .replace("{args}", &json(argv[1..].into()))
+            .replace("{argv}", &json(argv.clone().into()))
             .replace("{hook}", hook)
             .replace("{for}", &format!("--agent {agent} --if-indexed"))
     }

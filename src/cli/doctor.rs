@@ -119,8 +119,13 @@ fn print(report: &Report) -> Result<()> {
 
 fn check(report: &mut Report, project: Project) -> Result<()> {
     let home = init::home_of(&project)?;
-    program(report, &home);
-    agents(report, &home);
+    match std::env::current_exe() {
+        Ok(own) => {
+            program(report, &home, &own);
+            agents(report, &home, &own);
+        }
+        Err(e) => report.bad("program", e, "install cortex-codesearch again"),
+    }
     place(report, &project);
     watches(report, &project);
     index(report, project);
@@ -128,14 +133,10 @@ fn check(report: &mut Report, project: Project) -> Result<()> {
 }
 
 /// Which program answers to our names.
-fn program(report: &mut Report, home: &Home) {
-    let own = match std::env::current_exe() {
-        Ok(own) => own,
-        Err(e) => return report.bad("program", e, "install cortex-codesearch again"),
-    };
+fn program(report: &mut Report, home: &Home, own: &Path) {
     let shown = own.display();
     report.good("program", format!("cortex {} at {shown}", env!("CARGO_PKG_VERSION")));
-    let others = agents::others_on_path(home, &own);
+    let others = agents::others_on_path(home, own);
     let is_first =
         others.first.as_deref().is_some_and(|first| !others.foreign.iter().any(|f| f == first));
     match others.first {
@@ -161,7 +162,7 @@ fn program(report: &mut Report, home: &Home) {
 }
 
 /// The agents of this machine, and whether they start this program.
-fn agents(report: &mut Report, home: &Home) {
+fn agents(report: &mut Report, home: &Home, own: &Path) {
     let shown = Shown(home);
     let mut n_found = 0;
     let mut verified: Vec<(Vec<String>, Option<String>)> = Vec::new();
@@ -177,18 +178,24 @@ fn agents(report: &mut Report, home: &Home) {
                 let text = format!("{}: cannot read {path}: {}", agent.name, refused.why);
                 report.bad("agent", text, &format!("repair {path}, then: cortex init"));
             }
-            entries.extend(wired(&agent, home, scope));
+            entries.extend(wired(&agent, home, scope).into_iter().map(|entry| (scope, entry)));
         }
         if entries.is_empty() {
             let remedy = format!("cortex init --agents {}", agent.id);
             report.note("agent", format!("{} is not connected", agent.name), &remedy);
         }
-        for (path, command) in entries {
+        for (scope, (path, command)) in entries {
             let known = verified.iter().find(|(known, _)| *known == command);
             let error = match known {
                 Some((_, error)) => error.clone(),
                 None => {
-                    let error = verify(&command, &home.project).err();
+                    // The user's own files may start what they want.
+                    let may_run = scope == Scope::User || home.starts(&command, own);
+                    let error = if may_run {
+                        verify(&command, &home.project).err()
+                    } else {
+                        Some("it starts another program, which was not run".into())
+                    };
                     verified.push((command.clone(), error.clone()));
                     error
                 }

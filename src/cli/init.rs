@@ -120,6 +120,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         return print(args, &chosen, &kinds, scope, &program, &home);
     }
     let mut record = Record::load(&record_dir()?);
+    let server = program.server();
     let request = Request { agents: chosen.clone(), scope, kinds, program, remove: args.remove };
     let plan = Plan::new(&request, &known, &home, &record);
     if !args.json {
@@ -140,7 +141,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let verified = if args.remove || args.dry_run || chosen.is_empty() {
         Vec::new()
     } else {
-        verify_all(&chosen, &home, scope)
+        verify_all(&chosen, &home, scope, &server)
     };
     let is_good = outcome.refused.is_empty() && verified.iter().all(|(_, v)| v.is_ok());
     if args.json {
@@ -320,8 +321,14 @@ fn print_question(text: &str) -> Result<()> {
 
 type VerifiedCommand = (Vec<String>, Result<agents::Verified, String>);
 
-/// Starts each command that the files of the agents hold now, and calls a tool.
-pub(super) fn verify_all(chosen: &[&Agent], home: &Home, scope: Scope) -> Vec<VerifiedCommand> {
+/// Starts the command that the files of the agents hold now, and calls a tool. Any other command
+/// than `ours` was not written by this call, and a project may hold one of strangers: it is not run.
+fn verify_all(
+    chosen: &[&Agent],
+    home: &Home,
+    scope: Scope,
+    ours: &[String],
+) -> Vec<VerifiedCommand> {
     let mut commands: Vec<Vec<String>> =
         chosen.iter().flat_map(|agent| wired(agent, home, scope)).map(|(_, c)| c).collect();
     commands.sort();
@@ -329,7 +336,11 @@ pub(super) fn verify_all(chosen: &[&Agent], home: &Home, scope: Scope) -> Vec<Ve
     commands
         .into_iter()
         .map(|command| {
-            let verified = verify(&command, &home.project);
+            let verified = if command == ours {
+                verify(&command, &home.project)
+            } else {
+                Err("another command, which was not started".into())
+            };
             (command, verified)
         })
         .collect()

@@ -7,8 +7,6 @@
 
 use std::sync::OnceLock;
 
-use tree_sitter_language::LanguageFn;
-
 mod detect;
 #[cfg(packed)]
 mod packed;
@@ -29,13 +27,6 @@ pub use testing::{
 
 // Defines `PARSED`, the grammars of all folders in the order of their names.
 include!(concat!(env!("OUT_DIR"), "/languages.rs"));
-
-/// Returns the language of a grammar, ready for use.
-fn language_of(grammar: LanguageFn) -> tree_sitter::Language {
-    #[cfg(packed)]
-    packed::unpack(grammar);
-    grammar.into()
-}
 
 /// Returns every language, the parsed ones first.
 pub fn languages() -> &'static [Language] {

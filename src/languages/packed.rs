@@ -55,13 +55,16 @@ pub(super) fn unpack(grammar: LanguageFn) {
             return;
         }
         let number = |row: &[u8], i: usize| {
-            u32::from_le_bytes([row[4 * i], row[4 * i + 1], row[4 * i + 2], row[4 * i + 3]]) as usize
+            u32::from_le_bytes([row[4 * i], row[4 * i + 1], row[4 * i + 2], row[4 * i + 3]])
+                as usize
         };
         let n_rows = number(&start, 1);
         // SAFETY: `pack.py` wrote this many rows after the beginning.
         let rows = unsafe { slice::from_raw_parts(section.add(start.len()), n_rows * ROW) };
         let place = table.addr() - section.addr();
-        let Some(row) = rows.chunks_exact(ROW).find(|row| number(row, 0) == place) else { continue };
+        let Some(row) = rows.chunks_exact(ROW).find(|row| number(row, 0) == place) else {
+            continue;
+        };
         // SAFETY: the compressed form lies before the tables in the section; nobody reads this
         // table yet, because every use of its grammar comes through here first.
         let (packed, to) = unsafe {
@@ -71,6 +74,9 @@ pub(super) fn unpack(grammar: LanguageFn) {
             )
         };
         let n = zstd::bulk::decompress_to_buffer(packed, to);
-        assert!(n.is_ok_and(|n| n == number(row, 1)), "the program file is damaged: install it again");
+        assert!(
+            n.is_ok_and(|n| n == number(row, 1)),
+            "the program file is damaged: install it again"
+        );
     }
 }

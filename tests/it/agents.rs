@@ -415,3 +415,34 @@ fn a_hook_of_the_user_leaves_unknown_projects_alone() {
     with_input(p.cortex(&hook), input.to_string().as_bytes()).expect(0);
     assert!(p.json(&["memory", "list"]).to_string().contains("We use tabs."));
 }
+
+/// Bug: `cortex init` and `cortex doctor` started the command that a clone's `.mcp.json` names.
+#[test]
+fn a_command_in_a_clone_is_not_started() {
+    let p = Project::with(&[("a.rs", "fn a() {}\n")]);
+    let evil = p.path("cortex");
+    fs::write(&evil, format!("#!/bin/sh\ntouch {}\n", p.path("started").display())).unwrap();
+    p.chmod("cortex", 0o755);
+    let entry = |command: &str| serde_json::json!({ "mcpServers": { "cortex": { "command": command, "args": ["x"] } } });
+    for command in ["./cortex", evil.to_str().unwrap(), "sh", "cortex"] {
+        p.write(".mcp.json", entry(command).to_string());
+        fs::create_dir_all(p.home().join(".claude")).unwrap();
+        p.run(&["doctor"]);
+        p.run(&["init", "--agents", "claude", "--scope", "project", "--yes"]);
+        assert!(!p.path("started").exists(), "{command} was started");
+    }
+}
+
+/// Snowflake's agent keeps files in `.cortex`, which are not ours and do not make a project.
+#[test]
+fn files_of_another_product_in_dot_cortex_stay() {
+    let p =
+        Project::with(&[("app/a.rs", "fn a() {}\n"), (".cortex/skills/sql/SKILL.md", "Theirs.\n")]);
+    fs::create_dir(p.path("app/.git")).unwrap();
+    let mut command = p.cortex(&["search", "a"]);
+    crate::support::project::run(command.current_dir(p.path("app"))).expect(0);
+    assert!(p.path("app/.cortex/chunks").is_dir() && !p.path(".cortex/chunks").exists());
+    p.index();
+    p.run(&["clean"]).expect(0);
+    assert_eq!(p.read(".cortex/skills/sql/SKILL.md"), "Theirs.\n");
+}
