@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = [
     'cortex search "which chunks changed between two sets" -n 1',
-    "cortex graph callers ChunkDelta::between --lines 1",
+    "cortex graph path Indexer::run IndexPlan::new",
 ]
 COLUMNS = 96
 LINE = 17  # pixels
