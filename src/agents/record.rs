@@ -98,7 +98,9 @@ impl Record {
         if let Ok(dir) = Dir::open(&self.dir) {
             // What stays here is read by nobody.
             let _ = self.save(&dir);
-            copies.iter().for_each(|copy| drop(dir.remove_file(copy)));
+            for copy in copies {
+                let _ = dir.remove_file(copy);
+            }
         }
     }
 

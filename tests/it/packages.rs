@@ -265,7 +265,10 @@ fn the_installed_program_connects_agents(bin: &Path) {
             let mut python = p.command(clients.join(PYTHON).to_str().unwrap());
             python.arg(&client).arg(p.home().join(configuration)).current_dir(p.root());
             let answer = run(&mut python).expect(0).stdout;
-            assert!(answer.contains("src/retry.rs:1-4  retry_with_backoff"), "{answer}");
+            assert!(
+                answer.starts_with("src/retry.rs:1-4  function retry_with_backoff"),
+                "{answer}"
+            );
         }
     }
     init("--remove --yes");
