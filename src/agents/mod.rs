@@ -2,7 +2,7 @@
 //!
 //! An agent is a file in `known/`. It lists *parts*: changes of files, each with a path for the user
 //! and one for a project. [`Plan`] computes all changes before anything is written, [`Record`]
-//! remembers what the files held before, and [`event`] translates the hooks of every agent into one
+//! remembers what the files held before, and `event.rs` translates the hooks of every agent into one
 //! form.
 
 mod detect;

@@ -122,7 +122,9 @@ fn every_agent_is_configured_as_its_documentation_says() {
                 for (path, text) in machine.everything(scope) {
                     if before.get(&path) != Some(&text) {
                         let path = path.display();
-                        seen += &format!("=== {scope_name}, {what}: {path}\n{}", short(&text));
+                        seen += &["=== ", scope_name, ", ", what, ": ", &path.to_string(), "\n"]
+                            .concat();
+                        seen += &short(&text);
                         seen += if text.ends_with('\n') { "" } else { "⏎\n" };
                     }
                 }
