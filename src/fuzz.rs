@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use crate::agents;
 use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Feed, Quantized};
 use crate::config::Config;
 use crate::dir::{Dir, OwnedDir};
@@ -114,7 +115,9 @@ pub fn config(bytes: &[u8]) {
 
 /// Parses the input of a hook, and makes the memories that it would store.
 pub fn hook_input(bytes: &[u8]) {
-    let Ok(input) = serde_json::from_slice::<HookInput>(bytes) else { return };
+    let speech = agents::speech_of("claude").expect("an agent with hooks");
+    let Ok(fields) = speech.read(bytes) else { return };
+    let Ok(input) = serde_json::from_value::<HookInput>(fields) else { return };
     let transcript = String::from_utf8_lossy(bytes);
     let memories = [
         input.prompt_memory(),

@@ -68,7 +68,6 @@ impl Home {
     /// Returns our second name, if it starts the program at `own`.
     #[must_use]
     pub fn second_name(&self, own: &Path) -> Option<&'static str> {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let first = self.on_path(PROGRAMS[1]).next()?;
         (real(&first).parent() == real(own).parent()).then_some(PROGRAMS[1])
     }
@@ -78,7 +77,6 @@ impl Home {
     #[must_use]
     pub fn starts(&self, command: &[String], own: &Path) -> bool {
         let Some(program) = command.first() else { return false };
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let own = real(own);
         match Path::new(program) {
             path if path.is_absolute() => {
@@ -110,14 +108,14 @@ pub struct Others {
     pub has_second_name: bool,
 }
 
-/// Finds the programs with the names of this one. Two files with the same content are the same
-/// program.
+/// Finds the programs with the names of this one. One with our second name beside it is a version
+/// of this program.
 #[must_use]
 pub fn others_on_path(home: &Home, own: &Path) -> Others {
-    let own = own.canonicalize().unwrap_or_else(|_| own.to_path_buf());
+    let own = real(own);
     let is_own = |file: &PathBuf| {
-        let file = file.canonicalize().unwrap_or_else(|_| file.clone());
-        file == own || is_ours(&file)
+        let file = real(file);
+        file == own || file.with_file_name(PROGRAMS[1]).is_file()
     };
     let all: Vec<PathBuf> = home.on_path(PROGRAMS[0]).collect();
     Others {
@@ -127,7 +125,7 @@ pub fn others_on_path(home: &Home, own: &Path) -> Others {
     }
 }
 
-/// Returns whether a program is some version of ours: it has our second name beside it.
-fn is_ours(file: &Path) -> bool {
-    file.with_file_name(PROGRAMS[1]).is_file()
+/// Returns the file that a path leads to; the path itself if it leads nowhere.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }

@@ -2,14 +2,13 @@
 
 /// How a mark is written in a kind of file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Marks {
-    pub start: &'static str,
-    pub end: &'static str,
+struct Marks {
+    start: &'static str,
+    end: &'static str,
 }
 
-pub(super) const MARKDOWN: Marks =
-    Marks { start: "<!-- CORTEX_START -->", end: "<!-- CORTEX_END -->" };
-pub(super) const YAML: Marks = Marks { start: "# CORTEX_START", end: "# CORTEX_END" };
+const MARKDOWN: Marks = Marks { start: "<!-- CORTEX_START -->", end: "<!-- CORTEX_END -->" };
+const YAML: Marks = Marks { start: "# CORTEX_START", end: "# CORTEX_END" };
 
 /// Returns the bytes of the lines from the first mark to the second.
 fn fenced(text: &str, marks: Marks) -> Result<Option<std::ops::Range<usize>>, String> {

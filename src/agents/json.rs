@@ -1,32 +1,18 @@
 //! Changes of JSON files, with or without comments. Everything else in them stays as it is, byte for
 //! byte.
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
 use super::ours::{holds_hook, starts_cortex};
-
-/// The agents read JSON, some with comments and commas at the end, and nothing looser.
-const LAX: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_trailing_commas: true,
-    allow_loose_object_property_names: false,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
+use crate::edit::WITH_COMMENTS;
 
 /// A longer array gets a line for each value.
 const WIDTH: usize = 80;
 
 /// Parses a file; an empty one is an empty object.
 fn parse(text: &str) -> Result<CstRootNode, String> {
-    let root = CstRootNode::parse(text, &LAX).map_err(|e| e.to_string())?;
+    let root = CstRootNode::parse(text, &WITH_COMMENTS).map_err(|e| e.to_string())?;
     match root.value() {
         Some(value) if value.as_object().is_none() => Err("it holds no object".into()),
         _ => Ok(root),
@@ -38,7 +24,7 @@ fn input(snippet: &str) -> Result<CstInputValue, String> {
     let root = jsonc_parser::parse_to_ast(
         snippet,
         &jsonc_parser::CollectOptions::default(),
-        &ParseOptions::default(),
+        &WITH_COMMENTS,
     );
     let value = root.map_err(|e| e.to_string())?.value.ok_or("it is empty")?;
     Ok(to_input(&value))
@@ -59,6 +45,12 @@ fn to_input(value: &jsonc_parser::ast::Value) -> CstInputValue {
                 .collect(),
         ),
     }
+}
+
+/// Returns the keys of a path above the last one, and the last.
+fn keys(path: &str) -> (Vec<&str>, &str) {
+    path.rsplit_once('/')
+        .map_or((Vec::new(), path), |(above, last)| (above.split('/').collect(), last))
 }
 
 /// Returns the object at a path of keys below the root, and makes it if it is missing.
@@ -87,9 +79,8 @@ fn objects(root: &CstRootNode, keys: &[&str]) -> Vec<CstObject> {
 /// Sets the object at a path. An object of ours that is there keeps its other keys.
 pub(super) fn set(text: &str, path: &str, snippet: &str) -> Result<String, String> {
     let root = parse(text)?;
-    let keys: Vec<&str> = path.split('/').collect();
-    let (last, above) = keys.split_last().ok_or("the path is empty")?;
-    let object = make_object(&root, above)?;
+    let (above, last) = keys(path);
+    let object = make_object(&root, &above)?;
     let new = input(snippet)?;
     let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
     let Some(old) = object.get(last) else {
@@ -106,8 +97,10 @@ pub(super) fn set(text: &str, path: &str, snippet: &str) -> Result<String, Strin
                 return Err(format!("{path} is a server of another program"));
             }
             for (key, value) in fields {
+                if was.get(&key) == wanted.get(&key) {
+                    continue;
+                }
                 match old.get(&key) {
-                    Some(field) if was.get(&key) == wanted.get(&key) => drop(field),
                     Some(field) => field.set_value(value),
                     None => drop(old.append(&key, value)),
                 }
@@ -121,9 +114,8 @@ pub(super) fn set(text: &str, path: &str, snippet: &str) -> Result<String, Strin
 /// Removes the object at a path, if it is ours, and the objects above it that are empty then.
 pub(super) fn unset(text: &str, path: &str, snippet: &str) -> Result<String, String> {
     let root = parse(text)?;
-    let keys: Vec<&str> = path.split('/').collect();
-    let Some((last, above)) = keys.split_last() else { return Ok(text.to_string()) };
-    let along = objects(&root, above);
+    let (above, last) = keys(path);
+    let along = objects(&root, &above);
     let old = along.get(above.len()).and_then(|object| object.get(last));
     let Some(old) = old else { return Ok(text.to_string()) };
     let was = old.value().and_then(|v| v.to_serde_value()).unwrap_or_default();
@@ -132,7 +124,7 @@ pub(super) fn unset(text: &str, path: &str, snippet: &str) -> Result<String, Str
         return Ok(text.to_string());
     }
     old.remove();
-    remove_empty(&along, above);
+    remove_empty(&along, &above);
     Ok(ended(text, &root))
 }
 
@@ -140,10 +132,9 @@ pub(super) fn unset(text: &str, path: &str, snippet: &str) -> Result<String, Str
 /// is replaced.
 pub(super) fn append(text: &str, path: &str, snippet: &str) -> Result<String, String> {
     let root = parse(text)?;
-    let keys: Vec<&str> = path.split('/').collect();
-    let (last, above) = keys.split_last().ok_or("the path is empty")?;
+    let (above, last) = keys(path);
     let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
-    let array = make_object(&root, above)?
+    let array = make_object(&root, &above)?
         .array_value_or_create(last)
         .ok_or_else(|| format!("{path} is not an array"))?;
     if array.elements().iter().any(|e| e.to_serde_value().as_ref() == Some(&wanted)) {
@@ -162,9 +153,8 @@ pub(super) fn append(text: &str, path: &str, snippet: &str) -> Result<String, St
 /// Removes a value from the array at a path, and what is empty then.
 pub(super) fn unappend(text: &str, path: &str, snippet: &str) -> Result<String, String> {
     let root = parse(text)?;
-    let keys: Vec<&str> = path.split('/').collect();
-    let Some((last, above)) = keys.split_last() else { return Ok(text.to_string()) };
-    let along = objects(&root, above);
+    let (above, last) = keys(path);
+    let along = objects(&root, &above);
     let Some(parent) = along.get(above.len()) else { return Ok(text.to_string()) };
     let Some(array) = parent.array_value(last) else { return Ok(text.to_string()) };
     let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
@@ -182,7 +172,7 @@ pub(super) fn unappend(text: &str, path: &str, snippet: &str) -> Result<String, 
         && let Some(property) = parent.get(last)
     {
         property.remove();
-        remove_empty(&along, above);
+        remove_empty(&along, &above);
     }
     Ok(ended(text, &root))
 }

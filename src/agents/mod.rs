@@ -17,9 +17,6 @@ mod record;
 mod toml;
 mod verify;
 
-#[cfg(test)]
-mod tests;
-
 pub use detect::{Home, Others, others_on_path};
 pub use event::{EventError, Speech};
 pub use known::{Agent, all, speech_of};

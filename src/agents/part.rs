@@ -112,7 +112,7 @@ const TEXTS: [(&str, &str); 4] = [
     ("command", include_str!("texts/command.md")),
 ];
 
-/// Files with these words are ours as a whole. Who wants to keep a changed one deletes the line.
+/// A file with these words is ours as a whole. A user who wants to keep a changed file deletes the line.
 const OURS: &str = "Written by `cortex init`";
 
 /// The command that agents start.
@@ -304,13 +304,14 @@ fn command_of(entry: &serde_json::Value) -> Vec<String> {
 
 /// Returns the command of our own lines: values are written as JSON.
 fn command_in_yaml(lines: &str) -> Vec<String> {
-    let value = |keys: [&str; 2]| {
+    let value = |keys: &[&str]| {
         lines.lines().find_map(|line| {
             let (key, value) = line.trim_start_matches([' ', '-']).split_once(':')?;
             keys.contains(&key)
                 .then(|| serde_json::from_str::<serde_json::Value>(value.trim()).ok())?
         })
     };
-    let entry = serde_json::json!({ "command": value(["cmd", "command"]), "args": value(["args", "args"]) });
+    let entry =
+        serde_json::json!({ "command": value(&["cmd", "command"]), "args": value(&["args"]) });
     command_of(&entry)
 }

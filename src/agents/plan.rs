@@ -175,11 +175,7 @@ fn change(
     path: &Path,
     parts: &[(&Agent, &Part)],
 ) -> Result<Option<Change>, String> {
-    let before = match open(home, request.scope, path, false) {
-        Ok((dir, name)) => read(&dir, &name).map_err(|e| e.to_string())?,
-        Err(e) if e.kind() == ErrorKind::NotFound => None,
-        Err(e) => return Err(e.to_string()),
-    };
+    let before = current(home, request.scope, path).map_err(|e| e.to_string())?;
     let text = before.clone().unwrap_or_default();
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     let body = &text[bom.len()..];
@@ -247,34 +243,35 @@ fn is_needed(request: &Request, known: &[Agent], home: &Home, path: &Path, part:
     })
 }
 
-/// Returns the files that hold a server entry of ours for an agent, each with its command.
+/// Returns the files with a server entry for an agent, each with its command.
 pub fn wired(agent: &Agent, home: &Home, scope: Scope) -> Vec<(PathBuf, Vec<String>)> {
-    let servers = agent.parts.iter().filter(|part| part.kind == Kind::Server);
-    servers
-        .filter_map(|part| {
-            let path = home.file(part, scope)?;
-            let (dir, name) = open(home, scope, &path, false).ok()?;
-            let text = read(&dir, &name).ok()??;
-            let command = part.command(&path, text.trim_start_matches('\u{feff}')).ok()??;
-            Some((path, command))
-        })
-        .collect()
+    let entries = entries(agent, home, scope);
+    entries.filter_map(|(path, command)| Some((path, command.ok()??))).collect()
 }
 
 /// Returns why the configuration of an agent cannot be read, for each file.
 pub fn unreadable(agent: &Agent, home: &Home, scope: Scope) -> Vec<Refused> {
+    let entries = entries(agent, home, scope);
+    entries.filter_map(|(path, command)| Some(Refused { path, why: command.err()? })).collect()
+}
+
+/// Returns the files in which an agent looks for servers, each with the command of our entry, or
+/// why it cannot be read.
+fn entries<'a>(
+    agent: &'a Agent,
+    home: &'a Home,
+    scope: Scope,
+) -> impl Iterator<Item = (PathBuf, Result<Option<Vec<String>>, String>)> + 'a {
     let servers = agent.parts.iter().filter(|part| part.kind == Kind::Server);
-    servers
-        .filter_map(|part| {
-            let path = home.file(part, scope).filter(|p| p.exists())?;
-            let why =
-                match open(home, scope, &path, false).and_then(|(dir, name)| read(&dir, &name)) {
-                    Ok(text) => part.command(&path, text?.trim_start_matches('\u{feff}')).err()?,
-                    Err(e) => e.to_string(),
-                };
-            Some(Refused { path, why })
-        })
-        .collect()
+    servers.filter_map(move |part| {
+        let path = home.file(part, scope)?;
+        let command = match current(home, scope, &path) {
+            Ok(text) => text
+                .map_or(Ok(None), |text| part.command(&path, text.trim_start_matches('\u{feff}'))),
+            Err(e) => Err(e.to_string()),
+        };
+        Some((path, command))
+    })
 }
 
 /// Returns what each file of an agent holds if it holds nothing else.
@@ -330,8 +327,19 @@ fn open(home: &Home, scope: Scope, path: &Path, make: bool) -> io::Result<(Dir, 
 /// Removes a directory that was made for a file, unless something is in it. Returns whether it is
 /// gone.
 fn is_removed(home: &Home, scope: Scope, path: &Path) -> bool {
-    open(home, scope, path, false).is_err_and(|e| e.kind() == ErrorKind::NotFound)
-        || open(home, scope, path, false).and_then(|(dir, name)| dir.remove_empty_dir(name)).is_ok()
+    match open(home, scope, path, false) {
+        Ok((dir, name)) => dir.remove_empty_dir(name).is_ok(),
+        Err(e) => e.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// Returns the text of a file; `None` if there is none.
+fn current(home: &Home, scope: Scope, path: &Path) -> io::Result<Option<String>> {
+    match open(home, scope, path, false) {
+        Ok((dir, name)) => read(&dir, &name),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 fn read(dir: &Dir, name: &Path) -> io::Result<Option<String>> {

@@ -9,13 +9,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+use chrono::Utc;
+
 use super::outcome::Outcome;
 use crate::agents::{self, Speech};
 use crate::dir::OpenMode;
 use crate::engine::{Hook, Project, SessionEvent};
 use crate::memory::HookInput;
-use anyhow::{Context, Result};
-use chrono::Utc;
 
 /// Handle the events of an agent session: store memories, and give the agent relevant ones.
 ///
@@ -62,12 +63,9 @@ const MAX_LOG: u64 = 1 << 20;
 #[cfg(test)]
 const TIMEOUT_S: u64 = 5;
 
-pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let speech = agents::speech_of(&args.agent).with_context(|| {
-        format!("{} is no agent with hooks: `cortex init` registers them", args.agent)
-    })?;
-    answer(args.event, speech, args.if_indexed);
-    Ok(Outcome::Done)
+pub(super) fn run(args: &Args) -> Outcome {
+    answer(args);
+    Outcome::Done
 }
 
 impl Event {
@@ -109,7 +107,8 @@ impl Event {
 }
 
 /// Handles the event within its time limit, and prints text for the agent.
-fn answer(event: Event, speech: Speech, if_indexed: bool) {
+fn answer(args: &Args) {
+    let (event, agent, if_indexed) = (args.event, args.agent.clone(), args.if_indexed);
     let (done, is_done) = channel::<()>();
     // On a thread: if something blocks it, the process ends and the agent continues.
     let work = move || {
@@ -117,6 +116,8 @@ fn answer(event: Event, speech: Speech, if_indexed: bool) {
         panic::set_hook(Box::new(|_| {}));
         let mut folder = None;
         let run = || {
+            let speech = agents::speech_of(&agent)
+                .with_context(|| format!("no hooks of {agent} are known (cortex init again)"))?;
             let input = read_input(&speech)?;
             folder.clone_from(&input.cwd);
             if if_indexed && !is_known(input.cwd.as_deref()) {

@@ -181,7 +181,7 @@ pub(super) fn home_of(project: &Project) -> Result<Home> {
 }
 
 /// Returns the directory that remembers what the files of agents held.
-pub(super) fn record_dir() -> Result<PathBuf> {
+fn record_dir() -> Result<PathBuf> {
     let state = config::state_home().context("cannot determine your state directory (set HOME)")?;
     Ok(state.join("cortex/agents"))
 }

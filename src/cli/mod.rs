@@ -162,7 +162,7 @@ pub fn run() -> ExitCode {
         Command::Init(args) => init::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Memory(args) => memory::run(&args),
-        Command::Hook(args) => hook::run(&args),
+        Command::Hook(args) => Ok(hook::run(&args)),
         Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Doctor(args) => doctor::run(&args),

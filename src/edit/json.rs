@@ -15,6 +15,7 @@ use jsonc_parser::ast::Value;
 
 use layout::{Items, Layout, Splice, beginning, insertion, removal, replacement, spliced};
 use pointer::{absent, child, nth, shown, tokens, walk};
+pub use value::WITH_COMMENTS;
 use value::{New, parsed, span};
 
 /// Returns the range of the value that a pointer names.

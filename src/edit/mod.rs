@@ -18,6 +18,7 @@ mod text;
 mod trusted;
 
 pub use error::EditError;
+pub use json::WITH_COMMENTS;
 pub use report::{Edited, JsonValue, ViewedLines};
 pub use root::Root;
 pub use trusted::trusted;

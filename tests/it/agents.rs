@@ -405,6 +405,17 @@ fn the_hooks_of_every_agent_feed_the_memory() {
     }
 }
 
+/// Bug: a hook of an agent that this version does not know ended with exit code 2, by which agents
+/// refuse a prompt.
+#[test]
+fn a_hook_of_an_unknown_agent_does_not_disturb_it() {
+    let p = Project::sample();
+    p.index();
+    let out = with_input(p.cortex(&["hook", "prompt-submit", "--agent", "tomorrow"]), b"{}");
+    assert_eq!((out.code, &*out.stdout, &*out.stderr), (0, "", ""));
+    assert!(p.read(".cortex/memory.log").contains("no hooks of tomorrow are known"));
+}
+
 /// Hooks for all projects of a user must not make files where Cortex is not used.
 #[test]
 fn a_hook_of_the_user_leaves_unknown_projects_alone() {

@@ -23,20 +23,22 @@ impl<'a> New<'a> {
     }
 }
 
+/// JSON as programs read it in settings: with comments and commas at the end, and nothing looser.
+pub const WITH_COMMENTS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 pub(super) fn parsed(text: &str) -> Result<Option<Value<'_>>, String> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    parse_to_ast(text, &CollectOptions::default(), &options)
+    parse_to_ast(text, &CollectOptions::default(), &WITH_COMMENTS)
         .map(|parsed| parsed.value)
         .map_err(|e| e.to_string())
 }
