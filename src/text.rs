@@ -1,9 +1,13 @@
 //! Counts, cuts and estimates of short texts.
 
-/// Returns a count with its noun, such as `1 file` or `2 files`.
+/// Returns a count with its noun, such as `1 file`, `2 files` or `2 memories`.
 #[must_use]
 pub fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+    match what.strip_suffix("ry") {
+        _ if n == 1 => format!("{n} {what}"),
+        Some(stem) => format!("{n} {stem}ries"),
+        None => format!("{n} {what}s"),
+    }
 }
 
 /// Returns the text, cut to at most `n_chars` characters and `…`.

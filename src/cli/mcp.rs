@@ -1,13 +1,14 @@
 //! `cortex mcp`: serves one agent over standard input and output.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::args::OfProject;
 use super::outcome::Outcome;
 use super::serve::{Following, Offered};
-use crate::engine::Engine;
+use crate::engine::{Engine, Project};
 use crate::serve::{self, Calls, Changes};
 
 /// Serve one agent over standard input and output (Model Context Protocol).
@@ -27,6 +28,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut project = args.project.open()?;
+    refuse_plugin(&project)?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let follow = args.following.wanted();
     let tools = args.offered.tools(&project)?;
@@ -36,4 +38,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     serve::let_go(engine);
     result?;
     Ok(Outcome::Done)
+}
+
+/// Agents that read Agent Plugins start the server of a plugin in the folder of that plugin, which
+/// holds nothing that a user asks about.
+///
+/// # Errors
+/// When that folder is the project.
+fn refuse_plugin(project: &Project) -> Result<()> {
+    let plugin =
+        std::env::var_os("PLUGIN_ROOT").and_then(|path| Path::new(&path).canonicalize().ok());
+    let root = project.layout.root();
+    ensure!(
+        plugin.is_none_or(|plugin| root.canonicalize().ok() != Some(plugin)),
+        "{}: this is the folder of the plugin, not of a project; name the project with --project DIR, or let `cortex init` configure the agent",
+        root.display()
+    );
+    Ok(())
 }

@@ -14,7 +14,7 @@ use console::style;
 use serde_json::json;
 use uuid::Uuid;
 
-use self::shared::{PrivateFolder, memories_in_words, title};
+use self::shared::{PrivateFolder, title};
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::render::{count, json, line, printable, width};
@@ -289,7 +289,7 @@ impl Args {
             if found.results.is_empty() {
                 tell!(
                     "nothing found in {}",
-                    memories_in_words(memories.store.count(&Select::default())?)
+                    count(memories.store.count(&Select::default())?, "memory")
                 );
             }
         }
@@ -381,7 +381,7 @@ impl Args {
         }
         line(&format!(
             "{} in {}, {} pinned",
-            memories_in_words(stats.memories),
+            count(stats.memories, "memory"),
             count(stats.sessions, "session"),
             stats.pinned
         ))?;

@@ -14,6 +14,7 @@ use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::{BACKUPS, DAMAGED, folder_of};
 use super::sql::{self, MemoryStore, Select, StorageError};
 use crate::dir::{Dir, FileKind, Stat};
+use crate::text::count;
 
 /// Files that SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -140,7 +141,7 @@ pub enum RestoreError {
     Unusable { path: PathBuf, why: String },
     #[error("there is no backup beside {}; name a file with --from, or move the database away to begin anew", path.display())]
     NoBackup { path: PathBuf },
-    #[error("{}: it is not damaged, and holds {memories} memories; to go back to a backup all the same, name it: --from {}", path.display(), backup.display())]
+    #[error("{}: it is not damaged, and holds {}; to go back to a backup all the same, name it: --from {}", path.display(), count(*memories, "memory"), backup.display())]
     NotDamaged { path: PathBuf, memories: usize, backup: PathBuf },
     #[error("whether the database is damaged cannot be told: {0}")]
     Unknown(StorageError),

@@ -90,9 +90,21 @@ pub fn commands(tree: &Tree) -> Vec<Commands> {
 fn cargo(tree: &Tree) -> Vec<String> {
     let Some(manifest) = tree.manifest("Cargo.toml") else { return Vec::new() };
     let mut run = vec!["cargo build".to_string(), "cargo test".into()];
-    let is_program = tree.is_indexed("src/main.rs") || manifest.get("bin").is_some();
-    if is_program {
-        run.push("cargo run".into());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let name = |of: &Value| {
+        let name = of.get("name")?.as_str()?;
+        name.chars().all(is_plain).then(|| name.to_string())
+    };
+    let bins = manifest.get("bin").and_then(Value::as_array).into_iter().flatten();
+    let package = manifest.get("package").filter(|_| tree.is_indexed("src/main.rs"));
+    let mut programs: Vec<String> =
+        package.and_then(name).into_iter().chain(bins.filter_map(name)).collect();
+    programs.dedup();
+    let default = manifest.pointer("/package/default-run").is_some();
+    match &*programs {
+        [] => {}
+        [first, _, ..] if !default => run.push(format!("cargo run --bin {first}")),
+        _ => run.push("cargo run".into()),
     }
     if manifest.get("workspace").is_some() && manifest.get("package").is_some() {
         run.iter_mut().take(2).for_each(|command| command.push_str(" --workspace"));

@@ -64,6 +64,13 @@ fn commands_come_from_manifests_make_files_and_ci() {
             ".github/workflows/ci.yml: cargo test --all; cargo build --release",
         ]
     );
+    let two = "[package]\nname = 'pot'\n[[bin]]\nname = 'lid'\n[[bin]]\nname = 'x; y'\n";
+    let runs = |manifest: &str| lines(&[("Cargo.toml", manifest), ("src/main.rs", "")]);
+    assert_eq!(runs(two), ["Cargo.toml: cargo build; cargo test; cargo run --bin pot"]);
+    assert_eq!(
+        runs(&two.replace("'pot'", "'pot'\ndefault-run = 'lid'")),
+        ["Cargo.toml: cargo build; cargo test; cargo run"]
+    );
     assert_eq!(
         lines(&[
             ("package.json", r#"{"scripts": {"test": "x", "release": "y", "build": "z"}}"#),

@@ -47,8 +47,7 @@ impl Reply for SessionsAnswer {
     fn lines(&self) -> Vec<String> {
         let line = |s: &SessionRow| {
             let n = usize::try_from(s.memories).unwrap_or(usize::MAX);
-            let n = if n == 1 { "1 memory".into() } else { format!("{n} memories") };
-            printable(&format!("{} {} {} {n}", s.started_at, s.status, s.id))
+            printable(&format!("{} {} {} {}", s.started_at, s.status, s.id, count(n, "memory")))
         };
         if self.sessions.is_empty() {
             vec![format!("{} so far", count(0, "session"))]

@@ -11,7 +11,7 @@ use cortex::agents::{self, Agent, Home, Kind, Plan, Program, Record, Request, Sc
 use serde_json::Value;
 
 use crate::support::hooks::with_input;
-use crate::support::project::Project;
+use crate::support::project::{Project, run};
 
 /// A user's machine in a temporary directory.
 struct Machine {
@@ -458,4 +458,14 @@ fn files_of_another_product_in_dot_cortex_stay() {
     p.index();
     p.run(&["clean"]).expect(0);
     assert_eq!(p.read(".cortex/skills/sql/SKILL.md"), "Theirs.\n");
+}
+
+#[test]
+fn a_server_in_the_folder_of_its_plugin_names_the_remedy() {
+    let p = Project::new();
+    let out = run(p.cortex(&["mcp"]).env("PLUGIN_ROOT", p.root())).expect(1);
+    assert!(out.stderr.contains("the folder of the plugin, not of a project"), "{}", out.stderr);
+    assert!(out.stderr.contains("--project DIR"), "{}", out.stderr);
+    let elsewhere = tempfile::tempdir().unwrap();
+    run(p.cortex(&["mcp"]).env("PLUGIN_ROOT", elsewhere.path())).expect(0);
 }

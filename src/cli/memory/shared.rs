@@ -7,10 +7,6 @@ use crate::dir::Dir;
 use crate::memory::Memory;
 use crate::platform::make_private_dir;
 
-pub(super) fn memories_in_words(n: usize) -> String {
-    if n == 1 { "1 memory".into() } else { format!("{n} memories") }
-}
-
 /// Returns the memory's name, or its first line.
 pub(super) fn title(memory: &Memory) -> &str {
     if memory.name.is_empty() {

@@ -12,10 +12,11 @@ use serde::Serialize;
 
 use super::super::outcome::Outcome;
 use super::super::render::{json, line, printable};
-use super::shared::{PrivateFolder, memories_in_words};
+use super::shared::PrivateFolder;
 use crate::dir::OpenMode;
 use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};
+use crate::text::count;
 
 /// Number of memories that are read at once.
 const PAGE: usize = 500;
@@ -63,7 +64,7 @@ pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
             format!("memory {} of {n}; those before it are imported", number + 1)
         })?;
     }
-    line(&format!("imported {}", memories_in_words(n)))?;
+    line(&format!("imported {}", count(n, "memory")))?;
     Ok(Outcome::Done)
 }
 
@@ -87,7 +88,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
     let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
     tell!(
         "restoring {} from {}, made {}{newest}",
-        memories_in_words(plan.memories),
+        count(plan.memories, "memory"),
         printable(&plan.file.display().to_string()),
         on(plan.made)
     );
@@ -105,7 +106,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
         return Ok(Outcome::Done);
     }
     let now = memories.store.count(&Select::default())?;
-    line(&format!("restored: the database holds {}", memories_in_words(now)))?;
+    line(&format!("restored: the database holds {}", count(now, "memory")))?;
     if let Some(kept) = kept {
         line(&format!(
             "the database that was there before is kept as {}",
@@ -143,7 +144,7 @@ fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
             .with_context(|| format!("{name}: {n} memories are imported, and the next is not"))?;
         n += 1;
     }
-    line(&format!("imported {}", memories_in_words(n)))?;
+    line(&format!("imported {}", count(n, "memory")))?;
     Ok(Outcome::Done)
 }
 
