@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use super::args::OfProject;
 use super::outcome::Outcome;
 use super::serve::{Following, Offered};
+use crate::dir::Dir;
 use crate::engine::{Engine, Project};
 use crate::serve::{self, Calls, Changes};
 
@@ -46,11 +47,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 /// # Errors
 /// When that folder is the project.
 fn refuse_plugin(project: &Project) -> Result<()> {
-    let plugin =
-        std::env::var_os("PLUGIN_ROOT").and_then(|path| Path::new(&path).canonicalize().ok());
+    let plugin = std::env::var_os("PLUGIN_ROOT");
+    let plugin = plugin.and_then(|path| Dir::open(Path::new(&path)).ok());
     let root = project.layout.root();
     ensure!(
-        plugin.is_none_or(|plugin| root.canonicalize().ok() != Some(plugin)),
+        plugin.is_none_or(|plugin| Dir::open(root).is_ok_and(|root| root.id() != plugin.id())),
         "{}: this is the folder of the plugin, not of a project; name the project with --project DIR, or let `cortex init` configure the agent",
         root.display()
     );

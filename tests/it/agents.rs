@@ -463,7 +463,7 @@ fn files_of_another_product_in_dot_cortex_stay() {
 #[test]
 fn a_server_in_the_folder_of_its_plugin_names_the_remedy() {
     let p = Project::new();
-    let out = run(p.cortex(&["mcp"]).env("PLUGIN_ROOT", p.root())).expect(1);
+    let out = run(p.cortex(&["mcp"]).env("PLUGIN_ROOT", p.root())).expect(2);
     assert!(out.stderr.contains("the folder of the plugin, not of a project"), "{}", out.stderr);
     assert!(out.stderr.contains("--project DIR"), "{}", out.stderr);
     let elsewhere = tempfile::tempdir().unwrap();

@@ -125,11 +125,14 @@ impl ChunkFiles {
             let unsettled = self.is_being_written(began, quiet) && !cancel.load(Ordering::Relaxed);
             let again = match &look {
                 _ if unsettled => true,
-                // A writer may be between two renames, so look again. If no writer is active, a
-                // second look must agree.
-                Ok(Consistency::Torn(..) | Consistency::Senseless(_)) => {
-                    attempt == 1 || WriteLock::is_held(&self.layout)
+                // A writer may be between two renames, so look again. If no writer is active, and
+                // none has published since the look began, a second look must agree.
+                Ok(Consistency::Torn(_, manifest)) => {
+                    attempt == 1
+                        || WriteLock::is_held(&self.layout)
+                        || !matches!(Manifest::read(&self.layout), Ok(Some(now)) if now == *manifest)
                 }
+                Ok(Consistency::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
                 _ => false,
             };
             if again && (attempt == 1 || start.elapsed() < SETTLE_DEADLINE) {
