@@ -86,7 +86,7 @@ pub(super) struct Args {
     #[arg(long)]
     no_index: bool,
     /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: 6]
-    #[arg(long = "lines", value_name = "N")]
+    #[arg(long = "lines", short_alias = 'C', alias = "context", value_name = "N")]
     context: Option<usize>,
 }
 

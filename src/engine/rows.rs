@@ -46,6 +46,12 @@ pub struct ResultRow {
     /// The hit that the row describes.
     #[serde(skip)]
     pub hit: Arc<Hit>,
+    /// The chunk that the row shows.
+    #[serde(skip)]
+    shown: Arc<Chunk>,
+    /// The positions in the file of the hit's chunks.
+    #[serde(skip)]
+    positions: Vec<Option<usize>>,
 }
 
 /// The lines shown of one symbol, or of code or text outside symbols.
@@ -155,6 +161,8 @@ impl ResultRow {
                 .collect(),
             changed_by: hit.changed_by.as_ref().filter(|_| explain).and_then(|e| changed_by(e)),
             explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
+            shown: hit.chunk.clone(),
+            positions: hit.parts.iter().map(|(e, _)| Some(set.place_in_file(&e.id)?.0)).collect(),
             hit,
         }
     }
@@ -199,6 +207,12 @@ impl ResultRow {
             let is_part = |end: &u32| first.start_line.saturating_add(n_lines) <= *end;
             let end_line = stated.filter(is_part).unwrap_or(first.end_line);
             (chunk.start_line, chunk.end_line) = (Some(first.start_line), Some(end_line));
+            let of_place = self.hit.part_at((first.start_line, first.end_line));
+            if let Some((at, shown)) = of_place {
+                chunk.chunk_id = shown.id.to_string();
+                chunk.chunk_index = self.positions.get(at).copied().flatten();
+                self.shown = shown;
+            }
             let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
             (chunk.symbol, chunk.kind) = (named(&first.symbol), named(&first.kind));
         }
@@ -209,8 +223,9 @@ impl ResultRow {
     /// Adds the whole text of the chunk.
     #[must_use]
     pub fn with_text(self) -> Self {
-        let chunk = &self.hit.chunk;
-        Self { text: Some(chunk.text.clone()), text_start_line: chunk.metadata.start_line, ..self }
+        let chunk = &self.shown;
+        let (text, start_line) = (Some(chunk.text.clone()), chunk.metadata.start_line);
+        Self { text, text_start_line: start_line, ..self }
     }
 }
 

@@ -222,7 +222,7 @@ impl Engine {
         if request.mode != SearchMode::Exact {
             view.state.warnings.extend(self.lacking_vectors(&view.code));
         }
-        let Results { hits, total, notes, mut wanted, .. } = found.results;
+        let Results { hits, total, notes, mut wanted, meant, .. } = found.results;
         let hits = if request.mode == SearchMode::Exact {
             hits
         } else {
@@ -241,7 +241,7 @@ impl Engine {
             .map(|row| row.unless_gone(&|path| self.project.has_file(path)))
             .collect();
         let hits = rows.iter().map(|row| &*row.hit);
-        let excerpts = Excerpts::new(hits, &request.query, &mut wanted);
+        let excerpts = Excerpts::new(hits, &meant, &mut wanted);
         let n = rows.len();
         let results = ResultRow::best(rows, &excerpts, 0);
         let n_chunks = corpus.chunks().len();
@@ -311,7 +311,7 @@ impl Engine {
         if let Some(hidden) = &request.hidden_commits {
             query = query.without_commits(hidden.clone());
         }
-        let (vector, warning) = vector_of_question(self.manager.embedder(), &query.text);
+        let (vector, warning) = vector_of_question(self.manager.embedder(), &query.meant);
         let results = match request.mode {
             SearchMode::Semantic if warning.is_none() => searcher.by_meaning(&vector, filter, n)?,
             _ => searcher.search(&query, &vector, filter, n)?,

@@ -1,6 +1,7 @@
 //! Questions from commits: the subject asks for the files that the commit changed.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use super::draft::{DraftQuestion, SourceText, is_about_project, is_aside, stem_parts, target};
 use super::prose;
@@ -20,6 +21,11 @@ spelling spell misspelling whitespace reformat formatting formatter rustfmt gofm
 changelogs copyright licence license licenses fixup cleanup cleanups cosmetic indentation indent nit nits wip dependabot renovate readme grammar \
 typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed rollback ci badge badges \
 sponsor sponsors adopters dependency dependencies tidy link links test tests testing pytest ";
+
+/// Words of the body of a commit that is a report.
+const REPORT_WORDS: RangeInclusive<usize> = 25..=400;
+/// First words of lines that only refer to something else.
+const TRAILERS: &str = " fixes fix closes close closed resolves resolve refs ref bug issue see pr change-id reported reviewed follow-up ";
 
 /// Languages of files that only accompany a change.
 const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
@@ -54,21 +60,45 @@ impl<'f> Changed<'f> {
         query: String,
         commit: &Commit,
     ) -> Option<DraftQuestion> {
-        if commit.files.len() > COMMIT_FILES_OF_ANY_SORT {
-            return None;
-        }
-        // Tests and changelogs accompany a change; they are not its answer.
-        let changed: Vec<&String> = commit
-            .files
-            .iter()
-            .filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f))
-            .collect();
-        let first = self.by_path.get(changed.first()?.as_str())?;
-        let are_there = changed.iter().all(|f| self.by_path.contains_key(f.as_str()));
+        let changed = self.answers(commit)?;
         let echo = changed.iter().any(|f| prose::echoes(&query, &stem_parts(f)));
+        let is_fair = !echo && prose::is_question(&query, true);
+        is_fair.then(|| self.draft(kind, query, &changed, commit))
+    }
+
+    /// Returns a question with the files of a commit whose whole message asks for them; `None` if
+    /// the message is short, or names one of them.
+    fn report(&self, commit: &Commit) -> Option<DraftQuestion> {
+        let changed = self.answers(commit)?;
+        let said = description(&commit.body);
+        let query = format!("{}\n\n{said}", subject(&commit.subject)?);
+        let named = |path: &&String| query.contains(path.rsplit('/').next().unwrap_or(path));
         let is_fair =
-            changed.len() <= COMMIT_FILES && are_there && !echo && prose::is_question(&query, true);
-        is_fair.then(|| DraftQuestion {
+            REPORT_WORDS.contains(&said.split_whitespace().count()) && !changed.iter().any(named);
+        is_fair.then(|| self.draft("report", query, &changed, commit))
+    }
+
+    /// Returns the files of a commit that answer a question about it; `None` if they are too many or
+    /// gone.
+    fn answers<'c>(&self, commit: &'c Commit) -> Option<Vec<&'c String>> {
+        // Tests and changelogs accompany a change; they are not its answer.
+        let is_answer = |f: &&String| is_text(f) && !is_aside(f) && !is_about_project(f);
+        let changed: Vec<&String> = commit.files.iter().filter(is_answer).collect();
+        let is_small = commit.files.len() <= COMMIT_FILES_OF_ANY_SORT
+            && (1..=COMMIT_FILES).contains(&changed.len());
+        let are_there = changed.iter().all(|f| self.by_path.contains_key(f.as_str()));
+        (is_small && are_there).then_some(changed)
+    }
+
+    fn draft(
+        &self,
+        kind: &'static str,
+        query: String,
+        changed: &[&String],
+        commit: &Commit,
+    ) -> DraftQuestion {
+        let first = self.by_path[changed[0].as_str()];
+        DraftQuestion {
             kind,
             query,
             language: detect(&first.path, &first.text).name,
@@ -76,7 +106,7 @@ impl<'f> Changed<'f> {
             position: 0,
             hidden: None,
             commit: Some(commit.id.clone()),
-        })
+        }
     }
 }
 
@@ -93,6 +123,17 @@ fn is_text(path: &str) -> bool {
 pub(super) fn from_commits(changed: &Changed, commits: &[Commit], out: &mut Vec<DraftQuestion>) {
     let ask = |commit: &Commit| changed.ask("commit", subject(&commit.subject)?, commit);
     out.extend(commits.iter().filter_map(ask));
+    out.extend(commits.iter().filter_map(|commit| changed.report(commit)));
+}
+
+/// Returns the body of a message without the lines that name people and numbers.
+fn description(body: &str) -> String {
+    let is_trailer = |line: &str| {
+        let key = line.split_once([':', ' ']).map_or("", |(key, _)| key).to_lowercase();
+        key.ends_with("-by") || prose::is_in(TRAILERS, &key)
+    };
+    let lines = body.lines().filter(|line| !is_trailer(line.trim_start()));
+    lines.collect::<Vec<_>>().join("\n").trim().to_string()
 }
 
 /// Returns the subject of a commit without its kind and number; `None` for a chore.

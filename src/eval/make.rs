@@ -1,10 +1,10 @@
 //! Makes questions from a repository, and removes the texts that would give their answers away.
 //!
-//! There are five kinds: a sentence of a comment asks for its function, the subject of a commit
-//! for the files that it changed, a sentence of a document for its section, the description of a
-//! test for the file that is tested, and an entry of a changelog for the files of its change. A
-//! question is dropped if it is too easy (it contains the name of the file, or its text occurs elsewhere, too)
-//! or cannot be answered (it is not a statement on its own).
+//! There are six kinds: a sentence of a comment asks for its function, the subject of a commit and
+//! its whole message (`report`) for the files that it changed, a sentence of a document for its
+//! section, the description of a test for the file that is tested, and an entry of a changelog for
+//! the files of its change. A question is dropped if it is too easy (it contains the name of the
+//! file, or its text occurs elsewhere, too) or cannot be answered (it is not a statement on its own).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

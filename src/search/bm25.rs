@@ -27,7 +27,9 @@ pub(super) struct Lexical {
 }
 
 pub(super) struct TermWeight {
+    /// The idf times the weight of the term.
     pub(super) idf: f32,
+    full_idf: f32,
     /// Rarity as a word of the query; 0 for a compound identifier.
     rarity: f32,
     key: Key,
@@ -116,10 +118,11 @@ impl TermWeight {
                 },
             });
         })?;
-        let idf = idf(text.n_chunks(), df);
+        let full_idf = idf(text.n_chunks(), df);
+        let idf = full_idf * term.weight;
         // A compound identifier is represented by its parts.
-        let rarity = if term.is_whole { 0.0 } else { rarity(text.n_chunks(), df) };
-        Ok(Self { idf, rarity, key: key(&term.canonical), is_whole: term.is_whole, hits })
+        let rarity = if term.is_whole { 0.0 } else { rarity(text.n_chunks(), df) * term.weight };
+        Ok(Self { idf, full_idf, rarity, key: key(&term.canonical), is_whole: term.is_whole, hits })
     }
 }
 
@@ -132,12 +135,12 @@ impl Lexical {
         // Saturation by length.
         let much = Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average));
         let of_term = |term: &QueryTerm| TermWeight::new(term, text, [&lengths, &much]);
-        let of_word = |word: &String| {
+        let of_word = |(word, weight): &(String, f32)| {
             let mut hits: Vec<(Slot, f32)> = Vec::new();
             text.postings(Field::Body, word, |p| {
                 hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length))));
             })?;
-            Ok::<_, TextError>(hits)
+            Ok::<_, TextError>((hits, *weight))
         };
         let (terms, words) =
             cores::join(|| cores::map(&query.terms, of_term), || cores::map(&query.words, of_word));
@@ -165,11 +168,11 @@ impl Lexical {
             }
         }
         for hits in words {
-            let hits = hits?;
+            let (hits, weight) = hits?;
             if hits.is_empty() {
                 continue;
             }
-            let idf = idf(text.n_chunks(), hits.len());
+            let idf = idf(text.n_chunks(), hits.len()) * weight;
             out.total_plain += f64::from(idf);
             for (slot, score) in hits {
                 out.chunks[slot as usize].plain += idf * score;
@@ -281,7 +284,7 @@ impl Lexical {
             match self.terms.iter().find(|t| !t.is_whole && t.key == *part) {
                 Some(term) => {
                     hit += f64::from(term.idf);
-                    all += f64::from(term.idf);
+                    all += f64::from(term.full_idf);
                 }
                 None => all += unknown_idf,
             }

@@ -35,6 +35,14 @@ const MIN_COSINE_OF_UNKNOWN: f64 = 0.7;
 const FOLDER: f64 = 0.4;
 /// Weight of what commits say about a document: documents change less often than code.
 const DOCUMENT_HISTORY: f64 = 1.5;
+/// From this many words on, a query holds words of file names by chance.
+const NAMING_WORDS: f64 = 12.0;
+/// What an identifier counts that only the code in a long text names.
+const IN_CODE: f64 = 0.4;
+/// Definitions count in full up to this sum of what the identifiers of a long text are worth.
+const MOST_WORTH: f64 = 3.0;
+/// An identifier of a long text that more files define proposes none of them.
+const MAX_DEFINING: usize = 20;
 /// Number of best files whose references are followed.
 const HUBS_FROM: usize = 10;
 /// Weights of words, nearness and meaning when chunks are compared with each other.
@@ -62,6 +70,9 @@ pub(super) struct Evidence<'a> {
     capitalised: Vec<Key>,
     /// The paths that the query names, as folders within other paths.
     folders: Vec<String>,
+    /// By identifier: what a definition of it counts; and what all may count together.
+    worths: Vec<f64>,
+    most_worth: f64,
     /// idf of a name part that the query does not name.
     unknown_idf: f64,
     /// By file of the pool: the share of the query that the file holds.
@@ -106,6 +117,12 @@ pub(super) struct Facts {
     /// Whether the query is a topic.
     pub(super) topic: f64,
     pub(super) statement: f64,
+    /// Whether it is long.
+    pub(super) long: f64,
+    /// 1 for a short query; the longer it is, the more often a word of a path occurs in it by chance.
+    pub(super) fade: f64,
+    /// Whether the query asks for no document.
+    pub(super) unasked: f64,
     pub(super) symbol: f64,
     pub(super) imperative: f64,
     /// The logarithm of how much more probable it is that a document says the query.
@@ -138,6 +155,8 @@ impl<'a> Evidence<'a> {
             nearness,
             close: Vec::new(),
             identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
+            worths: vec![1.0; query.identifiers.len()],
+            most_worth: query.identifiers.len().max(1) as f64,
             folders: query.paths.iter().map(|path| format!("/{path}/")).collect(),
             capitalised: query.capitalised.iter().map(|i| key(i)).collect(),
             // The value for a word in every hundredth chunk.
@@ -260,7 +279,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the files that the searchers propose.
-    fn proposed(&self) -> Result<BTreeSet<u32>, TextError> {
+    fn proposed(&mut self) -> Result<BTreeSet<u32>, TextError> {
         let by_words = |score: fn(&Lexical, Slot) -> f64| {
             let touched = self
                 .lexical
@@ -292,9 +311,10 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the files that define what the query names.
-    fn defining(&self) -> Result<BTreeSet<u32>, TextError> {
+    fn defining(&mut self) -> Result<BTreeSet<u32>, TextError> {
         let mut files = BTreeSet::new();
-        for (identifier, name) in self.query.identifiers.iter().zip(&self.identifiers) {
+        for (at, identifier) in self.query.identifiers.iter().enumerate() {
+            let name = self.identifiers[at];
             let mut candidates = BTreeSet::new();
             match runs(identifier).next() {
                 Some(run) => {
@@ -308,9 +328,21 @@ impl<'a> Evidence<'a> {
             }
             let defines = |at: &u32| {
                 let file = &self.corpus.files[*at as usize];
-                file.definitions.iter().any(|d| d.name == *name && self.allowed(d.slot))
+                file.definitions.iter().any(|d| d.name == name && self.allowed(d.slot))
             };
-            files.extend(candidates.into_iter().filter(defines));
+            let definers: Vec<u32> = candidates.into_iter().filter(defines).collect();
+            let n = definers.len();
+            if self.query.is_long {
+                // A long text also names what is defined elsewhere.
+                let said = if at < self.query.n_said { 1.0 } else { IN_CODE };
+                self.worths[at] = if n == 0 { 0.0 } else { said / (n as f64).sqrt() };
+            }
+            if !self.query.is_long || n <= MAX_DEFINING {
+                files.extend(definers);
+            }
+        }
+        if self.query.is_long {
+            self.most_worth = self.worths.iter().sum::<f64>().clamp(1.0, MOST_WORTH);
         }
         Ok(files)
     }
@@ -502,6 +534,9 @@ impl<'a> Evidence<'a> {
             aside: flag(file.is_aside),
             foreign: flag(file.is_foreign),
             topic: flag(self.query.form == Form::Topic),
+            long: flag(self.query.is_long),
+            fade: (NAMING_WORDS / self.query.words.len().max(1) as f64).min(1.0),
+            unasked: flag(!self.query.asks_for_document),
             statement: flag(self.query.form == Form::Statement),
             symbol: flag(self.query.is_symbol),
             imperative: flag(self.query.is_imperative),
@@ -513,7 +548,7 @@ impl<'a> Evidence<'a> {
     /// best definition.
     pub(super) fn definition(&self, file: &IndexedFile) -> (f64, Option<Slot>) {
         let (mut sum, mut best) = (0.0, None::<(f32, Slot)>);
-        for identifier in &self.identifiers {
+        for (identifier, counts) in self.identifiers.iter().zip(&self.worths) {
             let mut worth = 0f32;
             for d in
                 file.definitions.iter().filter(|d| d.name == *identifier && self.allowed(d.slot))
@@ -523,8 +558,8 @@ impl<'a> Evidence<'a> {
                     best = Some((d.worth, d.slot));
                 }
             }
-            sum += f64::from(worth);
+            sum += f64::from(worth) * counts;
         }
-        (sum / self.identifiers.len().max(1) as f64, best.map(|b| b.1))
+        (sum / self.most_worth, best.map(|b| b.1))
     }
 }

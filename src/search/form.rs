@@ -22,6 +22,9 @@ check checks prevent prevents introduce clean correct reduce expose convert conv
 optimize optimise deprecate bump merge revert keep extend apply extract restore expand raise raises call calls give gives read reads write writes parse \
 parses build builds compute computes wrap wraps determine determines indicate indicates represents contains provides defines tells tries ";
 
+/// Words of questions about documents.
+const DOCUMENTS: &str = " documentation docs doc readme guide tutorial changelog manual document documented documents faq roadmap contributing ";
+
 /// A text with more words is a statement.
 const LONG: usize = 12;
 /// A text with fewer words is a topic.
@@ -107,6 +110,11 @@ impl Form {
             || words.iter().any(|w| is_one_of(SENTENCE_WORDS, w));
         if is_statement { Self::Statement } else { Self::Topic }
     }
+}
+
+/// Returns whether the text asks for a document.
+pub(super) fn asks_for_document(text: &str) -> bool {
+    words(text).iter().any(|w| is_one_of(DOCUMENTS, w))
 }
 
 /// Returns whether the text starts with a verb: an order, or the report of a change.

@@ -107,7 +107,7 @@ impl History {
         for term in query.terms.iter().filter(|term| !term.is_whole) {
             let found = self.postings.get(&*term.canonical).map_or(&[][..], Vec::as_slice);
             let df = found.len() as f64;
-            let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+            let idf = f64::from(term.weight) * (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
             total += idf;
             for (commit, frequency) in found {
                 let length = f64::from(self.lengths[*commit as usize]) / average;

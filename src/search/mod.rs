@@ -22,6 +22,7 @@ mod places;
 mod proximity;
 mod query;
 mod rank;
+mod reading;
 mod references;
 mod rows;
 mod saved;

@@ -1,15 +1,25 @@
 //! Parses a query into the terms and conditions that the search uses.
 
 use super::filter::Filter;
-use super::form::{Form, document_wording, is_imperative};
+use super::form::{Form, asks_for_document, document_wording, is_imperative};
 use super::operators::{Operators, operators};
+use super::reading::{Part, Reading};
 use super::stop_words::is_stop_word;
-use super::tokens::{Analyzer, STEM_MARK, last_component, lower, runs};
+use super::tokens::{Analyzer, STEM_MARK, last_component, lower, lower_parts, runs};
 
 /// Longest query in characters; the rest is ignored.
-const MAX_QUERY_CHARS: usize = 2_000;
+const MAX_QUERY_CHARS: usize = 16_000;
 /// Most terms that are looked up.
 const MAX_TERMS: usize = 64;
+/// A text with more words is read by its parts.
+const MAX_QUESTION_WORDS: usize = 30;
+/// Weights of the parts of a long text; the terms of a part share its weight.
+const TITLE: f32 = 1.0;
+const LEAD: f32 = 0.5;
+const PROSE: f32 = 0.25;
+const CODE: f32 = 0.2;
+/// A part with fewer terms shares its weight among this many.
+const LEAST_TERMS: usize = 6;
 
 /// A parsed query.
 #[derive(Debug, Clone, Default)]
@@ -27,10 +37,18 @@ pub struct Query {
     /// Corrections that the caller should show.
     pub(super) notes: Vec<String>,
     pub(super) terms: Vec<QueryTerm>,
-    /// Every word, lower case, unstemmed, with stop words.
-    pub(super) words: Vec<String>,
+    /// Every word, lower case, unstemmed, with stop words, and its weight.
+    pub(super) words: Vec<(String, f32)>,
     /// Names to compare with definitions, case-sensitive.
     pub(super) identifiers: Vec<String>,
+    /// How many of them stand in prose; the others stand in code only.
+    pub(super) n_said: usize,
+    /// Whether it is a long text, of which [`Reading`] told the parts.
+    pub(super) is_long: bool,
+    /// Whether it asks for a document.
+    pub(super) asks_for_document: bool,
+    /// The text whose meaning counts.
+    pub meant: String,
     /// Capitalised plain words, which may be names of types.
     pub(super) capitalised: Vec<String>,
     /// Whether the query is a single identifier.
@@ -59,7 +77,7 @@ pub struct HiddenCommits {
 }
 
 /// One term of a query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct QueryTerm {
     /// Index terms that count as this term; their frequencies are added.
     pub(super) variants: Vec<String>,
@@ -67,6 +85,8 @@ pub(super) struct QueryTerm {
     pub(super) canonical: String,
     /// Whether it is a compound identifier as one term.
     pub(super) is_whole: bool,
+    /// Its weight among the terms: 1 in a short question.
+    pub(super) weight: f32,
 }
 
 impl Query {
@@ -74,6 +94,9 @@ impl Query {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
+        if is_long(&text) {
+            return Self::long(&text);
+        }
         let Operators { text, only, phrases, is_quoted } = operators(&text);
         Self { only, phrases, is_quoted, ..Self::words(&text) }
     }
@@ -92,55 +115,63 @@ impl Query {
     /// Parses a text as words only, without operators.
     pub(super) fn words(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
-        let all: Vec<(String, Vec<String>)> = runs(&text)
-            .map(|r| {
-                (text[r.range].to_string(), r.parts.into_iter().map(|p| lower(&text[p])).collect())
-            })
-            .collect();
-        let mut kept: Vec<_> =
-            all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
-        if kept.is_empty() {
-            kept = all.iter().collect();
-        }
-        let mut analyzer = Analyzer::default();
-        let mut terms: Vec<QueryTerm> = Vec::new();
-        let mut add = |term: QueryTerm| {
-            if terms.len() < MAX_TERMS && !terms.iter().any(|t| t.variants == term.variants) {
-                terms.push(term);
-            }
-        };
-        for (_, parts) in kept {
-            for part in parts {
-                add(stemmed(&mut analyzer, part));
-            }
-            if parts.len() > 1 {
-                let whole = parts.concat();
-                add(QueryTerm { variants: vec![whole.clone()], canonical: whole, is_whole: true });
-            }
-        }
-        let mut words: Vec<String> = all.iter().flat_map(|(_, parts)| parts).cloned().collect();
-        words.sort_unstable();
-        words.dedup();
-        words.truncate(MAX_TERMS);
         let is_symbol = !text.contains(char::is_whitespace) && looks_like_symbol(&text);
+        let terms = Terms::of(&[(1.0, &text)]);
         Self {
             identifiers: identifiers(&text, is_symbol),
             capitalised: if is_symbol { Vec::new() } else { capitalised(&text) },
-            about_tests: all.iter().flat_map(|(_, p)| p).any(|w| {
-                matches!(
-                    w.as_str(),
-                    "test" | "tests" | "testing" | "mock" | "spec" | "bench" | "benchmark"
-                )
-            }),
-            form: Form::of(&text),
-            is_imperative: is_imperative(&text),
-            document_wording: document_wording(&text),
-            has_known_word: true,
             paths: paths(&text),
             is_symbol,
-            terms,
-            words,
-            text,
+            ..Self::about(&text, &text, terms)
+        }
+    }
+
+    /// Parses a long text by its parts. Operators and quotes in it are those of what was pasted.
+    fn long(text: &str) -> Self {
+        let reading = Reading::of(text);
+        let part = |part: Part| reading.text(&[part]);
+        let (title, lead, prose, code) =
+            (part(Part::Title), part(Part::Lead), part(Part::Prose), part(Part::Code));
+        let terms = Terms::of(&[(TITLE, &title), (LEAD, &lead), (PROSE, &prose), (CODE, &code)]);
+        let meant = reading.text(&[Part::Title, Part::Lead, Part::Prose]);
+        let mut names = identifiers(&meant, false);
+        let n_said = names.len();
+        for name in identifiers(&code, false) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Self {
+            identifiers: names,
+            n_said,
+            capitalised: capitalised(&title),
+            // Names of files without a folder are often those of an example.
+            paths: paths(&meant).into_iter().filter(|path| path.contains('/')).collect(),
+            is_long: true,
+            meant,
+            ..Self::about(text, &title, terms)
+        }
+    }
+
+    /// Describes a text, of which `head` says what is wanted.
+    fn about(text: &str, head: &str, terms: Terms) -> Self {
+        let names_tests = |word: String| {
+            matches!(
+                word.as_str(),
+                "test" | "tests" | "testing" | "mock" | "spec" | "bench" | "benchmark"
+            )
+        };
+        Self {
+            about_tests: lower_parts(head).any(names_tests),
+            asks_for_document: asks_for_document(head),
+            form: Form::of(head),
+            is_imperative: is_imperative(head),
+            document_wording: document_wording(head),
+            has_known_word: true,
+            meant: head.to_string(),
+            text: text.to_string(),
+            terms: terms.terms,
+            words: terms.words,
             ..Self::default()
         }
     }
@@ -164,6 +195,94 @@ impl Query {
     }
 }
 
+/// Whether a text has more words than a question: it is a report, or a paragraph.
+fn is_long(text: &str) -> bool {
+    text.split_whitespace().nth(MAX_QUESTION_WORDS).is_some()
+}
+
+/// The terms and words of a query with their weights.
+#[derive(Default)]
+struct Terms {
+    terms: Vec<QueryTerm>,
+    words: Vec<(String, f32)>,
+}
+
+impl Terms {
+    /// Reads the parts of a query, the most important first. All terms of a part share its weight,
+    /// so a long part does not drown the others; the largest weight of a term is 1.
+    fn of(parts: &[(f32, &str)]) -> Self {
+        let mut out = Self::default();
+        let mut analyzer = Analyzer::default();
+        for (mass, text) in parts {
+            let mut own = Self::default();
+            let all: Vec<(String, Vec<String>)> = runs(text)
+                .map(|r| {
+                    (
+                        text[r.range].to_string(),
+                        r.parts.into_iter().map(|p| lower(&text[p])).collect(),
+                    )
+                })
+                .collect();
+            let mut kept: Vec<_> =
+                all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
+            if kept.is_empty() && parts.len() == 1 {
+                kept = all.iter().collect();
+            }
+            for (_, parts) in kept {
+                for part in parts {
+                    own.add(stemmed(&mut analyzer, part));
+                }
+                if parts.len() > 1 {
+                    let whole = parts.concat();
+                    own.add(QueryTerm {
+                        variants: vec![whole.clone()],
+                        canonical: whole,
+                        is_whole: true,
+                        weight: 0.0,
+                    });
+                }
+            }
+            for word in all.iter().flat_map(|(_, parts)| parts) {
+                if !own.words.iter().any(|(known, _)| known == word) {
+                    own.words.push((word.clone(), 0.0));
+                }
+            }
+            let share = |n: usize| mass / n.max(LEAST_TERMS) as f32;
+            let (of_term, of_word) = (share(own.terms.len()), share(own.words.len()));
+            for term in own.terms {
+                if let Some(known) = out.terms.iter_mut().find(|t| t.variants == term.variants) {
+                    known.weight += of_term;
+                } else if out.terms.len() < MAX_TERMS {
+                    out.terms.push(QueryTerm { weight: of_term, ..term });
+                }
+            }
+            for (word, _) in own.words {
+                if let Some(known) = out.words.iter_mut().find(|(known, _)| *known == word) {
+                    known.1 += of_word;
+                } else if out.words.len() < MAX_TERMS {
+                    out.words.push((word, of_word));
+                }
+            }
+        }
+        let most =
+            |weights: &mut dyn Iterator<Item = f32>| weights.fold(f32::MIN_POSITIVE, f32::max);
+        let (of_terms, of_words) = (
+            most(&mut out.terms.iter().map(|t| t.weight)),
+            most(&mut out.words.iter().map(|w| w.1)),
+        );
+        out.terms.iter_mut().for_each(|term| term.weight /= of_terms);
+        out.words.iter_mut().for_each(|word| word.1 /= of_words);
+        out.words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        out
+    }
+
+    fn add(&mut self, term: QueryTerm) {
+        if !self.terms.iter().any(|t| t.variants == term.variants) {
+            self.terms.push(term);
+        }
+    }
+}
+
 fn stemmed(analyzer: &mut Analyzer, word: &str) -> QueryTerm {
     let canonical = analyzer.canonical(word);
     let mut variants = vec![format!("{STEM_MARK}{canonical}")];
@@ -171,7 +290,7 @@ fn stemmed(analyzer: &mut Analyzer, word: &str) -> QueryTerm {
     if analyzer.stem(&canonical).is_none() {
         variants.push(canonical.clone());
     }
-    QueryTerm { variants, canonical, is_whole: false }
+    QueryTerm { variants, canonical, is_whole: false, weight: 0.0 }
 }
 
 fn looks_like_symbol(text: &str) -> bool {
@@ -274,6 +393,33 @@ mod tests {
         assert_eq!(Query::new("Session handling").capitalised, ["Session"]);
         assert!(Query::new("load").is_symbol);
         assert!(!Query::new("load it").is_symbol);
+    }
+
+    #[test]
+    fn the_title_of_a_long_text_weighs_most_and_names_of_examples_little() {
+        let text = "Kettle boils over when the lid is open\n\nThe `Lid.is_open` flag changed and the kettle went on \
+                    heating, see src/kettle/heat.rs for the loop that should look at it.\n\n```\nimport example.rst\n\
+                    brew_tea(\"path:a lang:b\")\n```\n";
+        let q = Query::new(text);
+        assert!(q.is_long);
+        let weight = |word: &str| q.terms.iter().find(|t| t.canonical == word).unwrap().weight;
+        assert!(weight("boil") > 2.0 * weight("heat"), "{:?}", q.terms);
+        assert!(weight("heat") > weight("brew"), "{:?}", q.terms);
+        assert!(weight("kettl") > 0.99, "{:?}", q.terms);
+        let at = |name: &str| q.identifiers.iter().position(|i| i == name).unwrap();
+        assert!(at("is_open") < q.n_said && at("brew_tea") >= q.n_said, "{:?}", q.identifiers);
+        assert_eq!(q.paths, ["src/kettle/heat.rs"]);
+        assert!(q.phrases.is_empty() && q.only.is_empty());
+        assert!(!q.meant.contains("brew_tea"), "{}", q.meant);
+    }
+
+    #[test]
+    fn a_long_text_keeps_its_first_words() {
+        let text: String =
+            ('a'..='z').rev().flat_map(|a| ('a'..='z').map(move |b| format!("{a}{b}x "))).collect();
+        let q = Query::new(&text);
+        assert_eq!(q.words.len(), MAX_TERMS);
+        assert!(q.words.iter().any(|(word, _)| word == "zax"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! depend on the limit of results; ties break by path. `specs/ranking.md` has the formulas and
 //! reasons.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::hit::{Hit, Results, Term};
 use super::query::Query;
 use super::rows::{MAX_OTHERS, MAX_PARTS, Ranked};
 use super::text::TextError;
+use crate::chunk::ChunkType;
 
 /// A feature of a file.
 pub struct Feature {
@@ -33,13 +35,17 @@ pub const FEATURES: &[Feature] = &[
     feature("best_chunk", 0.2, |f| f.best_chunk * f.statement),
     feature("size", -0.25, |f| f.size * f.statement),
     feature("outline_meaning", 4.0, |f| f.outline_meaning * f.topic),
-    feature("name_precision", 2.0, |f| f.name_precision * f.topic),
+    feature("name_precision", 2.0, |f| f.name_precision * f.topic * f.fade),
     feature("hub", 4.0, |f| f.hub * f.topic),
     feature("implementation", 0.7, |f| f.implementation * f.topic),
-    feature("depth", -0.4, |f| f.depth * f.topic),
+    feature("depth", -0.4, |f| f.depth * f.topic * f.fade),
     feature("document", -0.5, |f| f.document * f.topic),
     feature("ordered_document", -0.75, |f| f.document * f.imperative),
     feature("wording", 0.6, |f| f.document_wording * f.document * f.statement),
+    feature("long_document", -2.0, |f| f.document * f.long * f.unasked),
+    feature("long_definition", 2.0, |f| f.definition * f.long),
+    feature("long_test", -1.0, |f| f.test * f.long),
+    feature("long_config", -1.0, |f| f.config * f.long),
     feature("path", 8.0, |f| f.path),
     feature("definition", 1.0, |f| f.definition),
     feature("symbol_definition", 2.7, |f| f.definition * f.symbol),
@@ -56,6 +62,14 @@ pub const FEATURES: &[Feature] = &[
 const fn feature(name: &'static str, weight: f64, value: fn(&Facts) -> f64) -> Feature {
     Feature { name, weight, value }
 }
+
+/// The results that a reader sees first, and the documents among them.
+const FIRST: usize = 5;
+const FIRST_DOCUMENTS: usize = 2;
+/// A document that is this much better than the code stays there all the same.
+const CLEAR_LEAD: f64 = 1.0;
+/// Documents that are moved keep their order by this difference of their scores.
+const LEAST_LESS: f64 = 1e-6;
 
 /// Penalty of a test in a list of files related to one that is none: a test is near to what it
 /// tests, and is found by its name.
@@ -82,7 +96,11 @@ pub(super) fn hybrid(
     };
     let mut files: Vec<Ranked> =
         pool.into_iter().filter(|at| ranking.speaks_for(*at)).map(rank).collect();
-    files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
+    files.sort_by(best_first);
+    let wants_documents = |f: &Filter| f.types.contains(&ChunkType::Documentation);
+    if !query.asks_for_document && ![filter, &query.only].into_iter().any(wants_documents) {
+        spread_documents(&mut files);
+    }
     let total = files.len();
     let hits = ranking.rows(files, limit);
     Ok(Results {
@@ -90,8 +108,28 @@ pub(super) fn hybrid(
         total,
         query_weight: ranking.lexical.query_weight(),
         wanted: ranking.wanted(),
+        meant: query.meant.clone(),
         notes,
     })
+}
+
+fn best_first(a: &Ranked, b: &Ranked) -> Ordering {
+    b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path))
+}
+
+/// Moves all but the best documents behind the first results, unless their lead is clear: a question
+/// that asks for no document is about code.
+fn spread_documents(files: &mut [Ranked]) {
+    let others = files.iter().filter(|f| !f.file.is_document).map(|f| f.score);
+    let Some(last) = others.take(FIRST - FIRST_DOCUMENTS).last() else { return };
+    let is_crowding = |f: &&mut Ranked| (last..last + CLEAR_LEAD).contains(&f.score);
+    let documents = files.iter_mut().filter(|f| f.file.is_document).skip(FIRST_DOCUMENTS);
+    for (n, file) in documents.filter(is_crowding).enumerate() {
+        let less = last - file.score - LEAST_LESS * (n + 1) as f64;
+        file.terms.push(Term { feature: "many_documents", value: less, weight: 1.0 });
+        file.score += less;
+    }
+    files.sort_by(best_first);
 }
 
 /// Ranks the chunks that an exact query matched, by its words alone.
@@ -152,6 +190,7 @@ pub(super) fn exact(
         total,
         query_weight: ranking.lexical.query_weight(),
         wanted: ranking.wanted(),
+        meant: query.meant.clone(),
         notes: Vec::new(),
     })
 }
@@ -237,13 +276,14 @@ fn ranked_by(ranking: &Evidence, terms: Vec<Option<Vec<Term>>>, limit: usize) ->
     let files = ranking.corpus.files.iter().map(|file| &**file).zip(terms);
     let mut files: Vec<Ranked> =
         files.filter_map(ranked).filter(|file| file.score >= f64::from(MIN_COSINE)).collect();
-    files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
+    files.sort_by(best_first);
     let total = files.len();
     Results {
         hits: ranking.rows(files, limit),
         total,
         query_weight: ranking.lexical.query_weight(),
         wanted: ranking.wanted(),
+        meant: String::new(),
         notes: Vec::new(),
     }
 }
