@@ -101,6 +101,38 @@ fn json_names_file_lines_score_and_chunk() {
 
 /// Other places of a file belong to its one result: a file is listed once.
 #[test]
+fn the_text_of_a_row_was_that_of_another_place() {
+    let filler = |part: &str| -> String {
+        let function = |i: usize| {
+            format!(
+                "fn filler_{part}_{i}(cups: u32) -> u32 {{\n    let spoons = cups + {i};\n    spoons * {i} + cups\n}}\n\n"
+            )
+        };
+        (0..25).map(function).collect()
+    };
+    let p = Project::new();
+    p.write(
+        "src/tea.rs",
+        format!(
+            "/// The kettle boils until the water is hot, the kettle boils again when the water is cold,\n\
+             /// and the water of a kettle that boils over is lost: never boil water in a full kettle.\n\
+             const HOT: u32 = 96;\n\n{}\
+             fn boil_water(kettle: &mut Kettle) {{\n    while kettle.water() < HOT {{\n        kettle.heat();\n    }}\n}}\n\n{}",
+            filler("a"),
+            filler("b")
+        ),
+    );
+    let out = p.run(&["search", "--json", "boil water in the kettle"]).expect(0);
+    let reply: Value = serde_json::from_str(&out.stdout).unwrap();
+    let row = &results(&reply)[0];
+    assert_eq!(row["symbol"], "boil_water");
+    let number = |field: &str| row[field].as_u64().unwrap();
+    let lines = row["text"].as_str().unwrap().lines().count() as u64;
+    let (first, last) = (number("text_start_line"), number("text_start_line") + lines - 1);
+    assert!(first <= number("start_line") && number("end_line") <= last, "{row:#}");
+}
+
+#[test]
 fn a_file_is_one_result_with_its_other_places() {
     let p = Project::new();
     let section = |n: usize| {
