@@ -51,7 +51,7 @@ fn refuse_plugin(project: &Project) -> Result<()> {
     let plugin = plugin.and_then(|path| Dir::open(Path::new(&path)).ok());
     let root = project.layout.root();
     ensure!(
-        plugin.is_none_or(|plugin| Dir::open(root).is_ok_and(|root| root.id() != plugin.id())),
+        !plugin.is_some_and(|plugin| Dir::open(root).is_ok_and(|root| root.id() == plugin.id())),
         "{}: this is the folder of the plugin, not of a project; name the project with --project DIR, or let `cortex init` configure the agent",
         root.display()
     );

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// A part of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// The first line, or the first sentence of a paragraph.
     Title,
@@ -19,7 +19,7 @@ pub(super) enum Part {
     Code,
 }
 
-/// The first paragraph of a report that is not prose has at least this many words.
+/// A paragraph with fewer words is not the lead.
 const LEAD_WORDS: usize = 6;
 /// A longer first line is a paragraph, and its first sentence is the title.
 const TITLE_WORDS: usize = 30;
@@ -27,9 +27,8 @@ const TITLE_WORDS: usize = 30;
 /// A long question, by parts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// The lines that count, in order. A line of code is also one of prose if it is neither fenced nor
-    /// indented.
-    pub(super) lines: Vec<(Part, String)>,
+    /// The lines that count, in order.
+    lines: Vec<(Part, String)>,
 }
 
 impl Reading {

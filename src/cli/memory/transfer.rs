@@ -11,12 +11,11 @@ use chrono::{DateTime, Local, Utc};
 use serde::Serialize;
 
 use super::super::outcome::Outcome;
-use super::super::render::{json, line, printable};
+use super::super::render::{count, json, line, printable};
 use super::shared::PrivateFolder;
 use crate::dir::OpenMode;
 use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};
-use crate::text::count;
 
 /// Number of memories that are read at once.
 const PAGE: usize = 500;
