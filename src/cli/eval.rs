@@ -19,8 +19,9 @@ use self::print::Report;
 use self::set::Set;
 use super::outcome::Outcome;
 use super::progress::Bar;
+use crate::engine::ResultRow;
 use crate::eval::{self, EvalQuestion, FILES, FoundFile, Other, Scored};
-use crate::search::{FEATURES, Form, Hit};
+use crate::search::{FEATURES, Form, Hit, Term};
 
 /// Measure search quality on questions made from the project itself, or on your own questions.
 #[derive(clap::Args)]
@@ -166,15 +167,15 @@ fn ask_all(
         let baseline = (args.baseline || args.own.is_some()).then(|| project.baseline());
         for question in questions {
             let wants_all = features.is_some() || !args.without.is_empty();
-            let (mut hits, ms) =
+            let (mut rows, ms) =
                 project.ask(question, if wants_all { usize::MAX } else { FILES })?;
             if let Some(features) = &mut features {
-                features.put(&Candidates::new(question, &hits))?;
+                features.put(&Candidates::new(question, &rows))?;
             }
             if wants_all {
-                hits = without(hits, &args.without);
+                rows = without(rows, &args.without);
             }
-            scored.push(eval::score(question, &rows(&hits), ms));
+            scored.push(eval::score(question, &found(&rows), ms));
             if let Some(baseline) = &baseline {
                 plain.push(eval::score(question, &baseline.search(&question.query), 0.0));
             }
@@ -190,23 +191,24 @@ fn read_others(file: &Path) -> Result<Vec<Other>> {
     Ok(Other::parse(&file.display().to_string(), &read_file(file)?)?)
 }
 
-/// Converts hits to rows that can be scored.
-fn rows(hits: &[Hit]) -> Vec<FoundFile> {
-    hits.iter().map(|hit| FoundFile { path: hit.path.to_string(), lines: hit.lines }).collect()
+/// Converts rows to those that can be scored: the lines are those that the row names.
+fn found(rows: &[ResultRow]) -> Vec<FoundFile> {
+    let lines = |row: &ResultRow| row.chunk.start_line.zip(row.chunk.end_line);
+    rows.iter().map(|r| FoundFile { path: r.hit.path.to_string(), lines: lines(r) }).collect()
 }
 
 /// Ranks again without some features.
-fn without(hits: Vec<Hit>, features: &[String]) -> Vec<Hit> {
-    let left = |hit: &Hit| {
-        hit.terms
-            .iter()
+fn without(rows: Vec<ResultRow>, features: &[String]) -> Vec<ResultRow> {
+    let left = |row: &ResultRow| {
+        let terms = row.hit.terms.iter();
+        terms
             .filter(|t| !features.iter().any(|f| f == t.feature))
-            .map(|t| t.value * t.weight)
+            .map(Term::contribution)
             .sum::<f64>()
     };
-    let mut scored: Vec<(f64, Hit)> = hits.into_iter().map(|hit| (left(&hit), hit)).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    scored.into_iter().take(FILES).map(|(_, hit)| hit).collect()
+    let mut scored: Vec<(f64, ResultRow)> = rows.into_iter().map(|row| (left(&row), row)).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.hit.path.cmp(&b.1.hit.path)));
+    scored.into_iter().take(FILES).map(|(_, row)| row).collect()
 }
 
 /// All candidates of one question: a line of `--features`.
@@ -231,7 +233,7 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn new(q: &'a EvalQuestion, hits: &'a [Hit]) -> Self {
+    fn new(q: &'a EvalQuestion, rows: &'a [ResultRow]) -> Self {
         let candidate = |hit: &'a Hit| Candidate {
             path: &hit.path,
             targets: q
@@ -252,7 +254,10 @@ impl<'a> Candidates<'a> {
             language: &q.language,
             query: &q.query,
             n_targets: q.targets.len(),
-            files: hits.iter().filter(|hit| seen.insert(&hit.path)).map(candidate).collect(),
+            files: (rows.iter().map(|row| &*row.hit))
+                .filter(|hit| seen.insert(&hit.path))
+                .map(candidate)
+                .collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Searches the code corpus: ranked results for a question, or every match of an exact query.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -261,24 +261,6 @@ impl Engine {
             beside: Lines::default(),
             n_chunks,
             page,
-        })
-    }
-
-    /// Returns the first `n` hits of a query and the time that the search took, for measurements.
-    ///
-    /// # Errors
-    /// Same as [`Engine::search`].
-    pub fn hits(
-        &self,
-        request: &SearchRequest,
-        n: usize,
-        call: &Call,
-    ) -> Result<(Vec<Hit>, Duration), AskError> {
-        let filter = request.filters.filter()?;
-        self.with_code(call, |view| {
-            let start = Instant::now();
-            let found = self.found(Searcher::new(&view.code.corpus), request, &filter, n)?;
-            Ok((found.results.hits, start.elapsed()))
         })
     }
 

@@ -7,10 +7,10 @@ use anyhow::Result;
 
 use super::set;
 use crate::cli::progress::Bar;
-use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, SearchRequest};
+use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, ResultRow, SearchRequest};
 use crate::eval::{Baseline, EvalQuestion};
 use crate::index::Mode;
-use crate::search::{Form, HiddenCommits, Hit};
+use crate::search::{Form, HiddenCommits};
 
 /// An open project.
 pub(super) struct EvaluatedProject {
@@ -36,22 +36,25 @@ impl EvaluatedProject {
         Ok(Self { engine, left_out, form })
     }
 
-    /// Returns the files that answer, and the time in milliseconds.
-    pub(super) fn ask(&self, question: &EvalQuestion, limit: usize) -> Result<(Vec<Hit>, f64)> {
+    /// Returns the rows that a reply shows, and the time of the search in milliseconds.
+    pub(super) fn ask(
+        &self,
+        question: &EvalQuestion,
+        limit: usize,
+    ) -> Result<(Vec<ResultRow>, f64)> {
         let hidden = HiddenCommits { since: question.commit.clone(), quotes: true };
         let request = SearchRequest {
             query: question.query.clone(),
+            limit: limit.saturating_add(self.left_out.len()),
+            include_stats: true,
             form: self.form,
             hidden_commits: Some(hidden),
             ..SearchRequest::default()
         };
-        let (hits, time) = self.engine.hits(
-            &request,
-            limit.saturating_add(self.left_out.len()),
-            &Call::default(),
-        )?;
-        let hits = hits.into_iter().filter(|hit| !self.left_out.contains(&*hit.path));
-        Ok((hits.take(limit).collect(), time.as_secs_f64() * 1000.0))
+        let answer = self.engine.search(&request, &Call::default())?;
+        let is_left_out = |row: &ResultRow| self.left_out.contains(&*row.hit.path);
+        let rows = answer.results.into_iter().filter(|row| !is_left_out(row));
+        Ok((rows.take(limit).collect(), answer.stats.map_or(0.0, |stats| stats.milliseconds)))
     }
 
     pub(super) fn baseline(&self) -> Baseline {
