@@ -16,7 +16,7 @@ use super::serving::{Engine, View};
 use super::{AskError, Call, RecallRequest};
 use crate::address::{self, addresses_in};
 use crate::embed::{StaticModel, vector_of_question};
-use crate::excerpt::Excerpts;
+use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
 use crate::memory::{EpisodeSource, RecalledMemory};
 use crate::search::{
@@ -222,7 +222,8 @@ impl Engine {
         if request.mode != SearchMode::Exact {
             view.state.warnings.extend(self.lacking_vectors(&view.code));
         }
-        let Results { hits, total, notes, mut wanted, meant, .. } = found.results;
+        let Results { hits, total, notes, mut wanted, meant, wants_places, .. } = found.results;
+        let is_cut = hits.len() >= page.n_wanted();
         let hits = if request.mode == SearchMode::Exact {
             hits
         } else {
@@ -234,14 +235,18 @@ impl Engine {
         };
         let hits: Vec<Hit> =
             hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();
+        let mut compared = Compared::default();
+        compared.add(hits.iter(), &meant, &mut wanted);
+        let hits = compared.rows(hits, wants_places, is_cut);
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
         let rows: Vec<ResultRow> = of_page
             .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain))
             .map(|row| row.unless_gone(&|path| self.project.has_file(path)))
             .collect();
-        let hits = rows.iter().map(|row| &*row.hit);
-        let excerpts = Excerpts::new(hits, &meant, &mut wanted);
+        let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
+        compared.add(hits.iter().copied(), &meant, &mut wanted);
+        let excerpts = Excerpts::of(&hits, compared, &mut wanted);
         let n = rows.len();
         let results = ResultRow::best(rows, &excerpts, 0);
         let n_chunks = corpus.chunks().len();

@@ -7,15 +7,20 @@ mod regions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use self::regions::Label;
 use self::regions::{Line, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
+use crate::chunk::Entry;
 use crate::embed::StaticModel;
-use crate::search::{Hit, QueryWords, search_words};
+use crate::search::{Hit, QueryWords, Term, search_words};
 
 /// Number of best files of which code may be shown.
 pub const MAX_FILES: usize = 15;
+/// Number of best files that may have several rows, and the most rows of one.
+const MAX_SPREAD: usize = 5;
+const MAX_ROWS: usize = 4;
 /// Temperature of the probability that a file is the right one, by its score.
 const FILE_TEMPERATURE: f64 = 0.5;
 /// Worth of the row of a file, compared with all its wanted lines.
@@ -27,15 +32,21 @@ const HEADING: usize = 90;
 
 /// Weights of a region's features: the logarithm of how much more probable it is as the right one
 /// of its file (specs/ranking.md).
-const MEANING: f64 = 2.5;
-const NAME_MEANING: f64 = 2.0;
+const MEANING: f64 = 4.0;
+const NAME_MEANING: f64 = 2.6;
 const WORDS: f64 = 4.5;
-const NAMES: f64 = 2.0;
-const CHUNK: f64 = 0.2;
+const NAMES: f64 = 3.6;
+/// The share of its own name that the question holds.
+const NAME_PRECISION: f64 = 1.0;
+const CHUNK: f64 = 0.3;
+/// The logarithm of its bytes: the shortest functions seldom do what is asked.
+const LENGTH: f64 = 0.33;
 const DEFINES: f64 = 2.0;
-const CONSTANT: f64 = -2.0;
+const CONSTANT: f64 = -1.7;
+/// A type without its functions.
+const TYPE: f64 = -0.5;
 /// Code between definitions, such as imports and the comment of a file.
-const BETWEEN: f64 = -2.0;
+const BETWEEN: f64 = -3.0;
 /// Worth of a comment line, compared with a line of code.
 const COMMENT: f64 = 0.3;
 /// A row is worth at least this, so that a sure file does not hide the others.
@@ -43,6 +54,10 @@ const LEAST_ROW: f64 = 0.02;
 /// Each further region of a file is worth this share of what its probability says, because a
 /// reader who has seen the others can guess it.
 const LATER: f64 = 0.75;
+/// A further place of a file ranks this far behind its best one, and in addition as a file does that
+/// is less probable by the same factor.
+const FURTHER_PLACE: f64 = -0.3;
+const LESS: f64 = -FILE_TEMPERATURE;
 /// A declaration without a body, and one whose implementation is among the results.
 const STUB: f64 = -1.5;
 const IMPLEMENTED: f64 = -6.0;
@@ -116,16 +131,18 @@ impl Excerpts {
         wanted: &mut QueryWords,
     ) -> Self {
         let hits: Vec<&Hit> = hits.collect();
-        let model = StaticModel::bundled();
-        let of_question = model.encode(question);
+        let mut compared = Compared::default();
+        compared.add(hits.iter().copied(), question, wanted);
+        Self::of(&hits, compared, wanted)
+    }
+
+    /// Selects the lines of `hits`, of which the best were compared.
+    #[must_use]
+    pub fn of(hits: &[&Hit], compared: Compared, wanted: &mut QueryWords) -> Self {
         let mut excerpts = Self::default();
         let mut lowest = f64::MAX;
-        let described = Described::new(question);
-        let mut of_rows = by_row(&hits[..hits.len().min(MAX_FILES)], |region| {
-            described.score(region) + region_score(region, &model, &of_question, wanted)
-        });
-        of_rows.resize_with(hits.len(), Vec::new);
-        let of_row = probabilities(&hits);
+        let of_rows = compared.by_row(hits);
+        let of_row = probabilities(hits);
         let of_file = |path: &str| -> f64 {
             hits.iter().zip(&of_row).filter(|(hit, _)| *hit.path == *path).map(|(_, p)| p).sum()
         };
@@ -323,7 +340,7 @@ fn without_idle_ends(lines: &[Line]) -> &[Line] {
     &lines[first..last]
 }
 
-/// A region of a row.
+/// A region of a file.
 struct Scored {
     region: Region,
     /// The probability that it is the right one of its file.
@@ -332,58 +349,143 @@ struct Scored {
     rank: i32,
 }
 
-/// Returns the regions of each row, best first. A file with several rows shows its best region in
-/// the first of them, the second best in the second, and all that are left in the first.
-fn by_row(hits: &[&Hit], mut score: impl FnMut(&Region) -> f64) -> Vec<Vec<Scored>> {
-    let mut found_in: Vec<(Vec<usize>, Vec<Region>)> = Vec::new();
-    let mut rows: Vec<Vec<Scored>> = Vec::new();
-    rows.resize_with(hits.len(), Vec::new);
-    let mut of_file: BTreeMap<(&str, Option<u32>), Vec<usize>> = BTreeMap::new();
-    for (i, hit) in hits.iter().enumerate() {
-        of_file.entry((&*hit.path, hit.line)).or_default().push(i);
-    }
-    for ((_, line), of_file) in of_file {
-        let mut seen = BTreeSet::new();
-        let parts: Vec<_> = of_file
-            .iter()
-            .flat_map(|row| &hits[*row].parts)
-            .filter(|(entry, _)| seen.insert(&*entry.id))
-            .filter_map(|(entry, score)| Some((entry.chunk()?, *score)))
-            .collect();
-        let found = match line {
-            Some(line) => around(&parts, line).into_iter().collect(),
-            None => regions(&parts),
-        };
-        found_in.push((of_file, found));
-    }
-    let regions = || found_in.iter().flat_map(|(_, regions)| regions);
-    let done: BTreeSet<String> =
-        regions().filter(|r| r.is_done()).map(|r| r.short_name().to_string()).collect();
-    for (of_file, found) in found_in {
-        let Some(first) = of_file.first() else { continue };
-        let mut score = |region: &Region| {
-            let gives_way = region.is_stub && done.contains(region.short_name());
-            score(region) + if gives_way { IMPLEMENTED } else { 0.0 }
-        };
-        let scores: Vec<f64> = found.iter().map(&mut score).collect();
-        let mut scored: Vec<Scored> = found
-            .into_iter()
-            .zip(softmax(&scores))
-            .map(|(region, share)| Scored { region, share, rank: 0 })
-            .collect();
-        // The sort is stable: of equals the first in the file comes first.
-        scored.sort_by(|a, b| b.share.total_cmp(&a.share));
-        let mut free = of_file.iter();
-        for (rank, scored) in (0..).zip(with_whole_types(scored)) {
-            // Parts of one symbol stay in one row.
-            let same = |row: &&usize| {
-                rows[**row].iter().any(|other| other.region.label == scored.region.label)
+/// The places of a file, best first. The parts of one symbol are one place.
+type Places = Vec<Vec<Scored>>;
+
+/// The code of files, compared with a question.
+#[derive(Default)]
+pub struct Compared {
+    /// By path, and the line that the question names.
+    files: BTreeMap<(Arc<str>, Option<u32>), Places>,
+    /// Names of functions of these files that have a body.
+    done: BTreeSet<String>,
+}
+
+impl Compared {
+    /// Compares the code of the best of some results, as far as it is not known yet. `wanted` are the
+    /// words of the question.
+    pub fn add<'h>(
+        &mut self,
+        hits: impl Iterator<Item = &'h Hit>,
+        question: &str,
+        wanted: &mut QueryWords,
+    ) {
+        let model = StaticModel::bundled();
+        let of_question = model.encode(question);
+        let described = Described::new(question);
+        let mut found: BTreeMap<(Arc<str>, Option<u32>), Vec<Region>> = BTreeMap::new();
+        for hit in hits.take(MAX_FILES) {
+            let key = (hit.path.clone(), hit.line);
+            if self.files.contains_key(&key) || found.contains_key(&key) {
+                continue;
+            }
+            let chunk = |(entry, score): &(Arc<Entry>, f64)| Some((entry.chunk()?, *score));
+            let parts: Vec<_> = hit.parts.iter().filter_map(chunk).collect();
+            let regions = match hit.line {
+                Some(line) => around(&parts, line).into_iter().collect(),
+                None => regions(&parts),
             };
-            let row = of_file.iter().find(same).or_else(|| free.next()).unwrap_or(first);
-            rows[*row].push(Scored { rank, ..scored });
+            found.insert(key, regions);
+        }
+        let done = found.values().flatten().filter(|region| region.is_done());
+        self.done.extend(done.map(|region| region.short_name().to_string()));
+        let mut score = |region: &Region| {
+            let gives_way = region.is_stub && self.done.contains(region.short_name());
+            described.score(region)
+                + region_score(region, &model, &of_question, wanted)
+                + if gives_way { IMPLEMENTED } else { 0.0 }
+        };
+        self.files.extend(found.into_iter().map(|(key, regions)| {
+            let scores: Vec<f64> = regions.iter().map(&mut score).collect();
+            (key, places(regions, &scores))
+        }));
+    }
+
+    /// Returns the rows of an answer, best first. What a place shows that the question names is not
+    /// shown again. If the question is about functions and not about files, the best files have
+    /// further rows: a row ranks as its file does, less what makes its place less probable than
+    /// the best one. A row below the last result is left out if `is_cut`: other files may be
+    /// between them.
+    #[must_use]
+    pub fn rows(&mut self, mut hits: Vec<Hit>, wants_places: bool, is_cut: bool) -> Vec<Hit> {
+        let named = hits.iter().filter_map(|hit| Some((hit.path.clone(), hit.line?)));
+        let mut repeated = BTreeSet::new();
+        for (path, line) in named.collect::<Vec<_>>() {
+            if let Some(places) = self.files.get_mut(&(path.clone(), None)) {
+                places.retain(|place| !place.iter().any(|part| part.region.holds(line)));
+                repeated.extend(places.is_empty().then_some(path));
+            }
+        }
+        hits.retain(|hit| hit.line.is_some() || !repeated.contains(&hit.path));
+        let lowest = hits.last().filter(|_| is_cut).map_or(f64::MIN, |hit| hit.score);
+        let files = hits.iter().filter(|hit| wants_places && hit.line.is_none()).take(MAX_SPREAD);
+        let rows = files.flat_map(|hit| self.further_rows(hit));
+        let further: Vec<Hit> = rows.filter(|row| row.score >= lowest).collect();
+        hits.extend(further);
+        // The sort is stable: among equal scores the better file stays first.
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits
+    }
+
+    /// Returns the rows of the second and further places of a file. Declarations without a body and
+    /// code between definitions have none.
+    fn further_rows(&self, hit: &Hit) -> Vec<Hit> {
+        let places = self.files.get(&(hit.path.clone(), hit.line)).map_or(&[][..], Vec::as_slice);
+        let share = |place: &[Scored]| place[0].share.max(f64::MIN_POSITIVE);
+        let row = |(nth, place): (usize, &Vec<Scored>)| {
+            let less = (share(&places[0]) / share(place)).ln();
+            let behind = [("further_place", 1.0, FURTHER_PLACE), ("improbable_place", less, LESS)];
+            let behind = behind.map(|(feature, value, weight)| Term { feature, value, weight });
+            let score = hit.score + behind.iter().map(Term::contribution).sum::<f64>();
+            let terms = hit.terms.iter().copied().chain(behind).collect();
+            Hit { nth, score, terms, others: Vec::new(), ..hit.clone() }
+        };
+        let answers = |(_, place): &(usize, &Vec<Scored>)| {
+            place.iter().any(|part| !part.region.is_stub && !part.region.is_between)
+        };
+        places.iter().enumerate().take(MAX_ROWS).skip(1).filter(answers).map(row).collect()
+    }
+
+    /// Returns the regions of each row, best first. The first row of a file has all regions but those
+    /// of its other rows.
+    fn by_row(mut self, hits: &[&Hit]) -> Vec<Vec<Scored>> {
+        let mut rows: Vec<Vec<Scored>> = Vec::new();
+        rows.resize_with(hits.len(), Vec::new);
+        let mut of_file: BTreeMap<(Arc<str>, Option<u32>), Vec<usize>> = BTreeMap::new();
+        for (i, hit) in hits.iter().enumerate() {
+            of_file.entry((hit.path.clone(), hit.line)).or_default().push(i);
+        }
+        for (key, of_file) in of_file {
+            for (nth, place) in self.files.remove(&key).into_iter().flatten().enumerate() {
+                let own = of_file.iter().find(|row| hits[**row].nth == nth);
+                if let Some(row) = own.or(of_file.first()) {
+                    rows[*row].extend(place);
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// Returns the places of a file of which the regions have these scores.
+fn places(regions: Vec<Region>, scores: &[f64]) -> Places {
+    let mut scored: Vec<Scored> = regions
+        .into_iter()
+        .zip(softmax(scores))
+        .map(|(region, share)| Scored { region, share, rank: 0 })
+        .collect();
+    // The sort is stable: of equals the first in the file comes first.
+    scored.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let mut places = Places::new();
+    for (rank, scored) in (0..).zip(with_whole_types(scored)) {
+        let scored = Scored { rank, ..scored };
+        let same = |place: &&mut Vec<Scored>| place[0].region.label == scored.region.label;
+        match places.iter_mut().find(same) {
+            Some(place) => place.push(scored),
+            None => places.push(vec![scored]),
         }
     }
-    rows
+    places
 }
 
 /// Joins the functions of a short type with it if the type itself is the best of its file. Otherwise
@@ -437,9 +539,12 @@ fn region_score(
         + NAME_MEANING * cosine(&search_words(name).join(" "))
         + WORDS * wanted.share_in(&code)
         + NAMES * wanted.share_in(name)
+        + NAME_PRECISION * wanted.precision_of(name)
         + CHUNK * region.score
+        + LENGTH * (code.len() as f64).ln_1p()
         + if wanted.names(name) { DEFINES } else { 0.0 }
         + if region.label.kind == "constant" { CONSTANT } else { 0.0 }
+        + if regions::is_type(&region.label.kind) { TYPE } else { 0.0 }
         + if region.is_between { BETWEEN } else { 0.0 }
         + if region.is_stub { STUB } else { 0.0 }
 }
@@ -541,6 +646,7 @@ mod tests {
             chunk: parts[0].clone(),
             lines: None,
             line: None,
+            nth: 0,
             parts: parts.iter().map(|c| (Arc::new(c.clone().into()), 1.0)).collect(),
             others: Vec::new(),
             score: 1.0,
@@ -559,8 +665,14 @@ mod tests {
     fn a_second_row_of_a_file_shows_another_function() {
         let text = "fn drain() {\n    open_valve();\n}\nfn fill() {\n    close_valve();\n}";
         let both = Arc::new(chunk(1, &[("drain", 1, 3), ("fill", 4, 6)], &[], text));
-        let rows = [hit(std::slice::from_ref(&both)), hit(&[both])];
+        let found = hit(&[both]);
+        let mut wanted = QueryWords::of_words("drain");
+        let mut compared = Compared::default();
+        compared.add([&found].into_iter(), "drain", &mut wanted);
+        let rows = compared.rows(vec![found], true, false);
         assert_eq!(labels(&rows, "drain"), [Some("drain".into()), Some("fill".into())]);
+        let terms = rows[1].terms.iter().map(Term::contribution).sum::<f64>();
+        assert!((rows[0].score + terms - rows[1].score).abs() < 1e-9, "{:?}", rows[1].terms);
     }
 
     /// Returns the lines that a reply shows of a file, if all fit that are worth `n_bytes`.

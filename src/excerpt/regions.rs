@@ -398,6 +398,12 @@ impl Region {
         self.label.lines.unwrap_or((line(self.lines.first()), line(self.lines.last())))
     }
 
+    /// Whether a line of the file belongs to it.
+    pub(super) fn holds(&self, line: u32) -> bool {
+        let (first, last) = self.place();
+        (first..=last).contains(&line)
+    }
+
     fn sort_lines(&mut self) {
         self.lines.sort_by_key(|l| l.0);
         self.lines.dedup_by_key(|l| l.0);

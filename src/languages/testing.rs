@@ -255,14 +255,19 @@ pub fn is_test_file(path: &str) -> bool {
 /// Whether a path names tests, fixtures, mocks or benchmarks.
 #[must_use]
 pub fn is_test_path(path: &str) -> bool {
-    const FOLDERS: [&str; 16] = [
+    const FOLDERS: [&str; 21] = [
         "test",
         "tests",
         "__tests__",
         "spec",
         "specs",
         "testing",
+        "testsuite",
+        "unittests",
+        "regress",
+        "e2e",
         "testdata",
+        "__fixtures__",
         "fixture",
         "fixtures",
         "mock",
@@ -289,7 +294,12 @@ pub fn is_test_path(path: &str) -> bool {
     let stem = name.split_once('.').map_or(name, |(s, rest)| {
         if rest.contains('.') { &name[..name.rfind('.').unwrap_or(s.len())] } else { s }
     });
-    folders.split('/').any(|f| FOLDERS.contains(&f))
+    let is_of_tests = |folder: &str| {
+        FOLDERS.contains(&&*folder.to_lowercase())
+            || ["_test", "_tests", "-test", "-tests"].iter().any(|end| folder.ends_with(end))
+            || ["Test", "Tests"].iter().any(|end| folder.ends_with(end))
+    };
+    folders.split('/').any(is_of_tests)
         || stem.starts_with("test_")
         || stem == "conftest"
         || ENDINGS.iter().any(|e| stem.ends_with(e))
@@ -412,6 +422,12 @@ mod tests {
             ("src/a.test.ts", true),
             ("src/FooTest.java", true),
             ("test_x.py", true),
+            ("regress/mode-kill.sh", true),
+            ("Source/AppTests/State.swift", true),
+            ("api/e2e/login.ts", true),
+            ("pkg/server-tests/a.js", true),
+            ("src/Contests/Round.cs", false),
+            ("stats/regression/linear.py", false),
             ("src/contest.rs", false),
             ("src/latest.py", false),
             ("src/testing_tools.rs", false),

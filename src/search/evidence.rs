@@ -214,7 +214,7 @@ impl<'a> Evidence<'a> {
 
     /// Returns whether the query asks for places rather than files.
     pub(super) fn wants_places(&self) -> bool {
-        self.query.form == Form::Statement
+        self.query.is_long || self.query.form == Form::Statement
     }
 
     /// Scores a chunk as a place to show: names count, code between definitions counts less.

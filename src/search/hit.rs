@@ -9,10 +9,6 @@ use rustc_hash::FxHashMap;
 use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, Entry};
 
-/// A second place of a file ranks this far behind its first place, plus a multiple of the difference
-/// of their scores.
-pub(super) const SECOND_PLACE: f64 = -0.5;
-pub(super) const SECOND_PLACE_LESS: f64 = -0.8;
 /// The places that a question names by file and line come first. Each ranks this far before the next
 /// one, and the last before the best file.
 pub(super) const NAMED_PLACE: f64 = 0.4;
@@ -44,6 +40,8 @@ pub struct Hit {
     pub lines: Option<(u32, u32)>,
     /// The line that the query names, which a reply must show.
     pub line: Option<u32>,
+    /// Which place of the file the row shows: 0 is the best one.
+    pub nth: usize,
     /// The best chunks of the file with their scores: those of the place first, each group best
     /// first.
     pub parts: Vec<(Arc<Entry>, f64)>,
@@ -115,8 +113,10 @@ impl Hit {
 /// The results of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Best first. Each file has one, or two if the query is a statement.
+    /// Best first, one for each file.
     pub hits: Vec<Hit>,
+    /// Whether the query is about functions, so that several places of a file may answer it.
+    pub wants_places: bool,
     /// Number of files that were ranked, or of matching chunks in an exact search.
     pub total: usize,
     /// Total weight of the query's words, in rare words: a word of one chunk counts 1, a common
@@ -159,8 +159,21 @@ impl QueryWords {
 
     /// Returns the share of the words that a text holds in any form, weighted by idf, 0–1.
     pub fn share_in(&mut self, text: &str) -> f64 {
-        let mut found: Vec<(usize, f64)> = Vec::new();
+        let (found, _) = self.found_in(text);
+        found.iter().map(|(_, idf)| idf).sum::<f64>() / self.total.max(f64::MIN_POSITIVE)
+    }
+
+    /// Returns the share of the words of a text that are wanted, 0–1.
+    pub fn precision_of(&mut self, text: &str) -> f64 {
+        let (found, n) = self.found_in(text);
+        found.len() as f64 / n.max(1) as f64
+    }
+
+    /// Returns the wanted words that a text holds, each once, and the number of its words.
+    fn found_in(&mut self, text: &str) -> (Vec<(usize, f64)>, usize) {
+        let (mut found, mut n): (Vec<(usize, f64)>, usize) = (Vec::new(), 0);
         for part in runs(text).flat_map(|r| r.parts) {
+            n += 1;
             let word = self.analyzer.canonical(&lower(&text[part]));
             if let Some(word) = self.words.get(&word)
                 && !found.contains(word)
@@ -168,7 +181,7 @@ impl QueryWords {
                 found.push(*word);
             }
         }
-        found.iter().map(|(_, idf)| idf).sum::<f64>() / self.total.max(f64::MIN_POSITIVE)
+        (found, n)
     }
 
     /// Whether the query names a symbol with this qualified name.

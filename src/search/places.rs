@@ -16,7 +16,7 @@ pub struct NamedPlace {
     pub chunk: Arc<Chunk>,
 }
 
-/// Returns the named places, in their order, before the hits of other files.
+/// Returns the named places, in their order, before the hits.
 #[must_use]
 pub fn places_first(corpus: &Corpus, places: Vec<NamedPlace>, hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
@@ -29,6 +29,7 @@ pub fn places_first(corpus: &Corpus, places: Vec<NamedPlace>, hits: Vec<Hit>) ->
             lines: chunk.metadata.start_line.zip(chunk.metadata.end_line),
             chunk,
             line: Some(line),
+            nth: 0,
             parts: vec![(entry, 0.0)],
             others: Vec::new(),
             score: value,
@@ -37,8 +38,5 @@ pub fn places_first(corpus: &Corpus, places: Vec<NamedPlace>, hits: Vec<Hit>) ->
             coverage: 1.0,
         })
     };
-    let named: Vec<Hit> = places.into_iter().enumerate().filter_map(hit).collect();
-    let is_named = |hit: &Hit| named.iter().any(|place| place.path == hit.path);
-    let others: Vec<Hit> = hits.into_iter().filter(|hit| !is_named(hit)).collect();
-    named.into_iter().chain(others).collect()
+    places.into_iter().enumerate().filter_map(hit).chain(hits).collect()
 }

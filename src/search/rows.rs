@@ -1,7 +1,6 @@
 //! Selects the places of a file that results show.
 //! A place is a whole function or section if it is not too long, otherwise one chunk; a short place
-//! is shown with its neighbours. A statement (`Form::Statement`) describes one function and not a
-//! file, so results show a second place of the best files.
+//! is shown with its neighbours. Which of its functions a reply shows is decided by `src/excerpt`.
 
 use std::sync::Arc;
 
@@ -10,15 +9,13 @@ use rustc_hash::FxHashMap;
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
 use super::files::{FileChunk, IndexedFile, LineRange};
-use super::hit::{Hit, SECOND_PLACE, SECOND_PLACE_LESS, Term};
+use super::hit::{Hit, Term};
 use crate::chunk::{ChunkType, Entry};
 
 /// Functions and sections with more lines are shown in part.
 const MAX_LINES: u32 = 120;
 /// Places with fewer lines are shown with their neighbours.
 const MIN_LINES: u32 = 40;
-/// Number of best files that may show a second place.
-const MAX_SECOND: usize = 5;
 /// Number of further chunks of a file that a result lists.
 pub(super) const MAX_OTHERS: usize = 4;
 
@@ -47,46 +44,16 @@ pub(super) struct Ranked<'f> {
 }
 
 impl Evidence<'_> {
-    /// Returns the places to show of the `limit` best of some ranked files, best first. A larger
-    /// limit only adds places.
+    /// Returns the `limit` best of some ranked files, each with its best place.
     pub(super) fn rows(&self, files: Vec<Ranked>, limit: usize) -> Vec<Hit> {
-        let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
-        let mut rows = Vec::new();
-        for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let shown = |place: Place| Place {
-                lines: place.lines.map(|lines| with_neighbours(lines, file)),
-                ..place
-            };
-            let mut places = self.places(file).into_iter();
-            let Some(first) = places.next().map(shown) else { continue };
-            let second = places
-                .find(|p| !overlap(p.lines, first.lines))
-                .filter(|_| self.wants_places() && rank < MAX_SECOND)
-                .map(shown);
-            let second = second.map(|place| {
-                let less = (first.score - place.score).max(0.0);
-                let behind = [
-                    ("second_place", 1.0, SECOND_PLACE),
-                    ("second_place_less", less, SECOND_PLACE_LESS),
-                ];
-                let behind = behind.map(|(feature, value, weight)| Term { feature, value, weight });
-                let terms: Vec<Term> = terms.iter().copied().chain(behind).collect();
-                (place, terms.iter().map(Term::contribution).sum::<f64>(), terms)
-            });
-            let second = second.filter(|(_, score, _)| *score >= lowest);
-            let places: Vec<Option<LineRange>> = std::iter::once(&first)
-                .chain(second.as_ref().map(|s| &s.0))
-                .map(|p| p.lines)
-                .collect();
-            let others = self.others(file, first.best, &places);
-            rows.extend(self.hit(file, &first, score, terms, others));
-            if let Some((place, score, terms)) = second {
-                rows.extend(self.hit(file, &place, score, terms, Vec::new()));
-            }
-        }
-        // The sort is stable: among equal scores the better file stays first.
-        rows.sort_by(|a, b| b.score.total_cmp(&a.score));
-        rows
+        let row = |Ranked { file, score, terms }| {
+            let place = self.places(file).into_iter().next()?;
+            let lines = place.lines.map(|lines| with_neighbours(lines, file));
+            let place = Place { lines, ..place };
+            let others = self.others(file, &place);
+            self.hit(file, &place, score, terms, others)
+        };
+        files.into_iter().take(limit).filter_map(row).collect()
     }
 
     fn hit(
@@ -104,6 +71,7 @@ impl Evidence<'_> {
             chunk,
             lines: place.lines,
             line: None,
+            nth: 0,
             parts: self.best_parts(file, place),
             others,
             score,
@@ -140,16 +108,12 @@ impl Evidence<'_> {
         parts.into_iter().filter_map(entry).collect()
     }
 
-    /// Returns further matching chunks of the file, outside the shown places.
-    fn others(
-        &self,
-        file: &IndexedFile,
-        shown: Slot,
-        places: &[Option<LineRange>],
-    ) -> Vec<Arc<Entry>> {
+    /// Returns further matching chunks of the file, outside the shown place.
+    fn others(&self, file: &IndexedFile, shown: &Place) -> Vec<Arc<Entry>> {
         let matches = |s: &Slot| self.lexical.fields(*s) > 0.0 || self.cosine(*s) >= MIN_COSINE;
-        let apart = |p: &&FileChunk| !places.iter().any(|place| overlap(*place, p.lines));
-        let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
+        let apart = |p: &&FileChunk| !overlap(shown.lines, p.lines);
+        let parts =
+            self.parts(file).filter(|p| p.slot != shown.best && matches(&p.slot)).filter(apart);
         self.best_first(parts)
             .into_iter()
             .filter_map(|p| self.corpus.entry(p.slot))

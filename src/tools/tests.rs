@@ -858,6 +858,7 @@ proptest! {
             chunk: chunk(i, path, lines),
             lines: None,
             line: None,
+            nth: 0,
             parts: vec![(Arc::new(chunk(i, path, lines).into()), 1.0)],
             others: Vec::new(),
             score: 1.0 - i as f64 / 10.0,
