@@ -3,6 +3,9 @@
 //! sets of chunks get equal scores with any segment layout.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
@@ -30,6 +33,7 @@ pub(super) struct TermWeight {
     /// The idf times the weight of the term.
     pub(super) idf: f32,
     full_idf: f32,
+    weight: f32,
     /// Rarity as a word of the query; 0 for a compound identifier.
     rarity: f32,
     key: Key,
@@ -73,6 +77,8 @@ const BM25_B: f32 = 0.75;
 /// Weight of each field's frequency, in the order of [`Field::ALL`]; the path counts once.
 const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 
+/// A word in a file's name surprises in full if it would be there by chance once in e² times.
+const SURPRISE: f64 = 2.0;
 /// An identifier that occurs in at most this many files says which file is meant.
 const FEW: usize = 2;
 
@@ -122,7 +128,15 @@ impl TermWeight {
         let idf = full_idf * term.weight;
         // A compound identifier is represented by its parts.
         let rarity = if term.is_whole { 0.0 } else { rarity(text.n_chunks(), df) * term.weight };
-        Ok(Self { idf, full_idf, rarity, key: key(&term.canonical), is_whole: term.is_whole, hits })
+        Ok(Self {
+            idf,
+            full_idf,
+            weight: term.weight,
+            rarity,
+            key: key(&term.canonical),
+            is_whole: term.is_whole,
+            hits,
+        })
     }
 }
 
@@ -277,11 +291,34 @@ impl Lexical {
         self.terms.iter().filter(|term| term.is_whole).filter_map(holding).flatten().collect()
     }
 
+    /// Returns for each part of a file's name that the query holds how surprising that is, 0–1. The
+    /// more words a query has, and the more files have the word in their names, the more probable
+    /// it is by chance.
+    pub(super) fn surprises(&self, files: &[Arc<IndexedFile>]) -> FxHashMap<Key, f64> {
+        let mut named: FxHashMap<Key, u32> = self.parts().map(|term| (term.key, 0)).collect();
+        for part in files.iter().flat_map(|file| &file.stem) {
+            if let Some(n) = named.get_mut(part) {
+                *n += 1;
+            }
+        }
+        let n_words: f64 = self.parts().map(|term| f64::from(term.weight)).sum();
+        let surprise = |n: u32| {
+            let by_chance = f64::from(n.max(1)) * n_words.max(1.0) / files.len().max(1) as f64;
+            (-by_chance.ln() / SURPRISE).clamp(0.0, 1.0)
+        };
+        named.into_iter().map(|(part, n)| (part, surprise(n))).collect()
+    }
+
+    /// The terms that can be parts of names.
+    fn parts(&self) -> impl Iterator<Item = &TermWeight> {
+        self.terms.iter().filter(|term| !term.is_whole)
+    }
+
     /// Returns the share (by idf) of a set of name parts that the query contains, 0–1.
     pub(super) fn precision(&self, parts: &[Key], unknown_idf: f64) -> f64 {
         let (mut hit, mut all) = (0.0, 0.0);
         for part in parts {
-            match self.terms.iter().find(|t| !t.is_whole && t.key == *part) {
+            match self.parts().find(|t| t.key == *part) {
                 Some(term) => {
                     hit += f64::from(term.idf);
                     all += f64::from(term.full_idf);

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::bm25::Lexical;
 use super::corpus::Corpus;
 use super::files::{FileChunk, IndexedFile, Key, key};
@@ -35,7 +37,7 @@ const MIN_COSINE_OF_UNKNOWN: f64 = 0.7;
 const FOLDER: f64 = 0.4;
 /// Weight of what commits say about a document: documents change less often than code.
 const DOCUMENT_HISTORY: f64 = 1.5;
-/// From this many words on, a query holds words of file names by chance.
+/// From this many words on, a query says little about where its files are.
 const NAMING_WORDS: f64 = 12.0;
 /// What an identifier counts that only the code in a long text names.
 const IN_CODE: f64 = 0.4;
@@ -68,6 +70,8 @@ pub(super) struct Evidence<'a> {
     allowed: Vec<bool>,
     identifiers: Vec<Key>,
     capitalised: Vec<Key>,
+    /// By part of a file's name that the query holds: how surprising that is.
+    surprises: FxHashMap<Key, f64>,
     /// The paths that the query names, as folders within other paths.
     folders: Vec<String>,
     /// By identifier: what a definition of it counts; and what all may count together.
@@ -119,7 +123,7 @@ pub(super) struct Facts {
     pub(super) statement: f64,
     /// Whether it is long.
     pub(super) long: f64,
-    /// 1 for a short query; the longer it is, the more often a word of a path occurs in it by chance.
+    /// 1 for a short query; the longer it is, the less it says about where its files are.
     pub(super) fade: f64,
     /// Whether the query asks for no document.
     pub(super) unasked: f64,
@@ -150,8 +154,10 @@ impl<'a> Evidence<'a> {
         let n = corpus.text.n_chunks() as f64;
         let (lexical, nearness) =
             cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
+        let lexical = lexical?;
         let mut out = Self {
-            lexical: lexical?,
+            surprises: lexical.surprises(&corpus.files),
+            lexical,
             nearness,
             close: Vec::new(),
             identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
@@ -507,7 +513,8 @@ impl<'a> Evidence<'a> {
             best_chunk: self.best(file, |s| self.chunk_score(s)),
             size: (file.n_bytes as f64).ln_1p(),
             outline_meaning: file.outline.map_or(0.0, |s| f64::from(self.cosine(s))),
-            name_precision: self.lexical.precision(&file.stem, self.unknown_idf),
+            name_precision: self.lexical.precision(&file.stem, self.unknown_idf)
+                * self.surprise(&file.stem),
             hub: self.hubs.get(at as usize).copied().unwrap_or_default(),
             implementation: flag(self.corpus.references().has_header(at)),
             depth: (file.depth - self.corpus.min_depth.min(file.depth)) as f64,
@@ -542,6 +549,11 @@ impl<'a> Evidence<'a> {
             imperative: flag(self.query.is_imperative),
             document_wording: self.query.document_wording,
         }
+    }
+
+    /// Returns how surprising it is that the query holds parts of a file's name, 0–1.
+    fn surprise(&self, name: &[Key]) -> f64 {
+        name.iter().filter_map(|part| self.surprises.get(part)).copied().fold(0.0, f64::max)
     }
 
     /// Returns how well the file defines the identifiers of the query (0–1), and the slot of the
