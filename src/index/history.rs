@@ -4,8 +4,9 @@
 //! the last known commit. A commit that changed many files says little about any of them, and a
 //! version bump says nothing: they are left out.
 
+use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -42,7 +43,7 @@ pub(super) enum HistoryUpdate {
     /// Read commits.
     Read(Reading),
     /// Write the commits for which an earlier pass did not wait.
-    Write(Reading, io::Result<CommitLog>),
+    Write(Reading, io::Result<FromGit>),
     /// There is none: no repository, no commit, or the setting is off.
     Remove,
 }
@@ -52,7 +53,30 @@ pub(super) struct Reading {
     stamp: HistoryStamp,
     /// Whether the old chunks stay.
     adds: bool,
-    commits: Receiver<io::Result<CommitLog>>,
+    commits: Receiver<io::Result<FromGit>>,
+}
+
+/// What git says.
+pub(super) struct FromGit {
+    log: CommitLog,
+    /// If old chunks stay: the commits that a first run would read. The others go, because the
+    /// ranking must not depend on how often the history was read.
+    window: Option<HashSet<String>>,
+}
+
+impl FromGit {
+    fn read(root: &Path, after: Option<&str>, head: &str) -> io::Result<Self> {
+        let log = source::commits_between(root, after, head, MAX_COMMITS)?;
+        // Without an answer, the newest stay.
+        let window = after.and_then(|_| source::newest_commits(root, head, MAX_COMMITS).ok());
+        Ok(Self { log, window })
+    }
+
+    /// Whether the chunk of an older commit stays.
+    fn keeps(&self, chunk: &Chunk) -> bool {
+        let id = chunk.id.strip_prefix("commit:").unwrap_or(&chunk.id);
+        self.window.as_ref().is_none_or(|window| window.contains(id))
+    }
 }
 
 /// Whether the history of the index is not that of the commit `head`.
@@ -84,8 +108,7 @@ impl HistoryUpdate {
         let adds = before.is_some();
         let (send, commits) = channel();
         let read = move || {
-            let _ =
-                send.send(source::commits_between(&root, before.as_deref(), &head, MAX_COMMITS));
+            let _ = send.send(FromGit::read(&root, before.as_deref(), &head));
         };
         thread::Builder::new().name("history".into()).spawn(read)?;
         Ok(Self::Read(Reading { stamp, adds, commits }))
@@ -142,16 +165,20 @@ impl Reading {
 
     fn write(
         self,
-        commits: io::Result<CommitLog>,
+        commits: io::Result<FromGit>,
         old: &mut ChunkLines,
         new: &mut ChunkWriter,
     ) -> io::Result<(Option<HistoryStamp>, Option<Self>)> {
-        let (log, is_complete) = match commits {
-            Ok(log) => (log, true),
+        let (read, is_complete) = match commits {
+            Ok(read) => (read, true),
             // The ranking does without; the next commit is the next attempt.
-            Err(e) => (CommitLog { cut: Some(e.to_string()), ..CommitLog::default() }, false),
+            Err(e) => {
+                let log = CommitLog { cut: Some(e.to_string()), ..CommitLog::default() };
+                (FromGit { log, window: None }, false)
+            }
         };
-        let missing = log.cut.map(|why| match log.commits.len() {
+        let log = &read.log;
+        let missing = log.cut.clone().map(|why| match log.commits.len() {
             0 => why,
             n => format!("only the newest {n} were read: {why}"),
         });
@@ -160,7 +187,8 @@ impl Reading {
         }
         let mut chunks: Vec<Chunk> = log.commits.iter().filter_map(commit_chunk).collect();
         while let Some(line) = old.next_line()?.filter(|_| self.adds) {
-            chunks.extend(Chunk::from_json(line, ChunkType::History));
+            let chunk = Chunk::from_json(line, ChunkType::History).ok();
+            chunks.extend(chunk.filter(|chunk| read.keeps(chunk)));
         }
         // A merge brings commits that are older than those before it. By time, the order is the
         // same however often the history was read.
@@ -281,7 +309,8 @@ mod tests {
         let (known, reading) = write(HistoryUpdate::Read(Reading { stamp, adds: false, commits }));
         assert!(!is_stale(Some("4f2a1c"), known.as_ref()), "other processes do not ask again");
         let reading = reading.expect("the run goes on while git is silent");
-        answer.send(Ok(CommitLog { commits: vec![commit("a", "", 1)], cut: None })).unwrap();
+        let log = CommitLog { commits: vec![commit("a", "", 1)], cut: None };
+        answer.send(Ok(FromGit { log, window: None })).unwrap();
         let late = reading.finish(&Cancel::new(false)).unwrap();
         assert!(late.is_awaited(known.as_ref()) && !late.is_awaited(None));
         let (told, left) = write(late);

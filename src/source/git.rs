@@ -89,6 +89,22 @@ pub fn commits_between(
     log(root, &which.into_iter().chain(without).collect::<Vec<_>>())
 }
 
+/// Returns the ids of the newest `max` commits up to `head` that changed something below `root`,
+/// without merges: those that [`commits_between`] returns without `after`.
+///
+/// # Errors
+/// When there is no git or no repository, the commit does not exist, or git takes too long.
+pub fn newest_commits(root: &Path, head: &str, max: usize) -> io::Result<HashSet<String>> {
+    let mut command = command(root);
+    command.args(["rev-list", "--no-merges", &format!("--max-count={max}"), head, "--", "."]);
+    let out = output(&mut command, Vec::new())?;
+    if out.code != Some(0) {
+        return Err(io::Error::other("git did not answer"));
+    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    Ok(text.lines().filter_map(object_id).collect())
+}
+
 /// Whether the commit `old` is part of the history of `new`.
 #[must_use]
 pub fn is_ancestor(root: &Path, old: &str, new: &str) -> bool {

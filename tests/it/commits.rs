@@ -87,6 +87,40 @@ fn commits_that_follow_are_added_and_equal_a_fresh_read() {
 }
 
 #[test]
+fn an_updated_history_kept_older_commits_than_a_fresh_one() {
+    let p = two_pumps();
+    let commit_of = |i: usize| {
+        let subject = if i.is_multiple_of(2) { "Bump the version" } else { "Change a number" };
+        let from = if i == 0 { "from refs/heads/main^0\n" } else { "" };
+        format!(
+            "commit refs/heads/main\ncommitter t <t@t> {} +0000\ndata {}\n{subject}\n{from}M 644 inline src/n.rs\ndata {}\n// {i:08}\n\n",
+            2_000_000_000 + i,
+            subject.len(),
+            12
+        )
+    };
+    let stream: String = (0..5_010).map(commit_of).collect();
+    p.write("stream", stream);
+    let import = std::fs::File::open(p.root().join("stream")).unwrap();
+    let mut fast_import = Command::new("git");
+    fast_import.current_dir(p.root()).args(["fast-import", "--quiet"]).stdin(import);
+    assert!(fast_import.status().unwrap().success());
+    std::fs::remove_file(p.root().join("stream")).unwrap();
+    git(&p, &["reset", "-q", "--hard"]);
+    p.index();
+    for i in 0..4 {
+        p.write(format!("src/{i}.rs"), format!("pub fn number_{i}() {{}}\n"));
+        commit(&p, &format!("Add number {i}"));
+    }
+    p.index();
+    let added = p.chunk_file("code-history.json");
+    p.run(&["index", "--full"]).expect(0);
+    let n = |text: &str| text.matches("\"id\":\"commit:").count();
+    assert_eq!(n(&added), n(&p.chunk_file("code-history.json")));
+    assert!(added == p.chunk_file("code-history.json"), "other commits, or another order");
+}
+
+#[test]
 fn the_setting_and_a_missing_repository_leave_history_out() {
     let p = two_pumps();
     p.index();
