@@ -2,10 +2,8 @@
 //! specs/ranking.md has the formulas. Each sum runs over the query's terms in their order, so equal
 //! sets of chunks get equal scores with any segment layout.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
@@ -294,16 +292,23 @@ impl Lexical {
     /// Returns for each part of a file's name that the query holds how surprising that is, 0–1. The
     /// more words a query has, and the more files have the word in their names, the more probable
     /// it is by chance.
-    pub(super) fn surprises(&self, files: &[Arc<IndexedFile>]) -> FxHashMap<Key, f64> {
+    pub(super) fn surprises<'f>(
+        &self,
+        files: impl Iterator<Item = &'f IndexedFile>,
+    ) -> FxHashMap<Key, f64> {
         let mut named: FxHashMap<Key, u32> = self.parts().map(|term| (term.key, 0)).collect();
-        for part in files.iter().flat_map(|file| &file.stem) {
-            if let Some(n) = named.get_mut(part) {
-                *n += 1;
+        let mut n_files = 0u32;
+        for file in files {
+            n_files += 1;
+            for part in &file.stem {
+                if let Some(n) = named.get_mut(part) {
+                    *n += 1;
+                }
             }
         }
         let n_words: f64 = self.parts().map(|term| f64::from(term.weight)).sum();
         let surprise = |n: u32| {
-            let by_chance = f64::from(n.max(1)) * n_words.max(1.0) / files.len().max(1) as f64;
+            let by_chance = f64::from(n.max(1)) * n_words.max(1.0) / f64::from(n_files.max(1));
             (-by_chance.ln() / SURPRISE).clamp(0.0, 1.0)
         };
         named.into_iter().map(|(part, n)| (part, surprise(n))).collect()

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::files::{FileContribution, FileGroup, IndexedFile, key};
+use super::files::{FileContribution, FileGroup, IndexedFile, key, live};
 use super::history::History;
 use super::names::Name;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
@@ -208,7 +208,7 @@ impl CorpusBuilder {
         text: TextReader,
         references: OnceLock<References>,
     ) -> Corpus {
-        let live = || self.files.iter().filter(|f| !f.parts.is_empty());
+        let live = || live(&self.files);
         let (n, bytes) = live().fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
         Corpus {
             set,

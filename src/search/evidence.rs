@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::bm25::Lexical;
 use super::corpus::Corpus;
-use super::files::{FileChunk, IndexedFile, Key, key};
+use super::files::{FileChunk, IndexedFile, Key, key, live};
 use super::filter::Filter;
 use super::form::Form;
 use super::history::BestCommit;
@@ -156,7 +156,7 @@ impl<'a> Evidence<'a> {
             cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
         let lexical = lexical?;
         let mut out = Self {
-            surprises: lexical.surprises(&corpus.files),
+            surprises: lexical.surprises(live(&corpus.files)),
             lexical,
             nearness,
             close: Vec::new(),

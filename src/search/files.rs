@@ -181,6 +181,11 @@ const NAMELESS: [&str; 6] = ["mod", "index", "init", "__init__", "package-info",
 const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
 const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
 
+/// Iterates over the files that have chunks. The others are gone.
+pub(super) fn live(files: &[Arc<IndexedFile>]) -> impl Iterator<Item = &IndexedFile> {
+    files.iter().map(|file| &**file).filter(|file| !file.parts.is_empty())
+}
+
 impl IndexedFile {
     /// Returns the group in which listings of many files show it.
     pub(super) fn group(&self) -> FileGroup {

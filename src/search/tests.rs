@@ -36,6 +36,11 @@ impl VectorSource for ByHash {
     }
 }
 
+/// Names of files hold words that questions ask for.
+fn path(n: usize) -> String {
+    format!("dir{}/file{}_{}.rs", n % 3, n / 3, WORDS[(n + 3) % WORDS.len()])
+}
+
 fn chunk(n: usize, text: &str, version: i64) -> Chunk {
     let types = ChunkType::SEARCHED;
     let is_commit = (20..24).contains(&n);
@@ -47,12 +52,8 @@ fn chunk(n: usize, text: &str, version: i64) -> Chunk {
         embedding: None,
         tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
         metadata: Metadata {
-            files: if is_commit {
-                vec!["dir0/file0.rs".into(), "dir1/file1.rs".into()]
-            } else {
-                Vec::new()
-            },
-            file_path: (n % 7 != 6 && !is_commit).then(|| format!("dir{}/file{}.rs", n % 3, n / 3)),
+            files: if is_commit { vec![path(0), path(4)] } else { Vec::new() },
+            file_path: (n % 7 != 6 && !is_commit).then(|| path(n)),
             language: Some(if n.is_multiple_of(2) { "rust" } else { "python" }.into()),
             start_line: Some(1),
             end_line: Some(9),
@@ -218,8 +219,9 @@ proptest! {
         }
         let other = fresh(&chunks);
         let rust_only = Filter { languages: LanguageFilter::new(["rust"]), ..Filter::default() };
-        for filter in [Filter::default(), rust_only] {
-            prop_assert_eq!(results(&corpus, &query, &filter, 50), results(&other, &query, &filter, 50));
+        let long = format!("{query}. {}", query.repeat(31));
+        for (query, filter) in [(&query, &Filter::default()), (&query, &rust_only), (&long, &Filter::default())] {
+            prop_assert_eq!(results(&corpus, query, filter, 50), results(&other, query, filter, 50));
         }
         let exact = |c: &Corpus| {
             let found = Searcher::new(c).exact("chunk OR lock", &Filter::default(), 50).unwrap();
