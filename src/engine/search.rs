@@ -55,6 +55,9 @@ pub struct SearchRequest {
     /// Also return the parts of each score.
     #[serde(default)]
     pub explain: bool,
+    /// Whether each file is one result, for a reply that shows several functions of a result.
+    #[serde(skip)]
+    pub one_per_file: bool,
     /// The form to rank the query as; `None` detects it from the query.
     #[serde(skip)]
     pub form: Option<Form>,
@@ -237,7 +240,7 @@ impl Engine {
             hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();
         let mut compared = Compared::default();
         compared.add(hits.iter(), &meant, &mut wanted);
-        let hits = compared.rows(hits, wants_places, is_cut);
+        let hits = compared.rows(hits, wants_places && !request.one_per_file, is_cut);
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
         let rows: Vec<ResultRow> = of_page

@@ -62,8 +62,10 @@ impl Question for SearchRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<SearchReply, AskError> {
-        let answer = engine.with_lines_beside(engine.search(&self, call)?, call)?;
-        let lists_all = self.mode == SearchMode::Exact || budget.format() == Format::Json;
+        let is_json = budget.format() == Format::Json;
+        let lists_all = self.mode == SearchMode::Exact || is_json;
+        let request = Self { one_per_file: !is_json, ..self };
+        let answer = engine.with_lines_beside(engine.search(&request, call)?, call)?;
         Ok(reply(&answer, budget, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }
 }
