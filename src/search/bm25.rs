@@ -2,8 +2,9 @@
 //! specs/ranking.md has the formulas. Each sum runs over the query's terms in their order, so equal
 //! sets of chunks get equal scores with any segment layout.
 
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
