@@ -370,9 +370,6 @@ impl Compared {
         question: &str,
         wanted: &mut QueryWords,
     ) {
-        let model = StaticModel::bundled();
-        let of_question = model.encode(question);
-        let described = Described::new(question);
         let mut found: BTreeMap<(Arc<str>, Option<u32>), Vec<Region>> = BTreeMap::new();
         for hit in hits.take(MAX_FILES) {
             let key = (hit.path.clone(), hit.line);
@@ -387,6 +384,12 @@ impl Compared {
             };
             found.insert(key, regions);
         }
+        if found.is_empty() {
+            return;
+        }
+        let model = StaticModel::bundled();
+        let of_question = model.encode(question);
+        let described = Described::new(question);
         let done = found.values().flatten().filter(|region| region.is_done());
         self.done.extend(done.map(|region| region.short_name().to_string()));
         let mut score = |region: &Region| {

@@ -229,8 +229,9 @@ pub fn has_test_blocks(language: &str) -> bool {
 /// Whether a path names a file of tests. Fixtures, mocks and benchmarks are none.
 #[must_use]
 pub fn is_test_file(path: &str) -> bool {
-    const BESIDE: [&str; 12] = [
+    const BESIDE: [&str; 13] = [
         "testdata",
+        "__fixtures__",
         "fixture",
         "fixtures",
         "mock",
@@ -249,7 +250,7 @@ pub fn is_test_file(path: &str) -> bool {
         || matches!(stem, "test" | "tests")
         || extension == "t"
         || (stem.len() > 2 && stem.ends_with("IT") && matches!(extension, "java" | "kt"));
-    is_test && !folders.split('/').any(|folder| BESIDE.contains(&folder))
+    is_test && !folders.split('/').any(|folder| BESIDE.contains(&&*folder.to_lowercase()))
 }
 
 /// Whether a path names tests, fixtures, mocks or benchmarks.
@@ -289,6 +290,7 @@ pub fn is_test_path(path: &str) -> bool {
         "_bench",
         "-test",
     ];
+    const FOLDER_ENDINGS: [&str; 6] = ["_test", "_tests", "-test", "-tests", "Test", "Tests"];
     const CAMEL: [&str; 5] = ["Test", "Tests", "Spec", "Suite", "TestCase"];
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split_once('.').map_or(name, |(s, rest)| {
@@ -296,8 +298,7 @@ pub fn is_test_path(path: &str) -> bool {
     });
     let is_of_tests = |folder: &str| {
         FOLDERS.contains(&&*folder.to_lowercase())
-            || ["_test", "_tests", "-test", "-tests"].iter().any(|end| folder.ends_with(end))
-            || ["Test", "Tests"].iter().any(|end| folder.ends_with(end))
+            || FOLDER_ENDINGS.iter().any(|end| folder.ends_with(end))
     };
     folders.split('/').any(is_of_tests)
         || stem.starts_with("test_")
@@ -442,6 +443,7 @@ mod tests {
         assert!(is_test_file("t/basic.t") && is_test_file("app/tests.py"));
         assert!(is_test_file("src/test/java/a/FooIT.java"));
         assert!(!is_test_file("tests/fixtures/a.py") && !is_test_file("benches/a.rs"));
+        assert!(!is_test_file("src/__fixtures__/a.js") && !is_test_file("Tests/Fixtures/A.cs"));
     }
 
     #[test]

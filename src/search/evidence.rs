@@ -156,7 +156,11 @@ impl<'a> Evidence<'a> {
             cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
         let lexical = lexical?;
         let mut out = Self {
-            surprises: lexical.surprises(live(&corpus.files)),
+            surprises: if query.form == Form::Topic || query.is_long {
+                lexical.surprises(live(&corpus.files))
+            } else {
+                FxHashMap::default() // Names of files do not count.
+            },
             lexical,
             nearness,
             close: Vec::new(),

@@ -47,7 +47,7 @@ impl Evidence<'_> {
     /// Returns the `limit` best of some ranked files, each with its best place.
     pub(super) fn rows(&self, files: Vec<Ranked>, limit: usize) -> Vec<Hit> {
         let row = |Ranked { file, score, terms }| {
-            let place = self.places(file).into_iter().next()?;
+            let place = self.best_place(file)?;
             let lines = place.lines.map(|lines| with_neighbours(lines, file));
             let place = Place { lines, ..place };
             let others = self.others(file, &place);
@@ -132,9 +132,8 @@ impl Evidence<'_> {
         scored.into_iter().map(|(_, part)| part).collect()
     }
 
-    /// Returns the places of a file, best first. The one that defines a name of the query comes
-    /// before all others.
-    fn places(&self, file: &IndexedFile) -> Vec<Place> {
+    /// Returns the best place of a file. One that defines a name of the query comes before all others.
+    fn best_place(&self, file: &IndexedFile) -> Option<Place> {
         let mut parts: Vec<&FileChunk> = self.parts(file).collect();
         if parts.is_empty() {
             parts.extend(file.parts.iter().filter(|p| self.allowed(p.slot)));
@@ -152,14 +151,13 @@ impl Evidence<'_> {
                 places.push(Place { lines, slots: vec![slot], best: slot, score });
             }
         }
-        places.sort_by(|a, b| {
+        places.into_iter().min_by(|a, b| {
             let defines = |p: &Place| defined.is_some_and(|d| p.slots.contains(&d));
             defines(b)
                 .cmp(&defines(a))
                 .then_with(|| b.score.total_cmp(&a.score))
                 .then_with(|| self.id(a.best).cmp(self.id(b.best)))
-        });
-        places
+        })
     }
 }
 

@@ -95,6 +95,7 @@ pub fn commits_between(
 /// # Errors
 /// When there is no git or no repository, the commit does not exist, or git takes too long.
 pub fn newest_commits(root: &Path, head: &str, max: usize) -> io::Result<HashSet<String>> {
+    check_repository(root)?;
     let mut command = command(root);
     command.args(["rev-list", "--no-merges", &format!("--max-count={max}"), head, "--", "."]);
     let out = output(&mut command, Vec::new())?;
@@ -316,13 +317,20 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     Ok(Output { code: status.code().filter(|_| exceeded.is_none()), exceeded, stdout, stderr })
 }
 
-fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
+/// Says why the commits of a tree are not read: it has no repository, or one with objects of others.
+fn check_repository(root: &Path) -> io::Result<()> {
     let refused = |why: &str| io::Error::other(format!("{} {why}", root.display()));
     let git = GitDir::of(root)
         .ok_or_else(|| refused("is not in a git repository, or its .git leads to another one"))?;
-    if !git.has_own_objects() {
-        return Err(refused("has a git repository whose commits are kept outside of it"));
+    if git.has_own_objects() {
+        Ok(())
+    } else {
+        Err(refused("has a git repository whose commits are kept outside of it"))
     }
+}
+
+fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
+    check_repository(root)?;
     let mut command = command(root);
     command
         // A configuration can name files for mail maps and orders.
