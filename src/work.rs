@@ -35,6 +35,12 @@ impl WorkBudget {
         Self { end: self.end.min(Instant::now() + time), ..self }
     }
 
+    /// Returns the same budget with this much time from now on, for work that no call waits for.
+    #[must_use]
+    pub fn lasting(self, time: Duration) -> Self {
+        Self { end: Instant::now() + time, ..self }
+    }
+
     /// Whether work may go on. When it returns false, the answer is not complete.
     #[must_use]
     pub fn goes_on(&self) -> bool {

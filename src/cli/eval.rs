@@ -1,6 +1,7 @@
 //! `cortex eval`: measures search quality on sets of questions.
 
 mod files;
+mod graph;
 mod open;
 mod print;
 mod set;
@@ -34,7 +35,7 @@ use crate::search::{FEATURES, Form, Hit, Term};
   cortex eval --queries a.jsonl b.jsonl --repos repos --compare before.jsonl --without depth
 
 Exit codes: 0 measured, 1 no questions, 2 error.")]
-#[command(group(clap::ArgGroup::new("set").required(true).args(["own", "queries"])))]
+#[command(group(clap::ArgGroup::new("set").required(true).args(["own", "queries", "graph"])))]
 pub(super) struct Args {
     /// Make the questions from this project; the text that each was made from is hidden from the
     /// search
@@ -43,6 +44,9 @@ pub(super) struct Args {
     /// Read questions from these files, as JSON lines (format: specs/cli-json.md)
     #[arg(long, value_name = "FILE", num_args = 1..)]
     queries: Vec<PathBuf>,
+    /// Compare the inferred calls of the code graph with the SCIP indexes that this project imported
+    #[arg(long, conflicts_with_all = ["baseline", "without", "form", "compare", "features", "tokens"])]
+    graph: bool,
     /// Search the repositories in this directory that the questions name [default: search the
     /// current project]
     #[arg(long, value_name = "DIR", requires = "queries")]
@@ -97,6 +101,9 @@ impl From<FormArg> for Form {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if args.graph {
+        return graph::run(args.save.as_deref(), args.json);
+    }
     // Wrong arguments fail before the work.
     check_features(&args.without)?;
     let others = args.compare.as_deref().map(read_others).transpose()?;

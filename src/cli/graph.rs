@@ -1,8 +1,9 @@
 //! `cortex graph`: answers questions about calls and dependencies.
 
 mod drawing;
+mod import;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use console::style;
 
@@ -24,10 +25,15 @@ use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameU
 
 Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Args {
-    operation: OperationArg,
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[arg(required = true)]
+    operation: Option<OperationArg>,
     /// A symbol name, `Type::method`, `file:line`, or a file
-    target: String,
+    #[arg(required = true)]
+    target: Option<String>,
     /// With path: the symbol at the end of the path
     to: Option<String>,
     /// Follow at most this many steps (1 to 10) [default: 1, with tests 3]
@@ -50,6 +56,12 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     project: OfProject,
+}
+
+#[derive(clap::Subcommand)]
+enum Other {
+    /// Read a SCIP index, which a compiler or a language server wrote
+    Import(import::Args),
 }
 
 /// Default of `--limit`, except of tests.
@@ -91,13 +103,18 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if let Some(Other::Import(import)) = &args.other {
+        return import::run(import);
+    }
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
-    let operation = args
-        .operation
+    let (Some(operation), Some(target)) = (&args.operation, &args.target) else {
+        bail!("give an operation and a target");
+    };
+    let is_tests = matches!(operation, OperationArg::Tests);
+    let operation = operation
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_string());
-    let is_tests = matches!(args.operation, OperationArg::Tests);
-    let Args { target, to, depth, context, limit, .. } = args;
+    let Args { to, depth, context, limit, .. } = args;
     let request = GraphRequest {
         operation,
         target: target.clone(),
@@ -112,7 +129,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&answer)?;
     } else if answer.targets.is_empty() {
-        tell!("{}", printable(&engine.unknown_symbol(&args.target, &Call::default())?));
+        tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
     } else {
         warnings(&answer.state);
         match args.format {

@@ -1,5 +1,8 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
+use std::path::Path;
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +14,9 @@ use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
-use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
+use crate::graph::{
+    self, CodeGraph, Comparison, GraphError, GraphQuery, Imported, MAX_DEPTH, Neighbour, Operation,
+};
 use crate::index::{IndexingService, Progress};
 use crate::search::Searcher;
 use crate::store::{SourceEntry, SourceTable};
@@ -320,6 +325,29 @@ impl Engine {
             "there is no symbol or file `{target}`{near}{occurs}. Give a name, Type::method, file:line or a file; {} lists them",
             self.project.front_end.name(Advised::Outline)
         ))
+    }
+
+    /// Imports a SCIP index, which says what each name means in the files that have not changed since
+    /// it was made.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no SCIP index, or the graph cannot be written.
+    pub fn import_scip(&self, file: &Path, call: &Call) -> Result<Imported, AskError> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let read = |path: &str| self.project.read_text(path).ok();
+        self.state(call)?;
+        let open = || std::fs::File::open(file).map(std::io::BufReader::new);
+        Ok(self.ask_graph(call, |graph| graph.import(&name, "", open, read))?.0)
+    }
+
+    /// Compares what the graph infers with what the imported SCIP indexes say.
+    ///
+    /// # Errors
+    /// When the graph cannot be read or written.
+    pub fn compare_graph(&self, call: &Call) -> Result<Comparison, AskError> {
+        self.state(call)?;
+        let work = call.work().lasting(Duration::from_hours(1));
+        Ok(self.ask_graph(call, |graph| graph.compare(&work))?.0)
     }
 
     /// Asks the updated code graph. Damage that only the query meets is repaired by building the

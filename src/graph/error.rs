@@ -13,4 +13,6 @@ pub enum GraphError {
     Unwritable { path: PathBuf, source: std::io::Error },
     #[error("cannot create the code graph {}: another version of cortex is rebuilding it (try again)", path.display())]
     Contended { path: PathBuf },
+    #[error("cannot import {name}: {reason}")]
+    NoScip { name: String, reason: String },
 }

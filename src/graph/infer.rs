@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::names;
+use super::resolve::IMPORTED;
 use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
-use super::rows::{SymbolId, SymbolRow, imported_as};
+use super::rows::{RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
 use crate::languages::Visibility;
@@ -116,6 +117,13 @@ impl Resolver<'_> {
         }
         let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
         let found = self.bare(name, at, wanted)?;
+        // `from package import module`, though something in the package has that name, too.
+        if !step.is_called && found.first().is_some_and(|m| m.confidence < IMPORTED) {
+            let known = self.imported_module(&file_scope, step, name, at)?;
+            if matches!(known.entity, Entity::Module { .. }) {
+                return Ok(known);
+            }
+        }
         if let Some(best) = found.first().filter(|m| m.confidence >= 0.5).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
         {
@@ -127,6 +135,41 @@ impl Resolver<'_> {
             && known.entity == Entity::Unknown
             && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Visibility::File);
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
+    }
+
+    /// Returns the imported module that the receiver of a reference names, though a variable has that
+    /// name too, if the module has the name of the reference: the text does not say in which block
+    /// the variable is valid.
+    pub(super) fn package_of(&mut self, reference: &RefRow) -> Result<Option<Known>, GraphError> {
+        let (receiver, from) = (&*reference.receiver, reference.from);
+        let file_scope = self.scopes.scope_of(from.file)?;
+        let is_plain = !receiver.contains(['.', ':', '(', '[', '{']);
+        if !is_plain || file_scope.binding(from, receiver).is_none() {
+            return Ok(None);
+        }
+        let link = Link { name: receiver, is_called: false, n_indexed: 0, is_path: false };
+        let known = self.imported_module(&file_scope, &link, receiver, from)?;
+        let Entity::Module { name, file } = &known.entity else { return Ok(None) };
+        let found = self.in_module(name, *file, &reference.name, from, reference.kind.into())?;
+        Ok(found.first().is_some_and(|m| m.confidence >= 0.5).then_some(known))
+    }
+
+    /// Returns the entity of the path before the name of a type: a module or a type.
+    pub(super) fn path_of_type(
+        &mut self,
+        path: &str,
+        at: SymbolId,
+        depth: u8,
+    ) -> Result<Entity, GraphError> {
+        let file_scope = self.scopes.scope_of(at.file)?;
+        if let [link] = &steps(path)[..] {
+            // A field may have the name of the package of its type.
+            let known = self.imported_module(&file_scope, link, link.name, at)?;
+            if matches!(known.entity, Entity::Module { .. } | Entity::Elsewhere) {
+                return Ok(known.entity);
+            }
+        }
+        Ok(self.evaluate_within(path, at, depth)?.entity)
     }
 
     /// Returns the module that a name means; if it means none, whether it comes from elsewhere.
@@ -166,7 +209,9 @@ impl Resolver<'_> {
             return Ok(if is_ours { UNKNOWN } else { ELSEWHERE });
         }
         if step.is_path {
-            let exists = self.scopes.module_exists(name, file);
+            let exists = self.scopes.module_exists(name, file)
+                || (has_namespaces(self.scopes.file(file).map_or("", |f| f.names.family))
+                    && self.scopes.is_namespace(name, file)?);
             return Ok(if exists {
                 surely(Entity::Module { name: name.into(), file })
             } else {
@@ -184,21 +229,30 @@ impl Resolver<'_> {
         })
     }
 
-    /// Returns the entity of a name that is bound to a type or to the value of a chain.
+    /// Returns the entity of a name that is bound to types or to the values of chains: the first that
+    /// is a type of the project, else the first that is known.
     fn bound(
         &mut self,
-        is: &str,
+        all: &[String],
         scope: SymbolId,
         at: SymbolId,
         depth: u8,
     ) -> Result<Known, GraphError> {
-        match is.strip_prefix('=') {
-            Some(chain) => self.evaluate_within(chain, if scope.n < 0 { scope } else { at }, depth),
-            None => Ok(surely(Entity::Instance {
-                of: is.to_string(),
-                at: if scope.n < 0 { scope } else { at },
-            })),
+        let at = if scope.n < 0 { scope } else { at };
+        let mut best = UNKNOWN;
+        for is in all {
+            let known = match is.strip_prefix('=') {
+                Some(chain) => self.evaluate_within(chain, at, depth)?,
+                None => surely(Entity::Instance { of: is.clone(), at }),
+            };
+            if all.len() == 1 || !self.types_of(&known.entity)?.is_empty() {
+                return Ok(known);
+            }
+            if best.entity == Entity::Unknown {
+                best = known;
+            }
         }
+        Ok(best)
     }
 
     /// Returns the value of a symbol: a type itself, the result of a function, the type of a
@@ -265,14 +319,30 @@ impl Resolver<'_> {
                 {
                     return self.symbol_as_value(
                         &symbol,
-                        confidence * best.confidence,
+                        confidence.min(best.confidence),
                         step.is_called,
                         depth,
                     );
                 }
                 let inner = format!("{module}{}{}", separator(&module, step.is_path), step.name);
-                if self.scopes.module_exists(&inner, file) {
+                if self.scopes.module_exists(&inner, file)
+                    || (has_namespaces(self.scopes.file(file).map_or("", |f| f.names.family))
+                        && self.scopes.is_namespace(step.name, file)?)
+                {
                     return Ok(surely(Entity::Module { name: inner, file }));
+                }
+                // A module that this one hands on: `pub use other::inner`.
+                for at in self.scopes.files_of_module(&module, file).iter() {
+                    let scope = self.scopes.scope_of(*at)?;
+                    let known = self.imported_module(
+                        &scope,
+                        &Link { is_path: false, ..*step },
+                        step.name,
+                        SymbolId { file: *at, n: -1 },
+                    )?;
+                    if matches!(known.entity, Entity::Module { .. }) {
+                        return Ok(known);
+                    }
                 }
                 Ok(if self.scopes.module_exists(&module, file) { UNKNOWN } else { ELSEWHERE })
             }
@@ -292,7 +362,7 @@ impl Resolver<'_> {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
                 return Ok(Known {
-                    confidence: known.confidence * confidence * found.confidence,
+                    confidence: known.confidence.min(confidence).min(found.confidence),
                     ..known
                 });
             }
@@ -301,8 +371,12 @@ impl Resolver<'_> {
             self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
         {
-            let known =
-                self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth)?;
+            let known = self.symbol_as_value(
+                &symbol,
+                confidence.min(best.confidence),
+                step.is_called,
+                depth,
+            )?;
             return Ok(Known { entity: with_argument(known.entity, entity), ..known });
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
@@ -357,6 +431,11 @@ fn with_argument(result: Entity, of: &Entity) -> Entity {
         return name.map_or(result, |of| Entity::Instance { of, at: *at });
     }
     result
+}
+
+/// Returns whether code of this family opens namespaces that many files share.
+fn has_namespaces(family: &str) -> bool {
+    matches!(family, "ruby" | "c" | "csharp" | "php")
 }
 
 /// Returns the separator between the parts of a module path.

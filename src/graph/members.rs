@@ -6,6 +6,7 @@ use super::resolver::{Entity, MAX_BASES, MAX_INFERENCE, Meaning, Resolver};
 use super::rows::{BaseRow, SymbolId, SymbolRow};
 use super::scopes::{ExpectedKind, directory};
 use super::types;
+use crate::languages::Visibility;
 use crate::syntax::SymbolKind;
 
 impl Resolver<'_> {
@@ -34,10 +35,9 @@ impl Resolver<'_> {
             return self.types_written(&name, at, depth);
         }
         // A type parameter: `T: Trait`.
-        if let Some((scope, is)) = file_scope
-            .binding(at, parsed.name)
-            .filter(|(_, is)| !is.starts_with('=') && is != written)
-        {
+        let bound = file_scope.binding(at, parsed.name);
+        let bound = bound.and_then(|(scope, all)| Some((scope, all.into_iter().next()?)));
+        if let Some((scope, is)) = bound.filter(|(_, is)| !is.starts_with('=') && is != written) {
             let own = file_scope
                 .symbols
                 .iter()
@@ -49,7 +49,13 @@ impl Resolver<'_> {
         let found = if parsed.path.is_empty() {
             (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
         } else {
-            match self.evaluate_within(parsed.path, at, depth)?.entity {
+            let needs_import = self
+                .scopes
+                .file(at.file)
+                .is_some_and(|f| matches!(f.names.reach, Visibility::File | Visibility::Directory));
+            match self.path_of_type(parsed.path, at, depth)? {
+                // A module of a library.
+                Entity::Unknown if needs_import => Vec::new(),
                 Entity::Module { name, file } => {
                     self.in_module(&name, file, parsed.name, at, ExpectedKind::Type)?
                 }
@@ -135,7 +141,8 @@ impl Resolver<'_> {
         };
         let mut out = Vec::new();
         for c in self.scopes.candidates(name, of.file, ExpectedKind::Callee)?.iter() {
-            if c.owner == owner.name && !self.is_of_another_type(c, of)? {
+            let is_companion = c.owner == "companion" && self.is_of_companion(c, of)?;
+            if is_companion || (c.owner == owner.name && !self.is_of_another_type(c, of)?) {
                 out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
             }
         }
@@ -148,6 +155,7 @@ impl Resolver<'_> {
         if let Some(is) = file_scope
             .bindings
             .get(&(owner.parent, owner.name.clone()))
+            .and_then(|all| all.first())
             .filter(|is| !is.starts_with('='))
         {
             // The type is an alias.
@@ -173,6 +181,13 @@ impl Resolver<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// Returns whether a member belongs to the companion object of a type, which Kotlin calls by the
+    /// name of the type.
+    fn is_of_companion(&mut self, member: &SymbolRow, of: SymbolId) -> Result<bool, GraphError> {
+        let file_scope = self.scopes.scope_of(member.id.file)?;
+        Ok(file_scope.around(member.id).nth(2).is_some_and(|outer| outer.id == of))
     }
 
     /// Returns whether a member belongs to another type of the same name, which its file defines.
@@ -231,17 +246,27 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Returns the written type of a field, and the type that declares the field.
+    /// Returns what is written of the type of a field, and the type that declares the field.
     pub(super) fn field(
         &mut self,
         of: SymbolId,
         name: &str,
         depth: u8,
-    ) -> Result<Option<(String, SymbolId)>, GraphError> {
+    ) -> Result<Option<(Vec<String>, SymbolId)>, GraphError> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(None) };
         let file_scope = self.scopes.scope_of(of.file)?;
         if let Some(is) = file_scope.bindings.get(&(of.n, name.to_string())) {
             return Ok(Some((is.clone(), of)));
+        }
+        // In Go, an embedded type is a field of its name.
+        let embedded = file_scope
+            .bases
+            .iter()
+            .find(|b| b.symbol == of && names::last(b.written.trim_start_matches('*')) == name);
+        if let Some(base) = embedded
+            && self.scopes.file(of.file).is_some_and(|f| f.names.structural)
+        {
+            return Ok(Some((vec![base.written.clone()], of)));
         }
         for base in self.bases(of)? {
             if base.symbol != of

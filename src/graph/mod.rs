@@ -5,15 +5,18 @@
 
 mod answer;
 mod around;
+mod compare;
 mod error;
 mod infer;
 mod map;
 mod members;
 mod modules;
 mod names;
+mod precise;
 mod resolve;
 mod resolver;
 mod rows;
+mod scip;
 mod scopes;
 mod sql;
 mod targets;
@@ -23,21 +26,25 @@ mod types;
 mod uses;
 
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 pub use self::answer::{
     Around, Depth, GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node,
     Operation,
 };
+pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 use self::resolver::Resolver;
 use self::rows::Parsed;
 use self::scopes::Scopes;
+pub use self::sql::PreciseSource;
 use self::sql::Tables;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
@@ -62,6 +69,19 @@ pub struct Updated {
     /// Number of files that are no longer among the files of the project.
     pub n_removed: usize,
     pub ms: u64,
+}
+
+/// The result of an import of a SCIP index.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Imported {
+    /// The program that wrote it.
+    pub tool: String,
+    /// Number of files that it describes as they are now.
+    pub n_files: usize,
+    /// Files that have changed since it was made.
+    pub outdated: Vec<String>,
+    /// Number of its documents that are no files of the project.
+    pub n_others: usize,
 }
 
 impl CodeGraph {
@@ -153,6 +173,55 @@ impl CodeGraph {
             found.into_iter().map(|id| scopes.node(id)).collect::<Result<Vec<_>, _>>()
         };
         targets.iter().map(&mut nodes).collect()
+    }
+
+    /// Imports a SCIP index under a name, in place of the former one of that name. `hash` tells its
+    /// versions apart. Call it after an update: an index holds for the files as they are now.
+    ///
+    /// # Errors
+    /// When it is no SCIP index, or the database cannot be written.
+    pub fn import<R: BufRead>(
+        &self,
+        name: &str,
+        hash: &str,
+        open: impl Fn() -> std::io::Result<R>,
+        read: impl Fn(&str) -> Option<String>,
+    ) -> Result<Imported, GraphError> {
+        let hashes = self.tables.hashes()?;
+        let text = |path: &str| hashes.contains_key(path).then(|| read(path)).flatten();
+        let precise = scip::read(open, text)
+            .map_err(|reason| GraphError::NoScip { name: name.to_string(), reason })?;
+        self.tables.put_precise(name, hash, &precise, &hashes)?;
+        Ok(Imported {
+            n_files: precise.documents.len(),
+            n_others: precise.n_others,
+            outdated: precise.outdated,
+            tool: precise.tool,
+        })
+    }
+
+    /// Forgets what an imported SCIP index says.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn forget(&self, name: &str) -> Result<(), GraphError> {
+        self.tables.drop_precise(name)
+    }
+
+    /// Returns the imported SCIP indexes.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn sources(&self) -> Result<Vec<PreciseSource>, GraphError> {
+        self.tables.precise_sources()
+    }
+
+    /// Compares what is inferred with what the imported SCIP indexes say, call by call.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn compare(&self, work: &WorkBudget) -> Result<Comparison, GraphError> {
+        compare::compare(Resolver::new(Scopes::new(&self.tables)?, work))
     }
 
     /// Ranks the files and symbols of the project, by as many references as the budget allows.
@@ -254,14 +323,18 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
     Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations, roles })
 }
 
-/// Returns the name of the crate that a manifest of Cargo describes.
+/// Returns the name of the crate that a manifest of Cargo describes: that of its library, else that
+/// of the package.
 fn crate_name(manifest: &str) -> Option<String> {
-    let mut lines = manifest.lines().map(str::trim);
-    lines.find(|line| *line == "[package]")?;
-    let section = lines.take_while(|line| !line.starts_with('['));
-    let (_, name) =
-        section.filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "name")?;
-    Some(name.split('"').nth(1)?.to_string())
+    let name = |section: &str| {
+        let mut lines = manifest.lines().map(str::trim);
+        lines.find(|line| *line == section)?;
+        let lines = lines.take_while(|line| !line.starts_with('['));
+        let (_, name) =
+            lines.filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "name")?;
+        Some(name.split('"').nth(1)?.to_string())
+    };
+    name("[lib]").or_else(|| name("[package]"))
 }
 
 /// Returns what each symbol does for tests.

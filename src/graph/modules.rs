@@ -18,24 +18,52 @@ pub(super) struct ModulePath {
     above: Vec<String>,
     /// Number of parts above the last `src`, `tests`, `benches` or `examples`.
     n_root: usize,
-    /// The name of the crate that the file belongs to, by which its tests import it.
+    /// The name of the crate that the file belongs to. It is the first of `parts`.
     pub(super) own_crate: Option<String>,
 }
+
+/// Folders of a package of Cargo whose files are crates of their own.
+const OTHER_TARGETS: [&str; 3] = ["tests", "benches", "examples"];
 
 impl ModulePath {
     pub(super) fn new(path: &str) -> Self {
         let (directory, file) = path.rsplit_once('/').unwrap_or(("", path));
-        let stem = file.split('.').next().filter(|s| !s.is_empty()).unwrap_or(file);
+        let stem = file.strip_suffix(".d.ts").or(file.rsplit_once('.').map(|(stem, _)| stem));
+        let stem = stem.filter(|s| !s.is_empty()).unwrap_or(file);
         let mut place = Self::default();
         for part in directory.split('/').filter(|p| !p.is_empty()) {
             place.above.push(part.to_string());
-            if part == "src" || part == "tests" || part == "benches" || part == "examples" {
+            if part == "src"
+                || OTHER_TARGETS.contains(&part) && !place.above.contains(&"src".into())
+            {
                 place.n_root = place.parts.len();
             }
             push(&mut place.parts, part);
         }
         place.n_directory = place.parts.len();
         push(&mut place.parts, stem);
+        place
+    }
+
+    /// Returns the place of a file in the crate `name`, whose manifest is in the directory `root`
+    /// (empty, or with a `/` at its end).
+    pub(super) fn of_crate(path: &str, root: &str, name: &str) -> Self {
+        let below = path.strip_prefix(root).unwrap_or(path);
+        let mut place = Self::new(below);
+        let first = below.split('/').next().unwrap_or(below);
+        if OTHER_TARGETS.contains(&first) {
+            // Each file of `tests` is a crate, and its modules are beside it.
+            place.parts.remove(0);
+            if place.above.len() == 1 {
+                place.parts.clear();
+            }
+            place.parts.insert(0, format!("{name}#{first}"));
+        } else {
+            place.parts.insert(0, name.to_string());
+        }
+        place.n_directory = place.parts.len().saturating_sub(1).max(1);
+        place.n_root = 1;
+        place.own_crate = Some(name.to_string());
         place
     }
 
@@ -103,9 +131,7 @@ fn rust(written: &str, from: &ModulePath) -> Vec<Module> {
     let parts: Vec<&str> = written.split("::").filter(|p| !p.is_empty()).collect();
     let anchored = |base: &[String], rest: &[&str]| relative(base, 0, rest.iter().copied());
     match parts.as_slice() {
-        [first, rest @ ..]
-            if matches!(*first, "crate" | "$crate") || from.own_crate.as_deref() == Some(first) =>
-        {
+        ["crate" | "$crate", rest @ ..] => {
             anchored(&from.parts[..from.n_root.min(from.parts.len())], rest)
         }
         ["self", rest @ ..] => anchored(&from.parts, rest),
@@ -119,7 +145,9 @@ fn rust(written: &str, from: &ModulePath) -> Vec<Module> {
         }
         rest => {
             let mut out = anchored(&from.parts, rest);
-            out.push(floating(rest.iter().copied()));
+            // The name of a crate; without manifests, anything.
+            let place = floating(rest.iter().copied());
+            out.push(Module { is_anchored: from.own_crate.is_some(), ..place });
             out
         }
     }
@@ -150,6 +178,11 @@ fn floating<'a>(written: impl Iterator<Item = &'a str>) -> Module {
 }
 
 impl Module {
+    /// Returns the last part; empty if there is none.
+    pub(super) fn last(&self) -> &str {
+        self.parts.last().map_or("", String::as_str)
+    }
+
     /// Returns how likely a file is this module: 1 if it is, less if it is below it (and may be
     /// re-exported), 0 if not.
     pub(super) fn matches(&self, place: &ModulePath, package: &str) -> f32 {

@@ -20,17 +20,17 @@ use crate::syntax::SymbolKind;
 /// It is in the same scope.
 const SAME_SCOPE: f32 = 0.97;
 /// It is imported by name.
-const IMPORTED: f32 = 0.96;
+pub(super) const IMPORTED: f32 = 0.96;
 /// It is in the same package.
 const SAME_PACKAGE: f32 = 0.95;
 /// Its whole module is imported.
 const WHOLE_MODULE: f32 = 0.9;
-/// It is imported from a module of the project that does not define it, but may re-export it.
-const HANDED_ON: f32 = 0.8;
+/// What one step from module to module leaves of the confidence.
+const HANDED_ON: f32 = 0.99;
+/// It is imported from a module of the project where it was not found.
+const ELSEWHERE_IN_PROJECT: f32 = 0.6;
 /// It is in another file, in a language where names are visible in the whole project.
 const IN_PROJECT: f32 = 0.8;
-/// It is the only member of this name, and the receiver is unknown.
-const ONLY_MEMBER: f32 = 0.55;
 /// Nothing suggests it.
 const ODD: f32 = 0.1;
 /// From this many symbols of a name on, those with at most [`ODD`] are dropped.
@@ -39,20 +39,38 @@ const MANY: usize = 50;
 const MAX_CANDIDATES: usize = 500;
 /// Most meanings of a reference that are kept.
 const MAX_MEANINGS: usize = 64;
+/// Most modules that hand a name on from one to the next.
+const MAX_HANDED_ON: u8 = 5;
+/// Most files of one module that are searched for what they hand on.
+const MAX_MODULE_FILES: usize = 8;
 /// The difference that makes one meaning clearly likelier than another.
 const CLEARLY: f32 = 0.05;
 /// Largest confidence of a meaning when another is clearly likelier; it is never a result then.
 const CANDIDATE: f32 = 0.45;
 
+/// The symbols of a name, as one module knows it.
+struct Named {
+    /// Those that the module has, or a module below it, each with its confidence.
+    found: Vec<(f32, SymbolRow)>,
+    /// Those of other modules.
+    others: Vec<SymbolRow>,
+}
+
 impl Resolver<'_> {
     /// Returns the meanings of a reference, likeliest first.
     pub(super) fn resolve(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        if let Some(known) = self.precisely(reference)? {
+            return Ok(known);
+        }
         let (from, wanted) = (reference.from, reference.kind.into());
         if reference.receiver.is_empty() {
             let found = self.bare(&reference.name, from, wanted)?;
             return self.by_arity(&found, reference);
         }
-        let Known { entity, confidence } = self.evaluate(&reference.receiver, from)?;
+        let Known { entity, confidence } = match self.package_of(reference)? {
+            Some(package) => package,
+            None => self.evaluate(&reference.receiver, from)?,
+        };
         let found = match &entity {
             Entity::Elsewhere => Vec::new(),
             Entity::Module { name, file } => {
@@ -102,18 +120,19 @@ impl Resolver<'_> {
         found: &[Meaning],
         reference: &RefRow,
     ) -> Result<Vec<Meaning>, GraphError> {
-        let mut out = Vec::with_capacity(found.len());
-        for meaning in found {
-            let arity = if found.len() > 1 || meaning.confidence < SAME_PACKAGE {
-                self.scopes.symbol(meaning.symbol)?.and_then(|s| s.arity)
-            } else {
-                None
-            };
-            let fits = arity.zip(reference.arguments).is_none_or(|(takes, given)| takes == given);
-            out.push(Meaning {
-                confidence: if fits { meaning.confidence } else { meaning.confidence * 0.6 },
-                ..*meaning
-            });
+        let mut out = found.to_vec();
+        if out.len() > 1 {
+            let mut fits = Vec::with_capacity(out.len());
+            for meaning in &out {
+                let arity = self.scopes.symbol(meaning.symbol)?.and_then(|s| s.arity);
+                let counts = arity.zip(reference.arguments);
+                fits.push(counts.is_none_or(|(takes, given)| takes == given));
+            }
+            if fits.contains(&true) {
+                for (meaning, _) in out.iter_mut().zip(fits).filter(|(_, fits)| !fits) {
+                    meaning.confidence *= 0.6;
+                }
+            }
         }
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.symbol.cmp(&b.symbol)));
         // If one is clearly likelier, the others are at most candidates.
@@ -164,6 +183,21 @@ impl Resolver<'_> {
         if scored.iter().all(|(s, _)| *s < SAME_PACKAGE) {
             for import in &explicit {
                 scored.extend(self.imported(import, from.file, wanted)?);
+            }
+            if explicit.is_empty() && scored.iter().all(|(s, _)| *s < 0.5) && !candidates.is_empty()
+            {
+                // What a wholly imported module hands on.
+                for import in file_scope.imports.iter().filter(|i| i.name == "*") {
+                    let handed = self.handed_on(
+                        &import.module,
+                        from.file,
+                        name,
+                        from.file,
+                        wanted,
+                        MAX_HANDED_ON,
+                    )?;
+                    scored.extend(handed.into_iter().map(|(s, c)| (s * WHOLE_MODULE, c)));
+                }
             }
             if !explicit.is_empty() && wanted != ExpectedKind::Any {
                 // The import says what the name is, so other symbols of that name are dropped.
@@ -219,11 +253,15 @@ impl Resolver<'_> {
             if is_own {
                 return Ok(if c.id.file == from.file { SAME_SCOPE } else { WHOLE_MODULE });
             }
-            for owner in around.iter().filter(|s| !s.owner.is_empty()) {
-                let bases = self.members(
-                    &Entity::Instance { of: owner.owner.clone(), at: owner.id },
-                    &c.name,
-                )?;
+            for owner in around {
+                let of = if owner.is_type() {
+                    Entity::Of(owner.id)
+                } else if owner.owner.is_empty() {
+                    continue;
+                } else {
+                    Entity::Instance { of: owner.owner.clone(), at: owner.id }
+                };
+                let bases = self.members(&of, &c.name)?;
                 if bases.iter().any(|m| m.symbol == c.id) {
                     return Ok(WHOLE_MODULE);
                 }
@@ -239,10 +277,11 @@ impl Resolver<'_> {
                 0.7
             });
         }
+        let is_inner = names.family != "ruby" && self.scopes.is_inner_type(c)?;
+        let is_nested = (c.parent >= 0 && !c.is_type()) || is_inner;
         let (Some(a), Some(b)) = (self.scopes.file(from.file), self.scopes.file(c.id.file)) else {
             return Ok(0.0);
         };
-        let is_nested = c.parent >= 0 && !c.is_type();
         let is_same_package = match names.reach {
             Visibility::Directory => directory(&a.row.path) == directory(&b.row.path),
             Visibility::Package => a.row.package == b.row.package,
@@ -259,22 +298,21 @@ impl Resolver<'_> {
         {
             // `use Kind::*` imports the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner {
-                1.0
-            } else {
-                self.scopes.module_matches(&import.module, from.file, c.id.file)
-            };
+            if is_owner {
+                return Ok(WHOLE_MODULE);
+            }
+            let matches = self.scopes.module_matches(&import.module, from.file, c.id.file);
             whole = whole.max(matches * WHOLE_MODULE);
         }
-        if whole > 0.0
-            && (!is_nested
-                || c.kind == SymbolKind::EnumMember
-                || self.scopes.is_module_member(c)?)
-        {
+        if whole > 0.0 && (!is_nested || self.scopes.is_module_member(c)?) {
             return Ok(whole);
         }
-        let reaches = names.reach == Visibility::Project && !is_nested;
-        Ok(if reaches { IN_PROJECT } else { ODD })
+        let reaches = match names.reach {
+            Visibility::Project => !self.scopes.is_private_to_its_file(c),
+            // The order of the text decides where a macro of the crate is visible.
+            _ => c.kind == SymbolKind::Macro && self.scopes.is_same_crate(from.file, c.id.file),
+        };
+        Ok(if reaches && !is_nested { IN_PROJECT } else { ODD })
     }
 
     /// Returns the symbols that an import by name may mean, each with its confidence.
@@ -289,29 +327,15 @@ impl Resolver<'_> {
         } else {
             &import.name
         };
-        let candidates = self.scopes.candidates(name, from, wanted)?;
-        let (mut out, mut others) = (Vec::new(), Vec::new());
-        for c in self.nearest(&candidates, from) {
-            let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner {
-                0.95
-            } else {
-                self.scopes.module_matches(&import.module, from, c.id.file)
-            };
-            let is_free =
-                c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
-            match matches {
-                m if m > 0.0 && is_free => out.push((IMPORTED * m, c.clone())),
-                m if m > 0.0 => out.push((0.3 * m, c.clone())),
-                _ if c.exported && is_free => others.push(c.clone()),
-                _ => {}
-            }
+        let named = self.named_in(&import.module, from, name, from, wanted, MAX_HANDED_ON)?;
+        if named.found.iter().any(|(s, _)| *s >= 0.5)
+            || !self.scopes.module_exists(&import.module, from)
+        {
+            return Ok(named.found);
         }
-        if out.iter().any(|(s, _)| *s >= 0.5) || !self.scopes.module_exists(&import.module, from) {
-            return Ok(out);
-        }
-        out.extend(others.into_iter().map(|c| (HANDED_ON, c)));
-        Ok(out)
+        let others =
+            named.others.into_iter().filter(|c| c.exported).map(|c| (ELSEWHERE_IN_PROJECT, c));
+        Ok(named.found.into_iter().chain(others).collect())
     }
 
     /// Returns the symbols of a name in a module.
@@ -323,28 +347,102 @@ impl Resolver<'_> {
         from: SymbolId,
         wanted: ExpectedKind,
     ) -> Result<Vec<Meaning>, GraphError> {
-        let owner = names::last(module).to_string();
-        let (mut scored, mut others) = (Vec::new(), Vec::new());
-        let candidates = self.scopes.candidates(name, from.file, wanted)?;
-        for c in self.nearest(&candidates, from.file) {
-            let matches = self.scopes.module_matches(module, file, c.id.file);
-            let is_free = c.owner.is_empty()
-                || c.is_type()
-                || c.owner == owner
-                || self.scopes.is_module_member(c)?;
-            match (matches, is_free) {
-                (m, true) if m > 0.0 => scored.push((IMPORTED * m, c.clone())),
-                (m, false) if m > 0.0 => scored.push((0.2, c.clone())),
+        let named = self.named_in(module, file, name, from.file, wanted, MAX_HANDED_ON)?;
+        let mut scored = named.found;
+        let owner = names::last(module);
+        let mut others = Vec::new();
+        for c in named.others {
+            if c.owner == owner {
                 // An inline module or a namespace.
-                (_, true) if c.owner == owner => scored.push((WHOLE_MODULE, c.clone())),
-                (_, true) if c.exported => others.push(c.clone()),
-                _ => {}
+                scored.push((WHOLE_MODULE, c));
+            } else if c.exported {
+                others.push((ELSEWHERE_IN_PROJECT, c));
             }
         }
         if scored.iter().all(|(s, _)| *s < 0.5) && self.scopes.module_exists(module, file) {
-            scored.extend(others.into_iter().map(|c| (0.6, c)));
+            scored.extend(others);
         }
         Ok(self.likeliest(scored))
+    }
+
+    /// Finds a name in the module that the file `from` names: among what the module defines, what it
+    /// hands on from other modules (`pub use`, `export … from`, imports of `__init__.py`), and what
+    /// modules below it define.
+    fn named_in(
+        &mut self,
+        module: &str,
+        from: FileId,
+        name: &str,
+        family: FileId,
+        wanted: ExpectedKind,
+        depth: u8,
+    ) -> Result<Named, GraphError> {
+        let owner = names::last(module).to_string();
+        let (mut exact, mut below, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let candidates = self.scopes.candidates(name, family, wanted)?;
+        for c in self.nearest(&candidates, family) {
+            let is_owner = !c.owner.is_empty() && owner == c.owner;
+            let matches = self.scopes.module_matches(module, from, c.id.file);
+            let is_free =
+                c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
+            match matches {
+                m if m >= 1.0 && is_free => exact.push((IMPORTED, c.clone())),
+                _ if is_owner => exact.push((IMPORTED * 0.95, c.clone())),
+                m if m > 0.0 && is_free => below.push((IMPORTED * m, c.clone())),
+                m if m > 0.0 => below.push((0.2 * m, c.clone())),
+                _ if is_free => others.push(c.clone()),
+                _ => {}
+            }
+        }
+        if exact.is_empty() {
+            exact = self.handed_on(module, from, name, family, wanted, depth)?;
+        }
+        if !exact.is_empty() {
+            below.iter_mut().for_each(|(s, _)| *s *= 0.3);
+        }
+        exact.extend(below);
+        Ok(Named { found: exact, others })
+    }
+
+    /// Returns the symbols that a module imports under this name, so that others find it there.
+    fn handed_on(
+        &mut self,
+        module: &str,
+        from: FileId,
+        name: &str,
+        family: FileId,
+        wanted: ExpectedKind,
+        depth: u8,
+    ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
+        let Some(depth) = depth.checked_sub(1) else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for file in self.scopes.files_of_module(module, from).iter().take(MAX_MODULE_FILES) {
+            if !self.work.goes_on() {
+                break;
+            }
+            let scope = self.scopes.scope_of(*file)?;
+            let by_name = scope.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name);
+            let mut ways: Vec<(&str, &str)> = by_name
+                .map(|i| (i.module.as_str(), if i.name.is_empty() { name } else { &i.name }))
+                .collect();
+            if ways.is_empty() {
+                let whole = scope.imports.iter().filter(|i| i.name == "*" && i.alias.is_empty());
+                ways = whole.map(|i| (i.module.as_str(), name)).collect();
+            }
+            for (module, name) in ways {
+                if module.is_empty() {
+                    // `export { own as name }`
+                    let rows = self.scopes.candidates(name, *file, wanted)?;
+                    let own = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
+                    out.extend(own.map(|c| (IMPORTED * HANDED_ON, c.clone())));
+                    continue;
+                }
+                let named = self.named_in(module, *file, name, family, wanted, depth)?;
+                let likely = named.found.into_iter().filter(|(s, _)| *s >= 0.5);
+                out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
+            }
+        }
+        Ok(out)
     }
 
     /// Turns symbols into meanings, likeliest first. Equally likely symbols share the confidence if
@@ -421,7 +519,8 @@ impl Resolver<'_> {
         let is_common =
             self.scopes.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
         let common = if is_common { 0.3 } else { 1.0 };
-        let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
+        let lone = self.scopes.file(from).map_or(0.0, |f| f.names.lone_member);
+        let share = lone * common / (owners.len().max(1) as f32).sqrt();
         if share * LIKE * NEAR < ODD {
             return Ok(Vec::new());
         }

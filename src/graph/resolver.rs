@@ -1,9 +1,10 @@
 //! The types of the resolver, and its caches for one answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::rows::SymbolId;
+use super::precise::PreciseUses;
+use super::rows::{FileId, SymbolId};
 use super::scopes::{ExpectedKind, Scopes};
 use crate::work::WorkBudget;
 
@@ -56,16 +57,32 @@ pub(super) struct Known {
 /// - `resolve.rs`: what a name means.
 /// - `infer.rs`: what an expression is.
 /// - `members.rs`: what a type is, and its members.
+///
+/// `precise.rs` has what SCIP indexes say, which goes first.
 pub(super) struct Resolver<'a> {
     pub(super) scopes: Scopes<'a>,
     pub(super) work: &'a WorkBudget,
     pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
     pub(super) bare: HashMap<(SymbolId, String, ExpectedKind), Rc<Vec<Meaning>>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
+    /// Whether SCIP indexes are asked.
+    pub(super) is_precise: bool,
+    pub(super) precise: HashMap<FileId, Option<Rc<PreciseUses>>>,
+    /// The files that a SCIP index describes as they are now.
+    pub(super) current: Option<HashSet<FileId>>,
 }
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(scopes: Scopes<'a>, work: &'a WorkBudget) -> Self {
-        Self { scopes, work, members: HashMap::new(), bare: HashMap::new(), known: HashMap::new() }
+        Self {
+            scopes,
+            work,
+            members: HashMap::new(),
+            bare: HashMap::new(),
+            known: HashMap::new(),
+            is_precise: true,
+            precise: HashMap::new(),
+            current: None,
+        }
     }
 }

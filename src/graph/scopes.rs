@@ -10,6 +10,9 @@ use super::sql::Tables;
 use crate::languages::{Modules, Names, names_of};
 use crate::syntax::{ReferenceKind, SymbolKind};
 
+/// Most assignments of one name that are followed.
+const MAX_BINDINGS: usize = 4;
+
 /// A file of the project.
 #[derive(Debug)]
 pub(super) struct SourceFile {
@@ -24,8 +27,9 @@ pub(super) struct SourceFile {
 pub(super) struct FileScope {
     pub(super) symbols: Vec<SymbolRow>,
     pub(super) imports: Vec<ImportRow>,
-    /// By scope and name: a type, or `=` and the chain of names that gives the value.
-    pub(super) bindings: HashMap<(i64, String), String>,
+    /// By scope and name: types, or `=` and the chain of names that gives the value. There are several
+    /// if the name is assigned several times.
+    pub(super) bindings: HashMap<(i64, String), Vec<String>>,
     pub(super) bases: Vec<BaseRow>,
 }
 
@@ -55,8 +59,8 @@ impl FileScope {
         })
     }
 
-    /// Returns the binding of a name in the innermost scope that binds it.
-    pub(super) fn binding(&self, at: SymbolId, name: &str) -> Option<(i64, String)> {
+    /// Returns the bindings of a name in the innermost scope that binds it.
+    pub(super) fn binding(&self, at: SymbolId, name: &str) -> Option<(i64, Vec<String>)> {
         // Members are not variables, but type parameters are visible in the whole type.
         let is_parameter = name.starts_with(char::is_uppercase);
         let scopes =
@@ -100,6 +104,10 @@ pub(super) struct Scopes<'a> {
     pub(super) tables: &'a Tables,
     pub(super) files: Vec<SourceFile>,
     by_id: HashMap<FileId, usize>,
+    /// Indices of files by the last part of their module path.
+    by_last_part: HashMap<String, Vec<usize>>,
+    /// The files of a module, as named from a file.
+    exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
     by_file: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
     /// By name, family of languages and expected kind.
@@ -122,16 +130,25 @@ impl<'a> Scopes<'a> {
             .map(|row| {
                 let own_crate = Some(&row).filter(|row| row.language == "rust");
                 let own_crate = own_crate.and_then(|row| crate_of(&row.path, &crates));
-                let mut module = ModulePath::new(&row.path);
-                module.own_crate = own_crate;
+                let module = match own_crate {
+                    Some((root, name)) => ModulePath::of_crate(&row.path, root, name),
+                    None => ModulePath::new(&row.path),
+                };
                 SourceFile { module, names: names_of(&row.language), row }
             })
             .collect();
         let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
+        let mut by_last_part: HashMap<String, Vec<usize>> = HashMap::new();
+        for (i, file) in files.iter().enumerate() {
+            let last = file.module.parts.last().cloned().unwrap_or_default();
+            by_last_part.entry(last).or_default().push(i);
+        }
         Ok(Self {
             tables,
             files,
             by_id,
+            by_last_part,
+            exact: HashMap::new(),
             by_file: HashMap::new(),
             named: HashMap::new(),
             candidates: HashMap::new(),
@@ -144,16 +161,23 @@ impl<'a> Scopes<'a> {
         self.by_id.get(&id).map(|i| &self.files[*i])
     }
 
+    /// Returns the file with this path.
+    pub(super) fn file_at(&self, path: &str) -> Option<FileId> {
+        let at = self.files.binary_search_by(|f| f.row.path.as_str().cmp(path)).ok()?;
+        Some(self.files[at].row.id)
+    }
+
     pub(super) fn scope_of(&mut self, file: FileId) -> Result<Rc<FileScope>, GraphError> {
         if let Some(file_scope) = self.by_file.get(&file) {
             return Ok(file_scope.clone());
         }
-        let bindings = self
-            .tables
-            .bindings_of(file)?
-            .into_iter()
-            .map(|(scope, name, is)| ((scope, name), is))
-            .collect();
+        let mut bindings: HashMap<(i64, String), Vec<String>> = HashMap::new();
+        for (scope, name, is) in self.tables.bindings_of(file)? {
+            let all = bindings.entry((scope, name)).or_default();
+            if all.len() < MAX_BINDINGS {
+                all.push(is);
+            }
+        }
         let file_scope = Rc::new(FileScope {
             symbols: self.tables.symbols_of(file)?,
             imports: self.tables.imports_of(file)?,
@@ -179,7 +203,7 @@ impl<'a> Scopes<'a> {
         Ok(file_scope.around(id).next().cloned())
     }
 
-    fn is_same_family(&self, a: FileId, b: FileId) -> bool {
+    pub(super) fn is_same_family(&self, a: FileId, b: FileId) -> bool {
         a == b
             || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
     }
@@ -214,12 +238,53 @@ impl<'a> Scopes<'a> {
             .filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from))
             .cloned()
             .collect();
+        if self.file(from).is_some_and(|f| f.names.redefines) {
+            let mut last: HashMap<(FileId, i64), i64> = HashMap::new();
+            rows.iter().for_each(|s| _ = last.insert((s.id.file, s.parent), s.id.n));
+            rows.retain(|s| last[&(s.id.file, s.parent)] == s.id.n);
+        }
+        // A constructor that is named as its type counts as the type.
+        if rows.iter().any(SymbolRow::is_type) {
+            rows.retain(|s| s.owner != s.name || s.is_type());
+        }
         if rows.iter().any(|s| s.prototype) && rows.iter().any(|s| !s.prototype) {
             let defined: HashSet<String> =
                 rows.iter().filter(|s| !s.prototype).map(|s| s.owner.clone()).collect();
             rows.retain(|s| !s.prototype || !defined.contains(&s.owner));
         }
         Ok(rows)
+    }
+
+    /// Returns whether a symbol of C is visible in its file only: a macro or a `static` function that
+    /// is not in a header.
+    pub(super) fn is_private_to_its_file(&self, symbol: &SymbolRow) -> bool {
+        let Some(file) = self.file(symbol.id.file).filter(|f| f.names.family == "c") else {
+            return false;
+        };
+        let is_source = ["c", "cc", "cpp", "cxx", "m", "mm"]
+            .iter()
+            .any(|end| file.row.path.rsplit('.').next() == Some(end));
+        is_source && (symbol.kind == SymbolKind::Macro || !symbol.exported)
+    }
+
+    /// Returns whether the code opens a module or a namespace of this name.
+    pub(super) fn is_namespace(&mut self, name: &str, from: FileId) -> Result<bool, GraphError> {
+        let rows = self.named(name)?;
+        Ok(rows
+            .iter()
+            .any(|s| s.kind == SymbolKind::Module && self.is_same_family(s.id.file, from)))
+    }
+
+    /// Returns whether a symbol is a type within another type.
+    pub(super) fn is_inner_type(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
+        let file_scope = self.scope_of(symbol.id.file)?;
+        Ok(symbol.is_type() && file_scope.around(symbol.id).nth(1).is_some_and(SymbolRow::is_type))
+    }
+
+    /// Returns whether two files belong to one crate of Rust.
+    pub(super) fn is_same_crate(&self, a: FileId, b: FileId) -> bool {
+        let name = |id| self.file(id)?.module.own_crate.as_deref();
+        name(a).is_some_and(|a| Some(a) == name(b))
     }
 
     /// Returns whether a symbol belongs to a module and not to a type.
@@ -239,6 +304,29 @@ impl<'a> Scopes<'a> {
         let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
         self.matches.insert(key, matches);
         matches
+    }
+
+    /// Returns the files that are exactly the module that the file `from` names, not below it.
+    pub(super) fn files_of_module(&mut self, module: &str, from: FileId) -> Rc<Vec<FileId>> {
+        let key = (module.to_string(), from);
+        if let Some(known) = self.exact.get(&key) {
+            return known.clone();
+        }
+        let mut found = Vec::new();
+        if let Some(a) = self.file(from) {
+            let places = modules(module, a.names.modules, &a.module);
+            let lasts: HashSet<&str> = places.iter().map(Module::last).collect();
+            for last in lasts {
+                let files = self.by_last_part.get(last).into_iter().flatten();
+                let files = files.map(|i| &self.files[*i]);
+                found.extend(files.filter(|f| best_match(&places, f) >= 1.0).map(|f| f.row.id));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let found = Rc::new(found);
+        self.exact.insert(key, found.clone());
+        found
     }
 
     /// Returns whether any file of the project is this module or is in it.
@@ -278,10 +366,13 @@ fn is_package(file: &SourceFile, module: &str) -> bool {
         && file.row.package == module
 }
 
-/// Returns the name of the crate in the nearest directory above a file that has one.
-fn crate_of(path: &str, crates: &HashMap<String, String>) -> Option<String> {
+/// Returns directory and name of the crate in the nearest directory above a file that has one.
+fn crate_of<'c>(
+    path: &str,
+    crates: &'c HashMap<String, String>,
+) -> Option<(&'c String, &'c String)> {
     let above = path.rmatch_indices('/').map(|(at, _)| &path[..=at]).chain([""]);
-    above.into_iter().find_map(|directory| crates.get(directory)).cloned()
+    above.into_iter().find_map(|directory| crates.get_key_value(directory))
 }
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {

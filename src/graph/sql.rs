@@ -1,6 +1,9 @@
 //! The database of the code graph: the rows of each file. No row depends on two files.
 //! The rows of a file follow from its text alone and are replaced together. So an update gives the
-//! same rows as a fresh build, and a change of one file changes no row of another.
+//! same rows as a fresh build, and a change of one file changes no row of another. What SCIP indexes
+//! say is in tables of its own, `precise_*`, and holds for files with the hash of that time.
+
+mod precise;
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,6 +13,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+pub use self::precise::PreciseSource;
 use super::error::GraphError;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, Parsed, RefRow, SymbolId, SymbolRow};
 use crate::languages::TestRole;
@@ -87,6 +91,29 @@ const SCHEMA: &str = "
         PRIMARY KEY(file, symbol, written)
     ) WITHOUT ROWID;
     CREATE INDEX implementations_by_base ON implementations(base);
+    CREATE TABLE precise_sources(name TEXT PRIMARY KEY, hash TEXT NOT NULL, tool TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE precise_files(
+        id INTEGER PRIMARY KEY,
+        source TEXT NOT NULL REFERENCES precise_sources(name) ON DELETE CASCADE,
+        path TEXT NOT NULL UNIQUE,
+        hash TEXT NOT NULL
+    );
+    CREATE TABLE precise_places(
+        id INTEGER PRIMARY KEY,
+        file INTEGER NOT NULL REFERENCES precise_files(id) ON DELETE CASCADE,
+        line INTEGER NOT NULL,
+        name TEXT NOT NULL
+    );
+    CREATE INDEX precise_places_by_file ON precise_places(file, name);
+    CREATE TABLE precise_uses(
+        file INTEGER NOT NULL REFERENCES precise_files(id) ON DELETE CASCADE,
+        line INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        called INTEGER NOT NULL,
+        PRIMARY KEY(file, line, name, place)
+    ) WITHOUT ROWID;
+    CREATE INDEX precise_uses_by_place ON precise_uses(place) WHERE place > 0;
 ";
 
 /// The open database.

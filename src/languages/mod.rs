@@ -19,7 +19,7 @@ pub use spec::{
     COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
     Spec, Template, Visibility,
 };
-use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
+use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS, LONE_MEMBER};
 pub use testing::{
     Function, TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after,
     is_test_path, nearness, test_role,
@@ -74,11 +74,13 @@ pub fn names_of(language: &str) -> &'static Names {
         implicit_self: false,
         open_imports: true,
         structural: false,
+        redefines: false,
         modules: Modules::Names,
         own_value: &[],
         constructors: &[],
         transparent: &[],
         methods: &[],
+        lone_member: LONE_MEMBER,
     };
     grammar(language).map_or(&OTHER, |grammar| &grammar.spec.names)
 }

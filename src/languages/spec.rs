@@ -131,6 +131,9 @@ pub struct Names {
     pub open_imports: bool,
     /// Whether a type implements an interface by having its methods.
     pub structural: bool,
+    /// Whether the last of several definitions of a name in a scope is the only one that counts, as
+    /// with Python's `@overload` and setters.
+    pub redefines: bool,
     /// How modules are named in imports.
     pub modules: Modules,
     /// Names of the current object in its members, such as `self`.
@@ -142,6 +145,8 @@ pub struct Names {
     pub transparent: &'static [&'static str],
     /// Methods of the standard library, in addition to [`COMMON_METHODS`].
     pub methods: &'static [&'static str],
+    /// Confidence that a member of an unknown value is the only member of this name in the project.
+    pub lone_member: f32,
 }
 
 /// Where a name is visible without an import.
@@ -308,6 +313,8 @@ pub const COMMON_METHODS: &[&str] = &[
     "wrap",
     "write",
 ];
+/// The value of [`Names::lone_member`] in languages that were not measured.
+pub(super) const LONE_MEMBER: f32 = 0.55;
 pub(super) const ECMASCRIPT_METHODS: &[&str] =
     &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
 pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] =

@@ -156,6 +156,8 @@ struct RelationReader<'a> {
     own: HashSet<usize>,
     imports: Vec<Import>,
     bindings: Vec<Binding>,
+    /// Fields that are assigned in a function: index of the binding, and the function.
+    assigned: Vec<(usize, usize)>,
     /// Names of local values, by function.
     locals: HashSet<(usize, String)>,
     bases: std::collections::BTreeSet<Base>,
@@ -181,6 +183,7 @@ impl<'a> RelationReader<'a> {
             own: HashSet::new(),
             imports: Vec::new(),
             bindings: Vec::new(),
+            assigned: Vec::new(),
             locals: HashSet::new(),
             bases: std::collections::BTreeSet::new(),
         }
@@ -253,7 +256,8 @@ impl<'a> RelationReader<'a> {
         {
             return;
         }
-        let line = line(node);
+        // A chain of calls may begin lines above the name.
+        let line = last_line(node);
         let symbol = self.at(line);
         let is_defined_here =
             |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
@@ -321,7 +325,7 @@ impl<'a> RelationReader<'a> {
     /// Notes a call in the arguments of a macro, which the grammar sees only as tokens.
     fn token_call(&mut self, name: Node) {
         let follows = self.text.as_bytes().get(name.end_byte());
-        if follows != Some(&b'(') {
+        if !matches!(follows, Some(b'(' | b'!')) {
             return;
         }
         let whole = chain_before(self.text, name.byte_range())
@@ -383,7 +387,30 @@ impl<'a> RelationReader<'a> {
             return;
         }
         if let Some(is) = is.filter(|is| is.len() <= MAX_TYPE_CHARS) {
+            let function = if is_field { self.scope(line, false) } else { None };
+            if let Some(function) = function.filter(|_| is.starts_with('=')) {
+                self.assigned.push((self.bindings.len(), function));
+            }
             self.bindings.push(Binding { scope, name, is });
+        }
+    }
+
+    /// Gives the fields that are assigned a variable (`self.pool = pool`) what is written of that
+    /// variable, since it is not known outside of its function.
+    fn follow_assigned(&mut self) {
+        for (field, function) in std::mem::take(&mut self.assigned) {
+            let is = &self.bindings[field].is;
+            let chain = is.trim_start_matches('=');
+            let (first, rest) = chain.split_at(root(chain).len());
+            let of_first =
+                |b: &&Binding| b.scope == Some(function) && b.name == first && b.is != *is;
+            let Some(variable) = self.bindings.iter().find(of_first) else { continue };
+            let known = match variable.is.strip_prefix('=') {
+                Some(chain) => format!("={chain}{rest}"),
+                None if rest.is_empty() => variable.is.clone(),
+                None => continue,
+            };
+            self.bindings[field].is = known;
         }
     }
 
@@ -473,6 +500,7 @@ impl<'a> RelationReader<'a> {
                 Reference { symbol, name, kind, receiver, arguments, lines }
             })
             .collect();
+        self.follow_assigned();
         self.bindings.sort();
         self.bindings.dedup();
         let values = self.bindings.iter().filter_map(|b| b.is.strip_prefix('='));
@@ -491,6 +519,11 @@ impl<'a> RelationReader<'a> {
         std::iter::successors(symbol, |i| self.symbols[*i].parent)
             .any(|i| self.locals.contains(&(i, name.to_string())))
     }
+}
+
+/// Returns the line at which a node ends, counted from 1.
+fn last_line(node: Node) -> u32 {
+    u32::try_from(node.end_position().row + 1).unwrap_or(u32::MAX)
 }
 
 /// Returns `?.name` for an expression that is not a chain but ends with a name.

@@ -28,10 +28,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: true,
         open_imports: true,
         structural: false,
+        redefines: false,
         modules: Modules::Paths(&['/']),
         own_value: &["this"],
         constructors: &[],
         transparent: &["unique_ptr", "shared_ptr", "weak_ptr"],
         methods: &[],
+        lone_member: super::LONE_MEMBER,
     },
 });

@@ -25,10 +25,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: true,
         open_imports: true,
         structural: false,
+        redefines: false,
         modules: Modules::Names,
         own_value: &["this"],
         constructors: &[],
         transparent: &["Future", "Stream"],
         methods: &["toString", "forEach", "isEmpty", "isNotEmpty"],
+        lone_member: super::LONE_MEMBER,
     },
 });

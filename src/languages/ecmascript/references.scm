@@ -20,7 +20,9 @@
 (import_statement
   (import_clause (named_imports (import_specifier name: (_) @import.name alias: (_) @import.alias)))
   source: (_) @import.module)
-(export_statement (export_clause (export_specifier name: (_) @import.name)) source: (_) @import.module)
+(export_statement (export_clause (export_specifier name: (_) @import.name !alias)) source: (_) @import.module)
+(export_statement !source (export_clause (export_specifier name: (_) @import.name alias: (_) @import.alias)))
+(export_statement (export_clause (export_specifier name: (_) @import.name alias: (_) @import.alias)) source: (_) @import.module)
 (export_statement "*" @import.name source: (_) @import.module)
 (variable_declarator
   name: (identifier) @import.alias

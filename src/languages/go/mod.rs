@@ -30,10 +30,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: false,
         open_imports: false,
         structural: true,
+        redefines: false,
         modules: Modules::Directories,
         own_value: &[],
         constructors: &[],
         transparent: &[],
         methods: &[],
+        lone_member: super::LONE_MEMBER,
     },
 });

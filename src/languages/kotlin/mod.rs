@@ -25,10 +25,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: true,
         open_imports: false,
         structural: false,
+        redefines: false,
         modules: Modules::Names,
         own_value: &["this"],
         constructors: &["constructor", "init"],
         transparent: &[],
         methods: super::JVM_METHODS,
+        lone_member: super::LONE_MEMBER,
     },
 });

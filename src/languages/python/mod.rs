@@ -25,6 +25,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: false,
         open_imports: false,
         structural: false,
+        redefines: true,
         modules: Modules::Python,
         own_value: &["self", "cls"],
         constructors: &["__init__", "__new__"],
@@ -39,5 +40,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
             "Coroutine",
         ],
         methods: &["endswith", "startswith", "lower", "upper", "strip", "items", "update"],
+        lone_member: super::LONE_MEMBER,
     },
 });

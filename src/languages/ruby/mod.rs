@@ -25,10 +25,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: true,
         open_imports: true,
         structural: false,
+        redefines: false,
         modules: Modules::Paths(&['/']),
         own_value: &["self", "@self"],
         constructors: &["initialize"],
         transparent: &[],
         methods: &[],
+        lone_member: super::LONE_MEMBER,
     },
 });

@@ -31,6 +31,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: false,
         open_imports: false,
         structural: false,
+        redefines: false,
         modules: Modules::Rust,
         own_value: &["self", "Self"],
         constructors: &[],
@@ -75,5 +76,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
             "ok_or",
             "map_err",
         ],
+        lone_member: super::LONE_MEMBER,
     },
 });

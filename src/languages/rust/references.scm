@@ -11,6 +11,9 @@
 (macro_invocation macro: (_) @call)
 ; The arguments of macros are not parsed.
 (token_tree (identifier) @call.token . (token_tree))
+(token_tree (identifier) @call.token . "!" . (token_tree))
+(token_tree (identifier) @binding . ":" . (identifier) @is (#match? @is "^[A-Z]"))
+(token_tree (identifier) @binding . ":" . "&" . (identifier) @is (#match? @is "^[A-Z]"))
 (token_tree (identifier) @name)
 
 (type_identifier) @type
@@ -29,6 +32,7 @@
 
 (use_declaration argument: (_) @import.path)
 (mod_item name: (identifier) @import.module !body)
+(extern_crate_declaration name: (_) @import.module alias: (_) @import.alias)
 
 (let_declaration pattern: (identifier) @binding type: (_) @is)
 (let_declaration pattern: (identifier) @binding !type value: (_) @from)

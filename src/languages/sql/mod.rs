@@ -25,10 +25,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: false,
         open_imports: true,
         structural: false,
+        redefines: false,
         modules: Modules::Names,
         own_value: &[],
         constructors: &[],
         transparent: &[],
         methods: &[],
+        lone_member: super::LONE_MEMBER,
     },
 });

@@ -40,10 +40,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: false,
         open_imports: false,
         structural: false,
+        redefines: false,
         modules: Modules::Names,
         own_value: &["this"],
         constructors: &["constructor"],
         transparent: &[],
         methods: &[],
+        lone_member: super::LONE_MEMBER,
     },
 });

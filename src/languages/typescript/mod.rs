@@ -31,10 +31,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         implicit_self: false,
         open_imports: false,
         structural: false,
+        redefines: false,
         modules: Modules::Names,
         own_value: &["this"],
         constructors: &["constructor"],
         transparent: super::ECMASCRIPT_TRANSPARENT,
         methods: super::ECMASCRIPT_METHODS,
+        lone_member: super::LONE_MEMBER,
     },
 });

@@ -1,8 +1,8 @@
 //! Reduces an expression to a chain of names: `self.pool.get(key, || { … })` → `self.pool.get()`.
 
 /// Longest expression that is read.
-const MAX_EXPRESSION_BYTES: usize = 2000;
-const MAX_CHAIN_BYTES: usize = 120;
+const MAX_EXPRESSION_BYTES: usize = 4000;
+const MAX_CHAIN_BYTES: usize = 300;
 /// Prefixes that do not change the meaning of an expression here.
 const PREFIXES: [&str; 9] = ["&", "*", "mut ", "await ", "new ", "ref ", "yield ", "@", "..."];
 
