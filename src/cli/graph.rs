@@ -1,6 +1,7 @@
 //! `cortex graph`: answers questions about calls and dependencies.
 
 mod drawing;
+mod impact;
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
@@ -17,6 +18,9 @@ use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameU
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
   cortex graph impact WriteLock::acquire --depth 2
+  cortex graph impact --diff                         # what my uncommitted change touches
+  cortex graph impact --diff main..                  # what a branch touches
+  cortex graph impact --files src/lock.rs,Store::get # what I plan to change
   cortex graph implementations Embedder --json
   cortex graph tests ChunkManager::reload
   cortex graph path Engine::search Searcher::search --depth 4
@@ -27,13 +31,21 @@ Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
     /// A symbol name, `Type::method`, `file:line`, or a file
-    target: String,
+    #[arg(required_unless_present_any = ["diff", "files"])]
+    target: Option<String>,
     /// With path: the symbol at the end of the path
     to: Option<String>,
-    /// Follow at most this many steps (1 to 10) [default: 1, with tests 3]
+    /// With impact: ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
+    #[arg(long, value_name = "RANGE", num_args = 0..=1, allow_hyphen_values = false)]
+    #[arg(conflicts_with_all = ["target", "files"])]
+    diff: Option<Option<String>>,
+    /// With impact: ask about files and symbols that you plan to change (repeat or separate with commas)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    files: Vec<String>,
+    /// Follow at most this many steps (1 to 10) [default: 1, with tests 3, with --diff and --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Show at most this many results [default: 50, with tests 20]
+    /// Show at most this many results [default: 50, with tests 20, with --diff and --files 30]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show this many lines around the first use in each result
@@ -97,7 +109,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_string());
     let is_tests = matches!(args.operation, OperationArg::Tests);
-    let Args { target, to, depth, context, limit, .. } = args;
+    let Args { to, depth, context, limit, .. } = args;
+    let Some(target) = &args.target else {
+        ensure!(
+            matches!(args.operation, OperationArg::Impact),
+            "--diff and --files belong to `cortex graph impact`, but the operation is {operation}"
+        );
+        ensure!(args.format == Format::Text, "--format draws the graph of one target only");
+        return impact::run(args);
+    };
     let request = GraphRequest {
         operation,
         target: target.clone(),
@@ -112,7 +132,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&answer)?;
     } else if answer.targets.is_empty() {
-        tell!("{}", printable(&engine.unknown_symbol(&args.target, &Call::default())?));
+        tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
     } else {
         warnings(&answer.state);
         match args.format {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bitcode::{Decode, Encode};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::query::{HiddenCommits, Query};
 use super::stop_words::is_stop_word;
@@ -48,6 +48,23 @@ pub(super) struct BestCommit {
     /// Its number.
     pub(super) commit: u32,
 }
+
+/// A file that commits changed together with another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedTogether {
+    pub path: String,
+    /// The changed file.
+    pub with: String,
+    /// Number of commits that changed both.
+    pub support: usize,
+    /// Share of the commits of the changed file that changed both, 0–1.
+    pub confidence: f64,
+    /// The same share, where newer and smaller commits count more.
+    pub likelihood: f64,
+}
+
+/// Number of commits of a file after which one counts half as much as the newest.
+const HALF_LIFE: f64 = 30.0;
 
 /// One commit as it enters the index.
 #[derive(Default)]
@@ -123,6 +140,44 @@ impl History {
             hide(hidden, query, commits, &mut scores);
         }
         scores
+    }
+
+    /// Returns the files that commits changed together with one of `changed`, likeliest first.
+    pub(super) fn together(&self, changed: &[&str]) -> Vec<ChangedTogether> {
+        let mut best: BTreeMap<&str, ChangedTogether> = BTreeMap::new();
+        for with in changed {
+            let Some(own) = self.commits.get(*with) else { continue };
+            // A commit of many files says less about each of them.
+            let weight = |(age, commit): (usize, &u32)| {
+                let n_files = f64::from(self.n_files[*commit as usize]);
+                (*commit, 0.5f64.powf(age as f64 / HALF_LIFE) / (1.0 + n_files).ln())
+            };
+            let weights: FxHashMap<u32, f64> = own.iter().enumerate().map(weight).collect();
+            let all: f64 = weights.values().sum();
+            for (path, commits) in &self.commits {
+                let both = commits.iter().filter_map(|commit| weights.get(commit));
+                let (support, sum) = both.fold((0, 0.0), |(n, sum), weight| (n + 1, sum + weight));
+                if support == 0 || changed.contains(&&**path) {
+                    continue;
+                }
+                let found = ChangedTogether {
+                    path: path.to_string(),
+                    with: (*with).to_string(),
+                    support,
+                    confidence: support as f64 / own.len() as f64,
+                    likelihood: sum / all,
+                };
+                let known = best.entry(path).or_insert_with(|| found.clone());
+                if found.likelihood > known.likelihood {
+                    *known = found;
+                }
+            }
+        }
+        let mut found: Vec<ChangedTogether> = best.into_values().collect();
+        found.sort_by(|a, b| {
+            b.likelihood.total_cmp(&a.likelihood).then_with(|| a.path.cmp(&b.path))
+        });
+        found
     }
 
     /// Returns the commit of a file with the best of these scores, the newest of equals.
