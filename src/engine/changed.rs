@@ -193,7 +193,11 @@ pub(super) fn changed(
     gone.sort_unstable();
     gone.dedup_by_key(|(at, _)| *at);
     symbols.extend(gone.into_iter().map(|(at, line)| old.change(at, How::Deleted, line)));
-    FileChange { symbols, outside, has_symbols: !(new.symbols.is_empty() && old.symbols.is_empty()) }
+    FileChange {
+        symbols,
+        outside,
+        has_symbols: !(new.symbols.is_empty() && old.symbols.is_empty()),
+    }
 }
 
 #[cfg(test)]
@@ -237,8 +241,14 @@ impl Row {
             let (start, n) = (u32::try_from(start).unwrap(), u32::try_from(n).unwrap());
             (if n == 0 { start - 1 } else { start }, n)
         };
-        let ((old_start, old_lines), (new_start, new_lines)) = (side(start, n), side(start, by.len()));
-        let found = changed("a.rs", Some(OLD), Some(&new), &[hunk(old_start, old_lines, new_start, new_lines)]);
+        let ((old_start, old_lines), (new_start, new_lines)) =
+            (side(start, n), side(start, by.len()));
+        let found = changed(
+            "a.rs",
+            Some(OLD),
+            Some(&new),
+            &[hunk(old_start, old_lines, new_start, new_lines)],
+        );
         let told = found.symbols.iter().map(|s| format!("{} {}", s.how.as_str(), s.symbol));
         (told.collect(), found.outside)
     }
@@ -266,7 +276,11 @@ impl Row {
     fn a_file_that_comes_or_goes_names_its_outermost_symbols() {
         let of = |old, new| {
             let found = changed("a.rs", old, new, &[]);
-            found.symbols.into_iter().map(|s| format!("{} {}", s.how.as_str(), s.symbol)).collect::<Vec<_>>()
+            found
+                .symbols
+                .into_iter()
+                .map(|s| format!("{} {}", s.how.as_str(), s.symbol))
+                .collect::<Vec<_>>()
         };
         let came = of(None, Some(OLD));
         assert!(came.contains(&"added get".into()) && came.len() < 6, "{came:?}");

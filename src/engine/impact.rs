@@ -218,7 +218,8 @@ impl Engine {
         let files = self.next_files(&change, &found, &deleted_uses, &together);
         let row = |user| self.graph_row(user, user.node.file.clone(), 0);
         let candidates = found.candidates.iter().take(limit.saturating_sub(found.users.len()));
-        let tests = found.tests.results.iter().map(|test| self.test_row(test, &found.tests, 0)).collect();
+        let tests =
+            found.tests.results.iter().map(|test| self.test_row(test, &found.tests, 0)).collect();
         state.warnings.append(&mut change.warnings);
         Ok(ImpactAnswer {
             of: change.of,
@@ -287,8 +288,7 @@ impl Engine {
             change.warnings.push(format!("the difference is not complete: {why}"));
         }
         self.warn_of_other_state(&difference, &mut change);
-        let may_read =
-            |path: &str| self.project.may_read(path) && !source::may_hold_secrets(path);
+        let may_read = |path: &str| self.project.may_read(path) && !source::may_hold_secrets(path);
         let is_own = |file: &DiffFile| file.path.starts_with(".cortex/");
         let (files, hidden): (Vec<DiffFile>, Vec<DiffFile>) =
             difference.files.into_iter().filter(|file| !is_own(file)).partition(|file| {
@@ -371,10 +371,12 @@ impl Engine {
         let mut uses = Vec::new();
         for ((_, symbol, near), known) in deleted.into_iter().zip(known) {
             let found = self.other_uses(&known, near, MAX_USES, work, call)?;
-            uses.extend(found.uses.into_iter().map(|name_use| DeletedUse {
-                deleted: symbol.clone(),
-                name_use,
-            }));
+            uses.extend(
+                found
+                    .uses
+                    .into_iter()
+                    .map(|name_use| DeletedUse { deleted: symbol.clone(), name_use }),
+            );
         }
         Ok(uses)
     }
@@ -389,6 +391,26 @@ impl Engine {
         together: &[ChangedTogether],
     ) -> Vec<NextFile> {
         let mut evidence = Evidence::default();
+        if std::env::var_os("IMPACT_DUMP").is_some() {
+            for u in &found.users {
+                eprintln!("@U\t{}\t{}\t{}\t{}", u.node.file, u.confidence, u.depth, u.sites.len());
+            }
+            for u in &found.candidates {
+                eprintln!("@C\t{}\t{}\t{}\t{}", u.node.file, u.confidence, u.depth, u.sites.len());
+            }
+            for t in &found.tests.results {
+                eprintln!(
+                    "@T\t{}\t{}\t{}\t{}",
+                    t.found.node.file,
+                    t.found.confidence,
+                    t.found.depth,
+                    t.found.sites.len()
+                );
+            }
+            for t in together {
+                eprintln!("@G\t{}\t{}\t{}\t{}", t.path, t.likelihood, t.support, t.confidence);
+            }
+        }
         for DeletedUse { deleted, name_use } in deleted_uses {
             let why = format!("still uses the deleted {deleted}");
             evidence.add(&name_use.path, Kind::Deleted, name_use.line, DELETED, why);
@@ -580,8 +602,7 @@ impl Change {
             }
         }
         // Another file of the change may have taken a symbol in: its uses are those of the new one.
-        let known: HashSet<&str> =
-            found.targets.iter().flatten().map(|node| &*node.name).collect();
+        let known: HashSet<&str> = found.targets.iter().flatten().map(|node| &*node.name).collect();
         self.deleted.retain(|(name, ..)| !known.contains(&**name));
     }
 }

@@ -67,7 +67,8 @@ impl Traversal<'_> {
         let mut without_tests = |found: Vec<Neighbour>| -> Result<Vec<Neighbour>, GraphError> {
             let mut kept = Vec::new();
             for user in found {
-                let is_test = is_test_file(&user.node.file) || self.is_test(&user.node, &with_tests)?;
+                let is_test =
+                    is_test_file(&user.node.file) || self.is_test(&user.node, &with_tests)?;
                 if !is_test && !changed.contains(&user.node) {
                     kept.push(user);
                 }
@@ -90,7 +91,8 @@ impl Traversal<'_> {
                 let scope = self.resolver.scopes.scope_of(file)?;
                 let named = |s: &&SymbolRow| s.name == *name;
                 // The graph may be of a moment before or after.
-                let nearest = scope.symbols.iter().filter(named).min_by_key(|s| s.line.abs_diff(*line));
+                let nearest =
+                    scope.symbols.iter().filter(named).min_by_key(|s| s.line.abs_diff(*line));
                 Ok(nearest.map(|s| s.id).into_iter().collect())
             }
         }

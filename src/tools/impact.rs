@@ -59,7 +59,11 @@ fn together(file: &Together) -> String {
 
 /// Returns a heading, which says how many rows are left out.
 fn heading(what: &str, total: usize, shown: usize) -> String {
-    if total > shown { format!("{what}: {total}, {shown} shown") } else { format!("{what}: {total}") }
+    if total > shown {
+        format!("{what}: {total}, {shown} shown")
+    } else {
+        format!("{what}: {total}")
+    }
 }
 
 impl Reply for ImpactAnswer {

@@ -224,6 +224,7 @@ fn diff(
             "-O/dev/null",
             "--inter-hunk-context=0",
             "--full-index",
+            "--no-abbrev",
             // Git would run in each submodule, with its configuration.
             "--ignore-submodules=all",
             "--submodule=short",
@@ -251,7 +252,8 @@ fn untracked(root: &Path) -> Result<Vec<String>, DiffError> {
     let mut command = command(root);
     command.args(["ls-files", "--others", "--exclude-standard", "-z", "--", "."]);
     let out = output(&mut command, Vec::new()).map_err(failed)?;
-    let paths = out.stdout.split(|&b| b == 0).map(|path| String::from_utf8_lossy(path).into_owned());
+    let paths =
+        out.stdout.split(|&b| b == 0).map(|path| String::from_utf8_lossy(path).into_owned());
     // A name with `/` at its end is another repository.
     Ok(paths.filter(|path| !path.is_empty() && !path.ends_with('/')).collect())
 }

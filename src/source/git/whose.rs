@@ -285,7 +285,11 @@ impl GitWatch {
             (0..paths.len()).filter(left).partition(|&i| links[i]);
         let mut files: Vec<usize> =
             files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
-        let settings = if filter && !files.is_empty() { super::without_own_filters(&self.dir.top) } else { None };
+        let settings = if filter && !files.is_empty() {
+            super::without_own_filters(&self.dir.top)
+        } else {
+            None
+        };
         for _ in 0..MAX_RESTARTS {
             if files.is_empty() {
                 break;
