@@ -36,9 +36,9 @@ pub(super) struct Args {
     /// With path: the symbol at the end of the path
     to: Option<String>,
     /// With impact: ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
-    #[arg(long, value_name = "RANGE", num_args = 0..=1, allow_hyphen_values = false)]
+    #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "")]
     #[arg(conflicts_with_all = ["target", "files"])]
-    diff: Option<Option<String>>,
+    diff: Option<String>,
     /// With impact: ask about files and symbols that you plan to change (repeat or separate with commas)
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     files: Vec<String>,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::changed::{How, SymbolChange, changed};
+use super::changed::{FileChange, How, SymbolChange, changed};
 use super::freshness::AnswerState;
 use super::graph::{GraphNode, GraphRow, NO_SOURCES, NameUse};
 use super::paths;
@@ -181,8 +181,9 @@ impl Engine {
         }
         let limit = request.limit.unwrap_or(LIMIT);
         let View { code, mut state } = self.view(call)?;
-        let mut change = match (&request.range, &request.files[..]) {
-            (range, []) => self.difference(range.as_deref())?,
+        let range = request.range.as_deref().map(str::trim).filter(|range| !range.is_empty());
+        let mut change = match (range, &request.files[..]) {
+            (range, []) => self.difference(range)?,
             (None, files) => self.planned(files, call)?,
             (Some(_), _) => {
                 return Err(AskError::Arguments(
@@ -248,8 +249,7 @@ impl Engine {
 
     /// Returns the files and symbols that somebody is about to change.
     fn planned(&self, files: &[String], call: &Call) -> Result<Change, AskError> {
-        let written: Vec<String> =
-            files.iter().map(|file| self.graph_target(file, call).to_string()).collect();
+        let written: Vec<String> = files.iter().map(|file| self.graph_target(file, call)).collect();
         let (named, _) = self.ask_graph(call, |graph| graph.named(&written, &call.work()))?;
         let mut change = Change { of: "files".into(), ..Change::default() };
         for (file, mut nodes) in files.iter().zip(named) {
@@ -278,7 +278,6 @@ impl Engine {
     /// Returns what git says that differs.
     fn difference(&self, range: Option<&str>) -> Result<Change, AskError> {
         let root = self.project.layout.root();
-        let range = range.map(str::trim).filter(|range| !range.is_empty());
         let difference = source::difference(root, range).map_err(unanswered)?;
         let mut change = Change {
             of: range.map_or_else(|| "working tree against HEAD".into(), String::from),
@@ -534,7 +533,7 @@ impl Change {
         };
         let is_moved = how == How::Renamed && file.hunks.is_empty();
         let found = if (old.is_none() && new.is_none()) || is_moved {
-            Default::default()
+            FileChange::default()
         } else {
             changed(&file.path, old, new, &file.hunks)
         };

@@ -63,8 +63,8 @@ pub struct ChangedTogether {
     pub likelihood: f64,
 }
 
-/// Number of commits of a file after which one counts half as much as the newest.
-const HALF_LIFE: f64 = 30.0;
+/// Number of commits of a file after which one counts half as much as the newest one.
+const HALF_AFTER: f64 = 4.0;
 
 /// One commit as it enters the index.
 #[derive(Default)]
@@ -147,10 +147,10 @@ impl History {
         let mut best: BTreeMap<&str, ChangedTogether> = BTreeMap::new();
         for with in changed {
             let Some(own) = self.commits.get(*with) else { continue };
-            // A commit of many files says less about each of them.
+            // A commit speaks for one file; several others share that.
             let weight = |(age, commit): (usize, &u32)| {
-                let n_files = f64::from(self.n_files[*commit as usize]);
-                (*commit, 0.5f64.powf(age as f64 / HALF_LIFE) / (1.0 + n_files).ln())
+                let n_others = f64::from(self.n_files[*commit as usize]) - 1.0;
+                (*commit, 1.0 / ((1.0 + age as f64 / HALF_AFTER) * n_others.max(1.0)))
             };
             let weights: FxHashMap<u32, f64> = own.iter().enumerate().map(weight).collect();
             let all: f64 = weights.values().sum();
@@ -214,5 +214,47 @@ fn hide(hidden: &HiddenCommits, query: &Query, commits: &[Arc<Entry>], scores: &
         if !asked.is_empty() && quotes(entry) {
             *score = 0.0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A history of commits, the newest first.
+    fn history(commits: &[&[&str]]) -> History {
+        let mut out = History::default();
+        for (n, files) in (0..).zip(commits) {
+            out.n_files.push(u32::try_from(files.len()).unwrap());
+            for file in *files {
+                out.commits.entry((*file).into()).or_default().push(n);
+            }
+        }
+        out
+    }
+
+    fn told(history: &History, changed: &[&str]) -> Vec<(String, String, usize, f64)> {
+        let found = history.together(changed).into_iter();
+        found.map(|f| (f.path, f.with, f.support, f.confidence)).collect()
+    }
+
+    #[test]
+    fn new_and_small_commits_say_most_about_what_changes_together() {
+        let row = |path: &str, with: &str, support, confidence| {
+            (path.to_string(), with.to_string(), support, confidence)
+        };
+        let large: Vec<&str> = ["a", "d", "e", "f", "g", "h"].to_vec();
+        let of_a = history(&[&["a", "b"], &large, &["x"], &["a", "c"], &["a"]]);
+        let found = told(&of_a, &["a"]);
+        assert_eq!(found[0], row("b", "a", 1, 0.25), "the newest: {found:?}");
+        assert_eq!(found[1], row("c", "a", 1, 0.25), "a small one: {found:?}");
+        assert_eq!(found[2], row("d", "a", 1, 0.25), "of equals, the first by name: {found:?}");
+        assert!(found.iter().all(|f| f.0 != "x" && f.0 != "a"), "{found:?}");
+        // The changed file that says most about another one is named with it.
+        let of_two = history(&[&["a", "b"], &["a", "c", "d"], &["e", "c"], &["e", "c"]]);
+        let found = told(&of_two, &["a", "e", "unknown"]);
+        assert_eq!(found[0], row("c", "e", 2, 1.0), "{found:?}");
+        assert!(found.contains(&row("b", "a", 1, 0.5)), "{found:?}");
+        assert_eq!(told(&of_two, &[]), []);
     }
 }

@@ -14,7 +14,7 @@ use crate::engine::{
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let request = ImpactRequest {
-        range: args.diff.clone().flatten(),
+        range: args.diff.clone(),
         files: args.files.clone(),
         depth: args.depth,
         limit: args.limit,
