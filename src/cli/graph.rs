@@ -18,9 +18,9 @@ use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameU
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
   cortex graph impact WriteLock::acquire --depth 2
-  cortex graph impact --diff                         # what my uncommitted change touches
-  cortex graph impact --diff main..                  # what a branch touches
-  cortex graph impact --files src/lock.rs,Store::get # what I plan to change
+  cortex graph impact --diff
+  cortex graph impact --diff HEAD~1..
+  cortex graph impact --files src/store/lock.rs,ChunkManager::reload
   cortex graph implementations Embedder --json
   cortex graph tests ChunkManager::reload
   cortex graph path Engine::search Searcher::search --depth 4
