@@ -2,16 +2,20 @@
 
 mod drawing;
 mod impact;
+mod row;
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use console::style;
 
+use self::row::print_row;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
-use super::render::{code, count, fitted, json, line, printable, warnings, width};
-use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameUse, Namesake};
+use super::render::{count, fitted, json, line, printable, warnings};
+use crate::engine::{
+    AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
+};
 
 /// Show callers, callees, dependents, tests, implementations, or the impact of a change.
 #[derive(clap::Args)]
@@ -116,7 +120,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             "--diff and --files belong to `cortex graph impact`, but the operation is {operation}"
         );
         ensure!(args.format == Format::Text, "--format draws the graph of one target only");
-        return impact::run(args);
+        let request = ImpactRequest {
+            range: args.diff.clone(),
+            files: args.files.clone(),
+            depth: args.depth,
+            limit: args.limit,
+        };
+        return impact::run(&request, &args.project, args.json);
     };
     let request = GraphRequest {
         operation,
@@ -230,41 +240,6 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
             .collect();
         line(&fitted(
             &style(format!("of unknown meaning: {}", names.join(", "))).dim().to_string(),
-        ))?;
-    }
-    Ok(())
-}
-
-fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
-    let at = paths.place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
-    let sites: Vec<String> = row.sites.iter().take(12).map(u32::to_string).collect();
-    let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
-    let via = match &row.reason {
-        Some(reason) => format!("  {}", printable(reason)),
-        None if row.depth > 1 => format!("  via {}", printable(&row.via)),
-        None => String::new(),
-    };
-    let sure =
-        if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
-    let level = if row.reason.is_some() { 0 } else { row.depth.saturating_sub(1) };
-    let indent = "  ".repeat(level);
-    let symbol = style(printable(&row.node.symbol)).green();
-    line(&fitted(&format!(
-        "{indent}{}  {symbol}{}",
-        paths.linked(
-            &row.node.path,
-            Some(row.node.line.into()).filter(|line| *line > 0),
-            style(at).cyan()
-        ),
-        style(format!("{sure}{uses}{via}")).dim()
-    )))?;
-    let (first, text) =
-        (row.context_start_line.unwrap_or(1), row.context.as_deref().unwrap_or_default());
-    for (number, text) in (first..).zip(text.lines()) {
-        line(&format!(
-            "{} {}",
-            style(format!("{number:>6}")).dim(),
-            code(text, width().saturating_sub(8))
         ))?;
     }
     Ok(())

@@ -390,26 +390,6 @@ impl Engine {
         together: &[ChangedTogether],
     ) -> Vec<NextFile> {
         let mut evidence = Evidence::default();
-        if std::env::var_os("IMPACT_DUMP").is_some() {
-            for u in &found.users {
-                eprintln!("@U\t{}\t{}\t{}\t{}", u.node.file, u.confidence, u.depth, u.sites.len());
-            }
-            for u in &found.candidates {
-                eprintln!("@C\t{}\t{}\t{}\t{}", u.node.file, u.confidence, u.depth, u.sites.len());
-            }
-            for t in &found.tests.results {
-                eprintln!(
-                    "@T\t{}\t{}\t{}\t{}",
-                    t.found.node.file,
-                    t.found.confidence,
-                    t.found.depth,
-                    t.found.sites.len()
-                );
-            }
-            for t in together {
-                eprintln!("@G\t{}\t{}\t{}\t{}", t.path, t.likelihood, t.support, t.confidence);
-            }
-        }
         for DeletedUse { deleted, name_use } in deleted_uses {
             let why = format!("still uses the deleted {deleted}");
             evidence.add(&name_use.path, Kind::Deleted, name_use.line, DELETED, why);
@@ -435,33 +415,30 @@ impl Engine {
             evidence.add(&node.file, Kind::Tests, node.line, chance, why);
         }
         for file in together {
-            let few = if file.support < LEAST_SUPPORT { FEW } else { 1.0 };
             let name = file.with.rsplit('/').next().unwrap_or(&file.with);
             let why = format!(
                 "changed with {name} in {} ({:.0}% of its commits)",
                 count(file.support, "commit"),
                 file.confidence * 100.0
             );
-            evidence.add(&file.path, Kind::Together, 0, file.likelihood * few * TOGETHER, why);
+            evidence.add(&file.path, Kind::Together, 0, file.likelihood * TOGETHER, why);
         }
         let is_other = |path: &str| !change.paths.contains(path) && self.project.has_file(path);
         evidence.ranked(is_other)
     }
 }
 
-/// Chances that a file changes, by its kind of evidence. They were fitted to commits
-/// (specs/graph.md).
+/// Chances that a file changes, by its kind of evidence. They were fitted to commits, given one of
+/// their files (specs/graph.md): most users and tests of a file do not change with it.
 const DELETED: f64 = 0.8;
-const USES: f64 = 0.15;
-const USES_FAR: f64 = 0.03;
-const TESTS: f64 = 0.1;
-const TESTS_FAR: f64 = 0.03;
-const TEST_BY_NAME: f64 = 0.3;
+const USES: f64 = 0.04;
+const USES_FAR: f64 = 0.01;
+const TEST_BY_NAME: f64 = 0.1;
+const TESTS: f64 = 0.02;
+const TESTS_FAR: f64 = 0.002;
 const TOGETHER: f64 = 0.9;
-/// Factor of a single commit.
-const FEW: f64 = 0.5;
-/// Largest chance of one kind of evidence.
-const MOST: f64 = 0.9;
+/// Largest chance of all users, and of all tests.
+const MOST_OF_GRAPH: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -498,10 +475,14 @@ impl Evidence {
             .into_iter()
             .filter(|(path, _)| keep(path))
             .map(|(path, kinds)| {
-                let mut kinds: Vec<(f64, u32, String)> = kinds
-                    .into_values()
-                    .map(|(stays, _, line, why)| ((1.0 - stays).min(MOST), line, why))
-                    .collect();
+                let chance = |(kind, (stays, _, line, why)): (Kind, (f64, f64, u32, String))| {
+                    let most = match kind {
+                        Kind::Uses | Kind::Tests => MOST_OF_GRAPH,
+                        Kind::Deleted | Kind::Together => 1.0,
+                    };
+                    ((1.0 - stays).min(most), line, why)
+                };
+                let mut kinds: Vec<(f64, u32, String)> = kinds.into_iter().map(chance).collect();
                 kinds.sort_by(|a, b| b.0.total_cmp(&a.0));
                 let stays: f64 = kinds.iter().map(|(chance, ..)| 1.0 - chance).product();
                 let line = kinds.iter().map(|(_, line, _)| *line).find(|line| *line > 0);

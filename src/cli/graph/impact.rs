@@ -3,25 +3,19 @@
 use anyhow::Result;
 use console::style;
 
-use super::super::args;
-use super::super::outcome::Outcome;
-use super::super::paths::Paths;
-use super::super::render::{count, fitted, json, line, printable, warnings};
-use super::{Args, print_row};
+use super::row::print_row;
+use crate::cli::args::{self, OfProject};
+use crate::cli::outcome::Outcome;
+use crate::cli::paths::Paths;
+use crate::cli::render::{count, fitted, json, line, printable, warnings};
 use crate::engine::{
     AnswerFrom, Call, ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together,
 };
 
-pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let request = ImpactRequest {
-        range: args.diff.clone(),
-        files: args.files.clone(),
-        depth: args.depth,
-        limit: args.limit,
-    };
-    let engine = args.project.engine(AnswerFrom::Tree)?;
-    let answer = engine.impact(&request, &Call::default())?;
-    if args.json {
+pub(super) fn run(request: &ImpactRequest, project: &OfProject, as_json: bool) -> Result<Outcome> {
+    let engine = project.engine(AnswerFrom::Tree)?;
+    let answer = engine.impact(request, &Call::default())?;
+    if as_json {
         json(&answer)?;
     } else {
         warnings(&answer.state);
