@@ -405,12 +405,14 @@ mod tests {
             fs::write(root.join(name), "one\ntwo\nthree\n").unwrap();
         }
         fs::write(root.join("gone.rs"), "-- a/x\n++ b/ä.rs\n@@ -1 +1 @@\n").unwrap();
+        fs::write(root.join("forged.rs"), "a\nb\nc\n").unwrap();
         fs::write(root.join("bin"), [0u8, 1, 2]).unwrap();
         fs::write(root.join("moved.rs"), "1\n2\n3\n4\n5\n6\n7\n8\n").unwrap();
         commit_all(root);
         for name in odd {
             fs::write(root.join(name), "one\nzwei\n").unwrap();
         }
+        fs::write(root.join("forged.rs"), "++ b/ä.rs\nb\nC\n").unwrap();
         fs::remove_file(root.join("gone.rs")).unwrap();
         fs::write(root.join("bin"), [0u8, 1, 3]).unwrap();
         fs::rename(root.join("moved.rs"), root.join("to.rs")).unwrap();
@@ -423,6 +425,12 @@ mod tests {
             .collect();
         expected.extend([
             ("bin".into(), own("bin"), true, vec![]),
+            (
+                "forged.rs".into(),
+                own("forged.rs"),
+                true,
+                vec![hunk_of(1, 1, 1, 1), hunk_of(3, 1, 3, 1)],
+            ),
             ("gone.rs".into(), own("gone.rs"), false, vec![hunk_of(1, 3, 0, 0)]),
             ("to.rs".into(), own("moved.rs"), true, vec![]),
             ("un\ntracked".into(), None, true, vec![]),
