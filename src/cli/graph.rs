@@ -1,23 +1,31 @@
 //! `cortex graph`: answers questions about calls and dependencies.
 
 mod drawing;
+mod impact;
 mod import;
+mod row;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use console::style;
 
+use self::row::print_row;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
-use super::render::{code, count, fitted, json, line, printable, warnings, width};
-use crate::engine::{AnswerFrom, Call, GraphAnswer, GraphRequest, GraphRow, NameUse, Namesake};
+use super::render::{count, fitted, json, line, printable, warnings};
+use crate::engine::{
+    AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
+};
 
 /// Show callers, callees, dependents, tests, implementations, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
   cortex graph impact WriteLock::acquire --depth 2
+  cortex graph impact --diff
+  cortex graph impact --diff HEAD~1..
+  cortex graph impact --files src/store/lock.rs,ChunkManager::reload
   cortex graph implementations Embedder --json
   cortex graph tests ChunkManager::reload
   cortex graph path Engine::search Searcher::search --depth 4
@@ -32,14 +40,21 @@ pub(super) struct Args {
     #[arg(required = true)]
     operation: Option<OperationArg>,
     /// A symbol name, `Type::method`, `file:line`, or a file
-    #[arg(required = true)]
+    #[arg(required_unless_present_any = ["diff", "files"])]
     target: Option<String>,
     /// With path: the symbol at the end of the path
     to: Option<String>,
-    /// Follow at most this many steps (1 to 10) [default: 1, with tests 3]
+    /// With impact: ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
+    #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "")]
+    #[arg(conflicts_with_all = ["target", "files"])]
+    diff: Option<String>,
+    /// With impact: ask about files and symbols that you plan to change (repeat or separate with commas)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    files: Vec<String>,
+    /// Follow at most this many steps (1 to 10) [default: 1, with tests 3, with --diff and --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Show at most this many results [default: 50, with tests 20]
+    /// Show at most this many results [default: 50, with tests 20, with --diff and --files 30]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show this many lines around the first use in each result
@@ -107,16 +122,28 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         return import::run(import);
     }
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
-    let (Some(operation), Some(target)) = (&args.operation, &args.target) else {
-        bail!("give an operation and a target");
-    };
+    let Some(operation) = &args.operation else { bail!("give an operation") };
     let is_tests = matches!(operation, OperationArg::Tests);
-    let operation = operation
+    let name = operation
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_string());
     let Args { to, depth, context, limit, .. } = args;
+    let Some(target) = &args.target else {
+        ensure!(
+            matches!(operation, OperationArg::Impact),
+            "--diff and --files belong to `cortex graph impact`, but the operation is {name}"
+        );
+        ensure!(args.format == Format::Text, "--format draws the graph of one target only");
+        let request = ImpactRequest {
+            range: args.diff.clone(),
+            files: args.files.clone(),
+            depth: args.depth,
+            limit: args.limit,
+        };
+        return impact::run(&request, &args.project, args.json);
+    };
     let request = GraphRequest {
-        operation,
+        operation: name,
         target: target.clone(),
         to: to.clone(),
         depth: *depth,
@@ -227,41 +254,6 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
             .collect();
         line(&fitted(
             &style(format!("of unknown meaning: {}", names.join(", "))).dim().to_string(),
-        ))?;
-    }
-    Ok(())
-}
-
-fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
-    let at = paths.place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
-    let sites: Vec<String> = row.sites.iter().take(12).map(u32::to_string).collect();
-    let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
-    let via = match &row.reason {
-        Some(reason) => format!("  {}", printable(reason)),
-        None if row.depth > 1 => format!("  via {}", printable(&row.via)),
-        None => String::new(),
-    };
-    let sure =
-        if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
-    let level = if row.reason.is_some() { 0 } else { row.depth.saturating_sub(1) };
-    let indent = "  ".repeat(level);
-    let symbol = style(printable(&row.node.symbol)).green();
-    line(&fitted(&format!(
-        "{indent}{}  {symbol}{}",
-        paths.linked(
-            &row.node.path,
-            Some(row.node.line.into()).filter(|line| *line > 0),
-            style(at).cyan()
-        ),
-        style(format!("{sure}{uses}{via}")).dim()
-    )))?;
-    let (first, text) =
-        (row.context_start_line.unwrap_or(1), row.context.as_deref().unwrap_or_default());
-    for (number, text) in (first..).zip(text.lines()) {
-        line(&format!(
-            "{} {}",
-            style(format!("{number:>6}")).dim(),
-            code(text, width().saturating_sub(8))
         ))?;
     }
     Ok(())

@@ -6,6 +6,7 @@
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
 mod beside;
+mod changed;
 mod edit;
 mod explore;
 mod filters;
@@ -14,6 +15,7 @@ mod graph;
 mod graph_upkeep;
 mod grep;
 mod hook;
+mod impact;
 mod map;
 mod memory;
 mod operation;
@@ -30,12 +32,14 @@ mod status;
 mod tested;
 mod uses;
 
+pub use changed::How;
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, UnknownName};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
+pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,

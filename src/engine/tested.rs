@@ -1,6 +1,6 @@
 //! Finds the tests of a symbol, and the commands that run them.
 
-use super::graph::{GraphAnswer, GraphNode, GraphRequest, NO_SOURCES, NameUse};
+use super::graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NO_SOURCES, NameUse};
 use super::grep::GrepRequest;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -63,12 +63,7 @@ impl Engine {
         } else {
             Vec::new()
         };
-        let row = |test: &FoundTest| {
-            let file = test.found.node.file.clone();
-            let mut row = self.graph_row(&test.found, file, request.context);
-            row.reason = Some(reason(test, &found));
-            row
-        };
+        let row = |test: &FoundTest| self.test_row(test, &found, request.context);
         Ok(GraphAnswer {
             operation: Operation::Tests,
             targets: found.targets.iter().map(GraphNode::new).collect(),
@@ -87,9 +82,22 @@ impl Engine {
         })
     }
 
+    /// Returns the row of a test, with `context` lines around its first use.
+    pub(super) fn test_row(
+        &self,
+        test: &FoundTest,
+        answer: &TestsAnswer,
+        context: usize,
+    ) -> GraphRow {
+        let file = test.found.node.file.clone();
+        let mut row = self.graph_row(&test.found, file, context);
+        row.reason = Some(reason(test, answer));
+        row
+    }
+
     /// Returns the commands that run the results (of more results than are listed, their files), and
     /// the number of those that no command runs.
-    fn test_commands<'f>(
+    pub(super) fn test_commands<'f>(
         &self,
         found: &'f TestsAnswer,
         call: &Call,
@@ -158,12 +166,17 @@ impl Engine {
 }
 
 /// Says in a few words why a test is in the answer.
-fn reason(test: &FoundTest, answer: &TestsAnswer) -> String {
+pub(super) fn reason(test: &FoundTest, answer: &TestsAnswer) -> String {
     let is_function = answer.targets.iter().any(Node::is_function);
-    let it = if is_function { "calls it" } else { "uses it" };
+    let it = match &*test.found.via {
+        // Of several targets, the answer names the one.
+        via if answer.targets.len() > 1 && !via.is_empty() => format!("uses {via}"),
+        _ if is_function => "calls it".into(),
+        _ => "uses it".into(),
+    };
     match &test.reason {
         Reason::Direct if test.found.confidence < 0.5 => format!("may be: {it}"),
-        Reason::Direct => it.into(),
+        Reason::Direct => it,
         Reason::Through { symbol, steps } => format!("through {symbol} ({steps} steps)"),
         Reason::Fixture(name) => format!("fixture {name}"),
         Reason::SameFile => "tests of its file".into(),

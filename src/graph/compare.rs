@@ -165,12 +165,7 @@ pub(super) fn compare(mut resolver: Resolver) -> Result<Comparison, GraphError> 
                 if !resolver.scopes.symbol(id)?.is_some_and(|s| s.kind.is_callable()) {
                     continue;
                 }
-                let inner = scope
-                    .symbols
-                    .iter()
-                    .filter(|s| s.start_line <= *line && *line <= s.end_line)
-                    .max_by_key(|s| (s.start_line, s.id.n));
-                let from = caller(inner.map_or(SymbolId { file, n: -1 }, |s| s.id));
+                let from = caller(SymbolId { file, n: scope.innermost(*line) });
                 if from == id {
                     continue;
                 }

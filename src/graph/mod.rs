@@ -7,6 +7,7 @@ mod answer;
 mod around;
 mod compare;
 mod error;
+mod impact;
 mod infer;
 mod map;
 mod members;
@@ -40,6 +41,7 @@ pub use self::answer::{
 };
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
+pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 use self::resolver::Resolver;
 use self::rows::Parsed;
@@ -142,6 +144,32 @@ impl CodeGraph {
     /// When the database cannot be read, or is damaged.
     pub fn tests(&self, query: GraphQuery, work: &WorkBudget) -> Result<TestsAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).tests(query)
+    }
+
+    /// Finds what a change of many symbols and files may affect. The answer is truncated when the
+    /// budget is spent.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn impact(
+        &self,
+        query: ImpactQuery,
+        work: &WorkBudget,
+    ) -> Result<ImpactAnswer, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).impact(query)
+    }
+
+    /// Returns what the graph knows of the uses of names that no longer have their symbols.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn uses_of_names(
+        &self,
+        names: &[&str],
+        work: &WorkBudget,
+    ) -> Result<Vec<NameUses>, GraphError> {
+        let mut traversal = Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work));
+        names.iter().map(|name| traversal.uses_of_name(name)).collect()
     }
 
     /// Returns what is around each symbol (`file:line`, or another way to name it), in their order:

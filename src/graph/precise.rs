@@ -132,6 +132,38 @@ impl Resolver<'_> {
         Ok(Some(symbol.id))
     }
 
+    /// Returns the symbol around, the line, and whether it is a call, of each use of a symbol that an
+    /// index knows. The rules of syntax do not see all of them, such as those within macros.
+    pub(super) fn precise_uses_of(
+        &mut self,
+        symbol: &SymbolRow,
+    ) -> Result<Vec<(SymbolId, u32, bool)>, GraphError> {
+        let Some(path) = self.scopes.file(symbol.id.file).map(|f| f.row.path.clone()) else {
+            return Ok(Vec::new());
+        };
+        let mut out = Vec::new();
+        let mut means: HashMap<u32, bool> = HashMap::new();
+        for (defined, file, line, is_call) in
+            self.scopes.tables.precise_uses_named(&path, &symbol.name)?
+        {
+            let is_it = match means.get(&defined) {
+                Some(known) => *known,
+                None => {
+                    let place =
+                        Place { path: path.clone(), line: defined, name: symbol.name.clone() };
+                    let is_it = self.symbol_at(&place, &symbol.name)? == Some(symbol.id);
+                    means.insert(defined, is_it);
+                    is_it
+                }
+            };
+            if is_it {
+                let from = self.scopes.scope_of(file)?.innermost(line);
+                out.push((SymbolId { file, n: from }, line, is_call));
+            }
+        }
+        Ok(out)
+    }
+
     fn precise_uses_are_old(&mut self, file: FileId) -> Result<bool, GraphError> {
         if self.current.is_none() {
             self.current = Some(self.scopes.tables.precise_files()?.into_iter().collect());

@@ -43,6 +43,12 @@ impl FileScope {
         })
     }
 
+    /// Returns the position of the innermost symbol at a line; -1 if there is none.
+    pub(super) fn innermost(&self, line: u32) -> i64 {
+        let around = self.symbols.iter().filter(|s| s.start_line <= line && line <= s.end_line);
+        around.max_by_key(|s| (s.start_line, s.id.n)).map_or(-1, |s| s.id.n)
+    }
+
     /// Returns the innermost type around a symbol.
     pub(super) fn type_around(&self, at: SymbolId) -> Option<SymbolId> {
         self.around(at).find(|s| s.is_type()).map(|s| s.id)

@@ -67,7 +67,17 @@ pub struct TestsAnswer {
 impl Traversal<'_> {
     /// Finds the tests that reach the target of a query.
     pub(super) fn tests(&mut self, query: GraphQuery) -> Result<TestsAnswer, GraphError> {
-        let mut targets = self.resolver.scopes.targets(query.target)?;
+        let targets = self.resolver.scopes.targets(query.target)?;
+        self.tests_of(targets, query.depth, query.limit)
+    }
+
+    /// Finds the tests that reach any of the targets.
+    pub(super) fn tests_of(
+        &mut self,
+        mut targets: Vec<SymbolId>,
+        depth: usize,
+        limit: usize,
+    ) -> Result<TestsAnswer, GraphError> {
         let too_many = targets.len() > MAX_TARGETS;
         targets.truncate(MAX_TARGETS);
         let nodes: Vec<Node> = targets
@@ -75,7 +85,7 @@ impl Traversal<'_> {
             .map(|target| self.resolver.scopes.node(*target))
             .collect::<Result<_, _>>()?;
         let parts = self.parts(&targets)?;
-        let depth = query.depth.clamp(1, MAX_DEPTH);
+        let depth = depth.clamp(1, MAX_DEPTH);
         let (reached, unsure) = self.walk(&parts, Follow::Tested, depth)?;
         let is_target: HashSet<SymbolId> = targets.iter().copied().collect();
         let with_tests = self.files_with_tests()?;
@@ -111,8 +121,8 @@ impl Traversal<'_> {
         files.sort_unstable();
         files.dedup();
         let is_cut = self.resolver.work.is_spent();
-        results.truncate(query.limit);
-        candidates.truncate(MAX_CANDIDATES.min(query.limit.saturating_sub(results.len())));
+        results.truncate(limit);
+        candidates.truncate(MAX_CANDIDATES.min(limit.saturating_sub(results.len())));
         Ok(TestsAnswer {
             targets: nodes,
             truncated: is_cut || too_many || total > results.len(),

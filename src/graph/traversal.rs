@@ -339,6 +339,15 @@ impl<'a> Traversal<'a> {
                 }
             }
         }
+        for (from, line, is_call) in self.resolver.precise_uses_of(&symbol)? {
+            // Outside of symbols, what is not called is mostly an import.
+            let counts =
+                if is_call { kinds.contains(&ReferenceKind::Call) } else { kinds == USES && from.n >= 0 };
+            if counts {
+                let from = if kinds == CALLS { self.caller(from)? } else { from };
+                add(&mut found, from, &[line], 1.0);
+            }
+        }
         Ok(found.into_values().collect())
     }
 
@@ -404,6 +413,17 @@ impl<'a> Traversal<'a> {
                 || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
             if is_inside && !self.add_meanings(reference, &mut found)? && is_target {
                 merge(self.unknown.entry(reference.name.clone()).or_default(), &reference.lines);
+            }
+        }
+        if let Some(uses) = self.resolver.precise_uses(of.file)? {
+            for ((line, _), meanings) in uses.iter() {
+                let around = file_scope.around(SymbolId { n: file_scope.innermost(*line), ..of });
+                if !around.into_iter().any(|s| s.id == of) {
+                    continue;
+                }
+                for meaning in meanings.iter().filter(|m| kinds == USES || m.is_called) {
+                    meaning.symbol().into_iter().for_each(|to| add(&mut found, to, &[*line], 1.0));
+                }
             }
         }
         if !is_callable {

@@ -33,6 +33,27 @@ impl Traversal<'_> {
             let file = &found.node.file;
             uses.accounted.extend(found.sites.iter().map(|line| (file.clone(), *line)));
         }
+        let implements = operation == Operation::Implementations;
+        self.note_meanings(&mut uses, &wanted, implements)?;
+        Ok(uses)
+    }
+
+    /// Returns what the graph knows of the uses of a name that no longer has its symbol.
+    pub(super) fn uses_of_name(&mut self, name: &str) -> Result<NameUses, GraphError> {
+        let names = BTreeSet::from([name.to_string()]);
+        let mut uses = NameUses { names, ..NameUses::default() };
+        self.note_meanings(&mut uses, &BTreeSet::new(), false)?;
+        Ok(uses)
+    }
+
+    /// Adds the lines that define a symbol of the names, that use one of the `wanted` symbols, or
+    /// that use another symbol.
+    fn note_meanings(
+        &mut self,
+        uses: &mut NameUses,
+        wanted: &BTreeSet<SymbolId>,
+        implements: bool,
+    ) -> Result<(), GraphError> {
         for name in uses.names.clone() {
             for symbol in self.resolver.scopes.tables.symbols_named(&name)? {
                 if let Some(file) = self.resolver.scopes.file(symbol.id.file) {
@@ -52,7 +73,7 @@ impl Traversal<'_> {
                 };
                 let is_target = wanted.contains(&best.symbol);
                 // A plain use of a type neither implements nor extends it.
-                if is_target && operation != Operation::Implementations {
+                if is_target && !implements {
                     continue;
                 }
                 let Some(file) = self.resolver.scopes.file(reference.from.file) else { continue };
@@ -66,6 +87,6 @@ impl Traversal<'_> {
                 }
             }
         }
-        Ok(uses)
+        Ok(())
     }
 }

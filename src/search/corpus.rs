@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
 use super::files::{FileContribution, FileGroup, IndexedFile, key, live};
-use super::history::History;
+use super::history::{ChangedTogether, History};
 use super::names::Name;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
@@ -69,6 +69,12 @@ impl Corpus {
     /// Returns how the files refer to each other; computed at the first call.
     pub(super) fn references(&self) -> &References {
         self.references.get_or_init(|| References::new(&self.files))
+    }
+
+    /// Returns the files that commits changed together with one of `changed`, likeliest first.
+    #[must_use]
+    pub fn changed_together(&self, changed: &[&str]) -> Vec<ChangedTogether> {
+        self.history.together(changed)
     }
 
     /// Returns the other files whose definitions a file mentions, in order.

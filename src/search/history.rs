@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bitcode::{Decode, Encode};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::query::{HiddenCommits, Query};
 use super::stop_words::is_stop_word;
@@ -48,6 +48,23 @@ pub(super) struct BestCommit {
     /// Its number.
     pub(super) commit: u32,
 }
+
+/// A file that commits changed together with another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedTogether {
+    pub path: String,
+    /// The changed file.
+    pub with: String,
+    /// Number of commits that changed both.
+    pub support: usize,
+    /// Share of the commits of the changed file that changed both, 0–1.
+    pub confidence: f64,
+    /// The same share, where newer and smaller commits count more.
+    pub likelihood: f64,
+}
+
+/// Number of commits of a file after which one counts half as much as the newest one.
+const HALF_AFTER: f64 = 4.0;
 
 /// One commit as it enters the index.
 #[derive(Default)]
@@ -125,6 +142,44 @@ impl History {
         scores
     }
 
+    /// Returns the files that commits changed together with one of `changed`, likeliest first.
+    pub(super) fn together(&self, changed: &[&str]) -> Vec<ChangedTogether> {
+        let mut best: BTreeMap<&str, ChangedTogether> = BTreeMap::new();
+        for with in changed {
+            let Some(own) = self.commits.get(*with) else { continue };
+            // A commit speaks for one file; several others share that.
+            let weight = |(age, commit): (usize, &u32)| {
+                let n_others = f64::from(self.n_files[*commit as usize]) - 1.0;
+                (*commit, 1.0 / ((1.0 + age as f64 / HALF_AFTER) * n_others.max(1.0)))
+            };
+            let weights: FxHashMap<u32, f64> = own.iter().enumerate().map(weight).collect();
+            let all: f64 = weights.values().sum();
+            for (path, commits) in &self.commits {
+                let both = commits.iter().filter_map(|commit| weights.get(commit));
+                let (support, sum) = both.fold((0, 0.0), |(n, sum), weight| (n + 1, sum + weight));
+                if support == 0 || changed.contains(&&**path) {
+                    continue;
+                }
+                let found = ChangedTogether {
+                    path: path.to_string(),
+                    with: (*with).to_string(),
+                    support,
+                    confidence: support as f64 / own.len() as f64,
+                    likelihood: sum / all,
+                };
+                let known = best.entry(path).or_insert_with(|| found.clone());
+                if found.likelihood > known.likelihood {
+                    *known = found;
+                }
+            }
+        }
+        let mut found: Vec<ChangedTogether> = best.into_values().collect();
+        found.sort_by(|a, b| {
+            b.likelihood.total_cmp(&a.likelihood).then_with(|| a.path.cmp(&b.path))
+        });
+        found
+    }
+
     /// Returns the commit of a file with the best of these scores, the newest of equals.
     pub(super) fn best(&self, path: &str, scores: &[f64]) -> BestCommit {
         let mut best = BestCommit::default();
@@ -159,5 +214,47 @@ fn hide(hidden: &HiddenCommits, query: &Query, commits: &[Arc<Entry>], scores: &
         if !asked.is_empty() && quotes(entry) {
             *score = 0.0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A history of commits, the newest first.
+    fn history(commits: &[&[&str]]) -> History {
+        let mut out = History::default();
+        for (n, files) in (0..).zip(commits) {
+            out.n_files.push(u32::try_from(files.len()).unwrap());
+            for file in *files {
+                out.commits.entry((*file).into()).or_default().push(n);
+            }
+        }
+        out
+    }
+
+    fn told(history: &History, changed: &[&str]) -> Vec<(String, String, usize, f64)> {
+        let found = history.together(changed).into_iter();
+        found.map(|f| (f.path, f.with, f.support, f.confidence)).collect()
+    }
+
+    #[test]
+    fn new_and_small_commits_say_most_about_what_changes_together() {
+        let row = |path: &str, with: &str, support, confidence| {
+            (path.to_string(), with.to_string(), support, confidence)
+        };
+        let large: Vec<&str> = ["a", "d", "e", "f", "g", "h"].to_vec();
+        let of_a = history(&[&["a", "b"], &large, &["x"], &["a", "c"], &["a"]]);
+        let found = told(&of_a, &["a"]);
+        assert_eq!(found[0], row("b", "a", 1, 0.25), "the newest: {found:?}");
+        assert_eq!(found[1], row("c", "a", 1, 0.25), "a small one: {found:?}");
+        assert_eq!(found[2], row("d", "a", 1, 0.25), "of equals, the first by name: {found:?}");
+        assert!(found.iter().all(|f| f.0 != "x" && f.0 != "a"), "{found:?}");
+        // The changed file that says most about another one is named with it.
+        let of_two = history(&[&["a", "b"], &["a", "c", "d"], &["e", "c"], &["e", "c"]]);
+        let found = told(&of_two, &["a", "e", "unknown"]);
+        assert_eq!(found[0], row("c", "e", 2, 1.0), "{found:?}");
+        assert!(found.contains(&row("b", "a", 1, 0.5)), "{found:?}");
+        assert_eq!(told(&of_two, &[]), []);
     }
 }

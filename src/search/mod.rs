@@ -37,6 +37,7 @@ pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use files::FileGroup;
 pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
+pub use history::ChangedTogether;
 pub use hit::{Hit, QueryWords, Results, Term};
 pub use places::{NamedPlace, places_first};
 pub use query::{HiddenCommits, Query};

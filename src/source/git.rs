@@ -1,6 +1,7 @@
 //! What git knows of a tree: the commit that is checked out, read from git's own files since it is
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
+mod difference;
 mod private;
 mod reflog;
 mod watch;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::dir::{Dir, FileKind};
 
+pub use difference::{DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
 pub use whose::{Attribution, ChangedFile};
@@ -315,6 +317,34 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     let _ = (writer.map(thread::JoinHandle::join), reader.map(thread::JoinHandle::join));
     let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
     Ok(Output { code: status.code().filter(|_| exceeded.is_none()), exceeded, stdout, stderr })
+}
+
+/// Returns settings that disable the filters of the repository's configuration, which are programs.
+/// The user's own filters, such as LFS, stay. Returns `None` if not all can be disabled.
+fn without_own_filters(directory: &Path) -> Option<Vec<String>> {
+    let mut command = command(directory);
+    command.args(["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."]);
+    let asked = output(&mut command, Vec::new()).ok()?;
+    // The code 1 means that there are none.
+    if !matches!(asked.code, Some(0 | 1)) {
+        return None;
+    }
+    let mut settings = Vec::new();
+    let mut words = asked.stdout.split(|&b| b == 0);
+    while let (Some(scope), Some(key)) = (words.next(), words.next()) {
+        if !matches!(scope, b"system" | b"global") {
+            let (driver, _) = std::str::from_utf8(key).ok()?.rsplit_once('.')?;
+            // The name ends at such a character when git parses the setting.
+            if driver.contains(|c: char| c == '=' || c.is_control()) {
+                return None;
+            }
+            settings.extend(
+                ["clean=", "process=", "required=false"]
+                    .map(|setting| format!("{driver}.{setting}")),
+            );
+        }
+    }
+    Some(settings)
 }
 
 /// Says why the commits of a tree are not read: it has no repository, or one with objects of others.

@@ -16,10 +16,10 @@ mod watch;
 
 pub use choice::{IgnoreRule, Included, LeftOut, WalkOptions, is_rule_file};
 pub use git::{
-    Attribution, ChangedFile, Commit, CommitLog, CommitPlace, Committed, GitOperation, GitWatch,
-    OperationKind, commit_places, commits, commits_between, exclude_from_git, git_directory, head,
-    is_ancestor, newest_commits, not_ignored_by_git, submodules, these_commits, tracked_by_git,
-    with_repository,
+    Attribution, ChangedFile, Commit, CommitLog, CommitPlace, Committed, DiffError, DiffFile,
+    Difference, GitOperation, GitWatch, Hunk, OperationKind, blobs, changed_since, commit_places,
+    commits, commits_between, difference, exclude_from_git, git_directory, head, is_ancestor,
+    newest_commits, not_ignored_by_git, submodules, these_commits, tracked_by_git, with_repository,
 };
 pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};

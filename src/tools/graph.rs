@@ -44,7 +44,7 @@ impl Question for GraphRequest {
     }
 }
 
-fn place(node: &GraphNode) -> String {
+pub(super) fn place(node: &GraphNode) -> String {
     let line = if node.line > 0 { format!(":{}", node.line) } else { String::new() };
     let place = shown_place(&format!("{}{line}", node.path));
     format!("{place} {} {}", node.kind, printable(&node.symbol))
@@ -62,7 +62,7 @@ pub(super) fn unresolved(name_use: &NameUse) -> String {
     format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))
 }
 
-fn lines(row: &GraphRow) -> Vec<String> {
+pub(super) fn row_lines(row: &GraphRow) -> Vec<String> {
     let sites: Vec<String> = row.sites.iter().map(u32::to_string).collect();
     let uses =
         if sites.is_empty() { String::new() } else { format!(", uses at {}", sites.join(", ")) };
@@ -144,10 +144,10 @@ impl Reply for GraphAnswer {
         let cut =
             if self.truncated { format!(", {} shown", self.results.len()) } else { String::new() };
         text.push(format!("{}{cut}", count(self.total, "result")));
-        text.extend(self.results.iter().flat_map(lines));
+        text.extend(self.results.iter().flat_map(row_lines));
         if !self.candidates.is_empty() {
             text.push("candidates, less certain:".into());
-            text.extend(self.candidates.iter().flat_map(lines));
+            text.extend(self.candidates.iter().flat_map(row_lines));
         }
         text.extend(tests(self));
         text.extend(self.beside());

@@ -11,6 +11,7 @@ mod files;
 mod graph;
 mod grep;
 mod hits;
+mod impact;
 mod map;
 mod memory_add;
 mod memory_delete;
@@ -32,8 +33,8 @@ pub use self::budget::Format;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
-    ExploreRequest, FilesRequest, GraphRequest, GrepRequest, MapRequest, PatternRequest,
-    ReadRequest, RelatedRequest, SearchRequest, StatusRequest,
+    ExploreRequest, FilesRequest, GraphRequest, GrepRequest, ImpactRequest, MapRequest,
+    PatternRequest, ReadRequest, RelatedRequest, SearchRequest, StatusRequest,
 };
 
 /// All tools, in the order in which they are listed.
@@ -47,6 +48,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<ReadRequest>(),
     Tool::of::<StatusRequest>(),
     Tool::of::<GraphRequest>(),
+    Tool::of::<ImpactRequest>(),
     Tool::of::<PatternRequest>(),
     Tool::of::<FilesRequest>(),
     Tool::of::<memory_add::Args>(),

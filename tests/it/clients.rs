@@ -114,7 +114,7 @@ impl Inspector<'_> {
 }
 
 /// Returns a call of each tool, in the order of the list, and text that its reply must contain.
-fn calls() -> [(&'static str, Value, &'static str); 14] {
+fn calls() -> [(&'static str, Value, &'static str); 15] {
     [
         (
             "cortex_explore",
@@ -140,6 +140,11 @@ fn calls() -> [(&'static str, Value, &'static str); 14] {
             "cortex_graph",
             json!({ "operation": "callers", "target": "retry_with_backoff" }),
             "of src/retry.rs",
+        ),
+        (
+            "cortex_impact",
+            json!({ "files": ["retry_with_backoff"] }),
+            "src/retry.rs:2 function retry_with_backoff, planned",
         ),
         (
             "cortex_pattern",

@@ -6,23 +6,12 @@ use serde_json::Value;
 
 use crate::project::{Project, run};
 
-fn git(p: &Project, args: &[&str]) {
-    let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
-    let out = Command::new("git").current_dir(p.root()).args(base).args(args).output().unwrap();
-    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-}
-
-fn commit(p: &Project, message: &str) {
-    git(p, &["add", "-A"]);
-    git(p, &["commit", "-q", "-m", message]);
-}
-
 /// A repository with two files whose texts say the same.
 fn two_pumps() -> Project {
     let pump = |name: &str| format!("pub fn {name}(level: u32) -> u32 {{\n    level * 2 + 1\n}}\n");
     let p = Project::with(&[("src/alpha.rs", &pump("alpha")), ("src/beta.rs", &pump("beta"))]);
-    git(&p, &["init", "-q", "-b", "main"]);
-    commit(&p, "initial import");
+    p.git(&["init", "-q", "-b", "main"]);
+    p.commit("initial import");
     p
 }
 
@@ -43,7 +32,7 @@ fn a_commit_that_says_what_a_file_is_about_puts_it_first() {
     let p = two_pumps();
     assert_eq!(asked(&p)[0].0, "src/alpha.rs", "nothing tells the files apart but their paths");
     p.write("src/beta.rs", p.read("src/beta.rs").replace("+ 1", "+ 2"));
-    commit(&p, "No overflow of the tank\n\nThe valve closes early.");
+    p.commit("No overflow of the tank\n\nThe valve closes early.");
     let says = Some("No overflow of the tank".to_string());
     assert_eq!(asked(&p)[0], ("src/beta.rs".into(), says), "without an index run in between");
     let file = p.chunk_file("code-history.json");
@@ -60,9 +49,9 @@ fn a_commit_that_says_what_a_file_is_about_puts_it_first() {
 fn an_amended_commit_replaces_the_former_one() {
     let p = two_pumps();
     p.write("src/beta.rs", p.read("src/beta.rs").replace("+ 1", "+ 2"));
-    commit(&p, "No overflow of the tank");
+    p.commit("No overflow of the tank");
     assert_eq!(asked(&p)[0].0, "src/beta.rs");
-    git(&p, &["commit", "-q", "--amend", "-m", "Add two"]);
+    p.git(&["commit", "-q", "--amend", "-m", "Add two"]);
     let answer = asked(&p);
     assert_eq!(answer[0].0, "src/alpha.rs");
     assert!(!p.chunk_file("code-history.json").contains("overflow"));
@@ -74,7 +63,7 @@ fn commits_that_follow_are_added_and_equal_a_fresh_read() {
     p.index();
     for i in 0..5 {
         p.write(format!("src/{i}.rs"), format!("pub fn number_{i}() {{}}\n"));
-        commit(&p, &format!("Add number {i}"));
+        p.commit(&format!("Add number {i}"));
         if i % 2 == 0 {
             p.index();
         }
@@ -106,11 +95,11 @@ fn an_updated_history_kept_older_commits_than_a_fresh_one() {
     fast_import.current_dir(p.root()).args(["fast-import", "--quiet"]).stdin(import);
     assert!(fast_import.status().unwrap().success());
     std::fs::remove_file(p.root().join("stream")).unwrap();
-    git(&p, &["reset", "-q", "--hard"]);
+    p.git(&["reset", "-q", "--hard"]);
     p.index();
     for i in 0..4 {
         p.write(format!("src/{i}.rs"), format!("pub fn number_{i}() {{}}\n"));
-        commit(&p, &format!("Add number {i}"));
+        p.commit(&format!("Add number {i}"));
     }
     p.index();
     let added = p.chunk_file("code-history.json");
@@ -140,7 +129,7 @@ fn a_secret_in_a_message_is_hidden() {
     let p = two_pumps();
     p.write("src/beta.rs", "pub fn beta() {}\n");
     let key = ["AKIA", "Q3EGRZKJ5H7WMN2X"].concat();
-    commit(&p, &format!("Use the key {key} for the tank"));
+    p.commit(&format!("Use the key {key} for the tank"));
     p.index();
     let file = p.chunk_file("code-history.json");
     assert!(file.contains("[REDACTED:") && !file.contains(&key), "{file}");
@@ -168,7 +157,7 @@ fn a_git_that_never_answers_empties_the_history_in_silence() {
     let warnings = p.json(&["status"])["warnings"].to_string();
     assert!(warnings.contains("lacks messages of commits: git printed nothing"), "{warnings}");
     p.write("src/beta.rs", p.read("src/beta.rs").replace("+ 1", "+ 2"));
-    commit(&p, "No overflow of the tank");
+    p.commit("No overflow of the tank");
     assert_eq!(asked(&p)[0].0, "src/beta.rs", "the next commit is the next attempt");
     assert!(!p.json(&["status"]).to_string().contains("lacks messages"));
 }

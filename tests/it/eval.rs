@@ -11,20 +11,15 @@ let wait = base * attempts + jitter;\n    wait.min(LIMIT)\n}\n";
 const GUIDE: &str = "# Cooking\n\n## Kitchen\n\nWash them well. Salted water makes potatoes taste of something.\n\n- peel them, cut them, boil them, drain them, \
 eat them with butter\n";
 
-fn git(p: &Project, args: &[&str]) {
-    let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"];
-    run(p.command("git").args(base).args(args)).expect(0);
-}
-
 /// A repository with one question of each kind.
 fn repository() -> Project {
     let p = Project::with(&[("src/net.rs", RETRY), ("docs/food.md", GUIDE)]);
-    git(&p, &["init", "-q"]);
-    git(&p, &["add", "."]);
-    git(&p, &["commit", "-q", "-m", "initial import"]);
+    p.git(&["init", "-q"]);
+    p.git(&["add", "."]);
+    p.git(&["commit", "-q", "-m", "initial import"]);
     p.write("src/paint.py", "def cover(wall, colour):\n    return wall.with_colour(colour)\n");
-    git(&p, &["add", "."]);
-    git(&p, &["commit", "-q", "-m", "feat: surfaces can be coloured by the visitor (#3)"]);
+    p.git(&["add", "."]);
+    p.git(&["commit", "-q", "-m", "feat: surfaces can be coloured by the visitor (#3)"]);
     p
 }
 

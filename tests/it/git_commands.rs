@@ -7,22 +7,6 @@ use std::path::Path;
 
 use crate::project::Project;
 
-fn git(p: &Project, args: &[&str]) -> String {
-    let base = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t",
-        "-c",
-        "init.defaultBranch=main",
-        "-c",
-        "gc.auto=0",
-    ];
-    let out = p.command("git").args(base).args(args).output().unwrap();
-    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8(out.stdout).unwrap().trim().to_string()
-}
-
 #[test]
 fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run() {
     let p = Project::sample();
@@ -30,13 +14,13 @@ fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run(
     fs::write(&script, format!("#!/bin/sh\ntouch {}\nexit 1\n", marker.display())).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let run = script.to_str().unwrap();
-    git(&p, &["init", "-q"]);
-    git(&p, &["add", "."]);
-    git(&p, &["commit", "-q", "-m", "feat: walls are painted by a visitor"]);
+    p.git(&["init", "-q"]);
+    p.git(&["add", "."]);
+    p.git(&["commit", "-q", "-m", "feat: walls are painted by a visitor"]);
     p.write("tools/colours.py", "def paint_wall(colour):\n    return colour.lower()\n");
-    git(&p, &["commit", "-q", "-am", "fix: colours are written in lower case"]);
+    p.git(&["commit", "-q", "-am", "fix: colours are written in lower case"]);
     // As in a partial clone: the tree of the first commit is on the server.
-    let tree = git(&p, &["rev-parse", "HEAD~1^{tree}"]);
+    let tree = p.git(&["rev-parse", "HEAD~1^{tree}"]);
     let (folder, name) = tree.split_at(2);
     p.remove(Path::new(".git/objects").join(folder).join(name).to_str().unwrap());
     for hook in [
@@ -71,6 +55,7 @@ fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run(
             &["memory", "add", "The walls are painted in lower case."],
             &["memory", "search", "walls"],
             &["status"],
+            &["graph", "impact", "--diff"],
             &["eval", "--self"],
         ] {
             let out = p.run(args);

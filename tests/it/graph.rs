@@ -506,3 +506,153 @@ fn commands_hold_no_name_that_a_shell_takes_for_something_else() {
     let answer = p.json(&["graph", "tests", "sum"]);
     assert!(warnings(&answer).contains("no command runs 1 of these tests"), "{answer}");
 }
+
+/// A repository whose commits changed the store and its documentation together.
+fn repository() -> Project {
+    let p = project();
+    p.write("Cargo.toml", "[package]\nname = \"shop\"\nversion = \"0.1.0\"\n");
+    p.write("tests/store.rs", "use shop::store::Store;\n\n#[test]\nfn gets_one() {\n    let store: Store = Store;\n    assert_eq!(store.get(), 1);\n}\n");
+    p.write("docs/store.md", "# Store\n\nIt gets.\n");
+    p.write("docs/other.md", "# Other\n\nWords.\n");
+    p.git(&["init", "-q"]);
+    p.commit("initial import of the shop");
+    for n in 0..3 {
+        p.write("src/store.rs", format!("{}\n// note {n}\n", p.read("src/store.rs")));
+        p.write("docs/store.md", format!("# Store\n\nIt gets {n}.\n"));
+        p.commit(&format!("the store has note {n}"));
+    }
+    p
+}
+
+/// Before: an agent changed a method, and had to ask for its users, tests and documents one by one.
+#[test]
+fn a_change_names_its_users_its_tests_and_what_changes_with_it() {
+    let p = repository();
+    let none = p.run(&["graph", "impact", "--diff"]).expect(1).stderr;
+    assert!(
+        none.contains("nothing is changed (working tree against HEAD): give a range"),
+        "{none}"
+    );
+    p.write("src/store.rs", p.read("src/store.rs").replace("        1\n", "        2\n"));
+    let answer = p.json(&["graph", "impact", "--diff"]);
+    let changed = &answer["changed"];
+    assert_eq!(
+        (&changed[0]["symbol"], &changed[0]["line"], &changed[0]["how"], &changed[0]["public"]),
+        (&json!("Store::get"), &json!(3), &json!("changed"), &json!(true)),
+        "{answer:#}"
+    );
+    assert_eq!(answer["users"][0]["symbol"], "main", "{answer:#}");
+    assert_eq!(answer["total_users"], 1, "tests are no users: {answer:#}");
+    assert_eq!(answer["tests"][0]["symbol"], "gets_one", "{answer:#}");
+    assert!(answer["commands"][0].as_str().unwrap().starts_with("cargo test"), "{answer:#}");
+    let together = &answer["together"];
+    assert_eq!(
+        (&together[0]["path"], &together[0]["support"], &together[0]["confidence"]),
+        (&json!("docs/store.md"), &json!(4), &json!(1.0)),
+        "{answer:#}"
+    );
+    assert_eq!(together[1], json!(null), "one commit is no habit: {answer:#}");
+    let next: Vec<&str> =
+        answer["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    assert_eq!(next[0], "docs/store.md", "{answer:#}");
+    assert!(next.contains(&"src/main.rs") && next.contains(&"tests/store.rs"), "{answer:#}");
+    assert!(!next.contains(&"src/store.rs"), "{answer:#}");
+    // The same after the commit, and planned.
+    p.commit("the store gets two");
+    let range = p.json(&["graph", "impact", "--diff", "HEAD~1.."]);
+    assert_eq!((&range["changed"], &range["users"]), (&answer["changed"], &answer["users"]));
+    let planned = p.json(&["graph", "impact", "--files", "Store::get,docs/other.md"]);
+    assert_eq!(planned["users"], answer["users"], "{planned:#}");
+    assert_eq!(planned["changed"][1]["symbol"], "docs/other.md", "{planned:#}");
+}
+
+/// What a change deletes has no users in the graph any more, but its callers are still there.
+#[test]
+fn a_deleted_symbol_is_still_used_by_lines_that_the_change_missed() {
+    let p = repository();
+    p.write("src/store.rs", p.read("src/store.rs").replace("fn get(", "fn fetch("));
+    p.write("src/new file\n\"odd\".rs", "pub fn odd() {}\n");
+    p.write(".env", "TOKEN=abc\n");
+    p.write("blob.bin", [0u8, 159, 1]);
+    p.git(&["mv", "docs/other.md", "docs/moved.md"]);
+    p.remove("docs/store.md");
+    let answer = p.json(&["graph", "impact", "--diff"]);
+    let changed: Vec<String> = answer["changed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| format!("{} {}", c["how"].as_str().unwrap(), c["symbol"].as_str().unwrap()))
+        .collect();
+    for expected in [
+        "added Store::fetch",
+        "deleted Store::get",
+        "added odd",
+        "renamed docs/moved.md",
+        "deleted docs/store.md",
+        "added blob.bin",
+    ] {
+        assert!(changed.contains(&expected.into()), "{expected}: {answer:#}");
+    }
+    assert_eq!(changed.len(), 6, "a secret is not named: {answer:#}");
+    assert!(answer["warnings"].to_string().contains("1 file that may not be read"), "{answer:#}");
+    let uses: Vec<(&str, u64)> = answer["deleted_uses"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|u| (u["path"].as_str().unwrap(), u["line"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(uses, [("src/main.rs", 6), ("tests/store.rs", 6)], "{answer:#}");
+    let text = p.run(&["graph", "impact", "--diff"]).expect(0).stdout;
+    assert!(text.contains("new file\\n\"odd\".rs") && !text.contains("\n\"odd\""), "{text}");
+}
+
+#[test]
+fn a_range_is_a_range_and_says_what_it_is_compared_with() {
+    let p = repository();
+    p.write("src/store.rs", format!("// moved\n// down\n{}", p.read("src/store.rs")));
+    p.commit("the store moves down");
+    let answer = p.json(&["graph", "impact", "--diff", "HEAD~4..HEAD~1"]);
+    let warnings = answer["warnings"].to_string();
+    assert!(
+        warnings.contains("not checked out") && warnings.contains("1 file of the range"),
+        "{answer:#}"
+    );
+    for wrong in ["--diff=--output=x", "--diff=nowhere", "--diff=HEAD~99", "--diff=..-h"] {
+        let said = p.run(&["graph", "impact", wrong]).error();
+        assert!(said.contains("is not a commit of this repository"), "{wrong}: {said}");
+    }
+    assert!(!p.path("x").exists());
+    let said = p.run(&["graph", "callers", "--diff"]).error();
+    assert!(said.contains("belong to `cortex graph impact`"), "{said}");
+    fs::remove_dir_all(p.path(".git")).unwrap();
+    let said = p.run(&["graph", "impact", "--diff"]).error();
+    assert!(said.contains("not in a git repository") && said.contains("give `files`"), "{said}");
+    assert_eq!(p.json(&["graph", "impact", "--files", "src/store.rs"])["total_users"], 1);
+}
+
+/// The reply for an agent is short, and goes on where the next call begins.
+#[test]
+fn an_agent_gets_the_impact_as_a_short_text() {
+    let p = repository();
+    let many: String = (0..200)
+        .map(|n| format!("pub fn extra_{n}(s: &Store) -> u8 {{\n    s.get() + {n}\n}}\n"))
+        .collect();
+    p.write("src/extra.rs", format!("use crate::store::Store;\n{many}"));
+    p.commit("many extras");
+    p.write("src/store.rs", p.read("src/store.rs").replace("        1\n", "        2\n"));
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    let arguments = json!({ "format": "text", "wait_ms": 20_000, "limit": 300 });
+    let (status, text) = client.try_call("cortex_impact", &arguments).unwrap();
+    assert_eq!(status, 200, "{text}");
+    for expected in [
+        "\nsrc/store.rs:3 method Store::get, changed, public\n",
+        "\nlook at next, likeliest first:\ndocs/store.md changed with store.rs in 4 commits",
+        "\nsrc/main.rs:6 changed with store.rs in 1 commit (25% of its commits); uses Store::get\n",
+        "\nusers: 201, ",
+        "\nrun: cargo test",
+    ] {
+        assert!(text.contains(expected) || text.starts_with(expected.trim()), "{expected}: {text}");
+    }
+    assert!(text.len() < 1_200 * 4, "{} bytes: {text}", text.len());
+}

@@ -100,6 +100,15 @@ fn examples_give_an_answer_in_this_repository() {
     };
     let wanted: Vec<&String> = all.iter().filter(|line| is_run(line)).collect();
     assert!(wanted.len() > 25, "only {} examples are found", wanted.len());
+    // Examples about changes need a commit, one before it, and a difference.
+    p.git(&["init", "-q"]);
+    p.commit("import of this repository");
+    for (path, is_committed) in [("src/store/lock.rs", true), ("src/live/manager.rs", false)] {
+        p.write(path, p.read(path).replacen("pub fn ", "/// It is changed.\n    pub fn ", 1));
+        if is_committed {
+            p.commit("another comment");
+        }
+    }
     // Examples that read memories need one.
     p.run(&["memory", "add", "We keep the cache in one file: rename is atomic"]).expect(0);
     let directory = Path::new(env!("CARGO_BIN_EXE_cortex")).parent().unwrap();

@@ -404,6 +404,9 @@ fn arguments(tool: &str) -> Vec<Value> {
                 .collect()
         }
         "cortex_graph" => vec![json!({ "operation": "callers", "target": "retry" })],
+        "cortex_impact" => {
+            vec![json!({}), json!({ "range": "HEAD~1" }), json!({ "files": ["retry"] })]
+        }
         "cortex_pattern" => vec![json!({ "pattern": "retry($A)", "languages": "rust" })],
         "add_memory" => {
             vec![json!({ "name": "harmless", "episode_body": "We decided on potatoes." })]

@@ -59,6 +59,7 @@ fn text_of_a_repository_speaks_as_cortex() {
         ("cortex_outline", json!({})),
         ("cortex_outline", json!({ "path": "src/pump.c" })),
         ("cortex_graph", json!({ "operation": "callers", "target": "frost_pump", "context": 9 })),
+        ("cortex_impact", json!({ "files": ["frost_pump", "src/pump.c", "README.md"] })),
         ("cortex_files", json!({ "by": "file" })),
         ("file_editor", json!({ "command": "view", "path": "README.md" })),
     ];

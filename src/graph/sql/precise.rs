@@ -148,21 +148,22 @@ impl Tables {
         )
     }
 
-    /// Returns file, line, name and whether it is called of each use of what this file defines
-    /// under this name at this line.
-    pub(in crate::graph) fn precise_uses_at(
+    /// Returns the uses of what a file defines under a name: the line of the definition, and file,
+    /// line and whether it is called of the use.
+    pub(in crate::graph) fn precise_uses_named(
         &self,
-        place: &Place,
-    ) -> Result<Vec<(FileId, u32, bool)>, GraphError> {
+        path: &str,
+        name: &str,
+    ) -> Result<Vec<(u32, FileId, u32, bool)>, GraphError> {
         self.all(
-            "SELECT f.id, u.line, u.called FROM precise_files d
-                JOIN precise_places t ON t.file = d.id AND t.name = ?2 AND t.line = ?3
-                JOIN precise_uses u ON u.place = t.id
+            "SELECT t.line, f.id, u.line, u.called FROM precise_files d
+                JOIN precise_places t ON t.file = d.id AND t.name = ?2
+                JOIN precise_uses u ON u.place = t.id AND u.place > 0
                 JOIN precise_files p ON p.id = u.file
                 JOIN files f ON f.path = p.path AND f.hash = p.hash
                 WHERE d.path = ?1 ORDER BY f.id, u.line",
-            params![place.path, place.name, place.line],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+            [path, name],
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
         )
     }
 }

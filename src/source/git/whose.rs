@@ -285,7 +285,11 @@ impl GitWatch {
             (0..paths.len()).filter(left).partition(|&i| links[i]);
         let mut files: Vec<usize> =
             files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
-        let settings = if filter && !files.is_empty() { self.without_own_filters() } else { None };
+        let settings = if filter && !files.is_empty() {
+            super::without_own_filters(&self.dir.top)
+        } else {
+            None
+        };
         for _ in 0..MAX_RESTARTS {
             if files.is_empty() {
                 break;
@@ -350,35 +354,6 @@ impl GitWatch {
     /// Prepares a git command in the work tree that changes nothing.
     fn git(&self) -> Command {
         super::command(&self.dir.top)
-    }
-
-    /// Returns settings that disable the filters of the repository's configuration,
-    /// which are programs. The user's own filters, such as LFS, stay. Returns `None` if
-    /// not all can be disabled.
-    fn without_own_filters(&self) -> Option<Vec<String>> {
-        let mut command = self.git();
-        command.args(["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."]);
-        let asked = super::output(&mut command, Vec::new()).ok()?;
-        // The code 1 means that there are none.
-        if !matches!(asked.code, Some(0 | 1)) {
-            return None;
-        }
-        let mut settings = Vec::new();
-        let mut words = asked.stdout.split(|&b| b == 0);
-        while let (Some(scope), Some(key)) = (words.next(), words.next()) {
-            if !matches!(scope, b"system" | b"global") {
-                let (driver, _) = std::str::from_utf8(key).ok()?.rsplit_once('.')?;
-                // The name ends at such a character when git parses the setting.
-                if driver.contains(|c: char| c == '=' || c.is_control()) {
-                    return None;
-                }
-                settings.extend(
-                    ["clean=", "process=", "required=false"]
-                        .map(|setting| format!("{driver}.{setting}")),
-                );
-            }
-        }
-        Some(settings)
     }
 }
 

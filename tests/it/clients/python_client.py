@@ -81,6 +81,8 @@ async def searching(client):
 
     reply, text = await ask(client, "cortex_graph", operation="callers", target="Backoff::pause")
     check(reply["targets"][0]["path"] == RETRY and reply["total"] == len(reply["results"]), "the graph knows a method", text)
+    reply, text = await ask(client, "cortex_impact", files=["Backoff::pause"])
+    check(reply["changed"][0]["path"] == RETRY, "the impact of a planned change is told", text)
     reply, text = await ask(client, "cortex_pattern", pattern="pub fn $NAME($$$) -> u32 { $$$ }", language="rust")
     check(any(place["path"] == RETRY for place in reply["places"]), "code of a shape is found", text)
     reply, text = await ask(client, "cortex_files")
@@ -211,6 +213,7 @@ CALLED = {
     "cortex_related",
     "cortex_status",
     "cortex_graph",
+    "cortex_impact",
     "cortex_pattern",
     "cortex_files",
     "add_memory",

@@ -161,6 +161,29 @@ impl Project {
         c
     }
 
+    /// Runs git in this project and returns what it prints.
+    #[track_caller]
+    pub fn git(&self, args: &[&str]) -> String {
+        let base = [
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "-c",
+            "init.defaultBranch=main",
+            "-c",
+            "gc.auto=0",
+        ];
+        run(self.command("git").args(base).args(args)).expect(0).stdout.trim().to_string()
+    }
+
+    /// Adds all files to git and commits them.
+    #[track_caller]
+    pub fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
     /// Returns a command that runs the program in this project.
     pub fn cortex(&self, args: &[&str]) -> Command {
         let mut c = self.command(env!("CARGO_BIN_EXE_cortex"));

@@ -1,0 +1,294 @@
+//! Finds the symbols that a change adds, changes and deletes: from the texts of a file before and
+//! after, and the lines that differ.
+
+use std::collections::HashSet;
+
+use crate::languages::{LanguageKind, detect, separator};
+use crate::source::Hunk;
+use crate::syntax::{Symbol, SymbolKind, outline};
+
+/// What a change does to a symbol or file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    Changed,
+    Added,
+    Deleted,
+    Renamed,
+    /// Somebody is about to change it.
+    Planned,
+}
+
+impl How {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Added => "added",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+            Self::Planned => "planned",
+        }
+    }
+}
+
+/// A symbol that a change touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SymbolChange {
+    /// The name alone.
+    pub(super) name: String,
+    /// The name, after those of the symbols around it.
+    pub(super) symbol: String,
+    pub(super) kind: SymbolKind,
+    pub(super) how: How,
+    /// Whether it is visible outside its module.
+    pub(super) public: bool,
+    /// Line of the definition; of a deleted symbol, the line afterwards at which it was.
+    pub(super) line: u32,
+    pub(super) end_line: u32,
+}
+
+/// The symbols that a change of a file touches.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct FileChange {
+    /// In the order of the file; deleted ones last.
+    pub(super) symbols: Vec<SymbolChange>,
+    /// Whether lines outside of all symbols differ.
+    pub(super) outside: bool,
+    /// Whether the file has symbols at all.
+    pub(super) has_symbols: bool,
+}
+
+/// A text with its symbols.
+struct Outlined<'a> {
+    lines: Vec<&'a str>,
+    symbols: Vec<Symbol>,
+    /// The path of names of each symbol.
+    paths: Vec<String>,
+    /// The innermost symbol at each line.
+    innermost: Vec<Option<usize>>,
+}
+
+impl<'a> Outlined<'a> {
+    fn new(path: &str, text: &'a str) -> Self {
+        let language = detect(path, text);
+        let symbols = match language.kind {
+            LanguageKind::Code(grammar) => outline(grammar, text).map(|outline| outline.symbols),
+            _ => None,
+        };
+        let symbols = symbols.unwrap_or_default();
+        let mut paths: Vec<String> = Vec::with_capacity(symbols.len());
+        for symbol in &symbols {
+            let above = symbol.parent.map(|parent| &*paths[parent]).or(symbol.receiver.as_deref());
+            paths.push(match above {
+                Some(above) => [above, &symbol.name].join(separator(language.name)),
+                None => symbol.name.clone(),
+            });
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        let mut innermost = vec![None; lines.len() + 1];
+        for (i, symbol) in symbols.iter().enumerate() {
+            // A field says little alone: its type changes.
+            let counted = match symbol.parent {
+                Some(parent)
+                    if matches!(symbol.kind, SymbolKind::Field | SymbolKind::EnumMember) =>
+                {
+                    parent
+                }
+                _ => i,
+            };
+            let range = symbol.start_line as usize..=symbol.end_line as usize;
+            innermost.iter_mut().enumerate().skip(*range.start()).for_each(|(line, at)| {
+                if range.contains(&line) {
+                    *at = Some(counted);
+                }
+            });
+        }
+        Self { lines, symbols, paths, innermost }
+    }
+
+    fn is_blank(&self, line: u32) -> bool {
+        self.lines.get((line as usize).wrapping_sub(1)).is_none_or(|text| text.trim().is_empty())
+    }
+
+    fn at(&self, line: u32) -> Option<usize> {
+        self.innermost.get(line as usize).copied().flatten()
+    }
+
+    /// Returns the lines of a range that say something.
+    fn said(&self, start: u32, n: u32) -> impl Iterator<Item = u32> {
+        let end = start.saturating_add(n).min(u32::try_from(self.innermost.len()).unwrap_or(start));
+        (start..end).filter(|line| !self.is_blank(*line))
+    }
+
+    fn change(&self, at: usize, how: How, line: u32) -> SymbolChange {
+        let symbol = &self.symbols[at];
+        SymbolChange {
+            name: symbol.name.clone(),
+            symbol: self.paths[at].clone(),
+            kind: symbol.kind,
+            how,
+            public: symbol.exported,
+            line,
+            end_line: if how == How::Deleted { line } else { symbol.end_line },
+        }
+    }
+}
+
+/// Returns what the change of a file touches. A text is `None` if the file does not exist then.
+/// Without hunks, all lines differ.
+pub(super) fn changed(
+    path: &str,
+    old: Option<&str>,
+    new: Option<&str>,
+    hunks: &[Hunk],
+) -> FileChange {
+    let (old, new) = (
+        Outlined::new(path, old.unwrap_or_default()),
+        Outlined::new(path, new.unwrap_or_default()),
+    );
+    let all = |of: &Outlined| u32::try_from(of.lines.len()).unwrap_or(u32::MAX);
+    let whole = Hunk { old_start: 1, old_lines: all(&old), new_start: 1, new_lines: all(&new) };
+    let hunks = if hunks.is_empty() { std::slice::from_ref(&whole) } else { hunks };
+    let (before, after): (HashSet<&String>, HashSet<&String>) =
+        (old.paths.iter().collect(), new.paths.iter().collect());
+    let is_gone = |at: usize| !after.contains(&old.paths[at]);
+    let (mut touched, mut gone) = (vec![false; new.symbols.len()], Vec::new());
+    let mut outside = false;
+    for hunk in hunks {
+        let mut note = |at: Option<usize>| match at {
+            Some(at) => touched[at] = true,
+            None => outside = true,
+        };
+        for line in new.said(hunk.new_start, hunk.new_lines) {
+            note(new.at(line));
+        }
+        for line in old.said(hunk.old_start, hunk.old_lines) {
+            let around = std::iter::successors(old.at(line), |at| old.symbols[*at].parent);
+            let outermost_gone = around.take_while(|at| is_gone(*at)).last();
+            match outermost_gone {
+                Some(at) => gone.push((at, hunk.new_start.max(1))),
+                // Lines that were taken out change the symbol that they were in.
+                None if hunk.new_lines == 0 => match old.at(line) {
+                    Some(at) => {
+                        let now = new.paths.iter().position(|path| *path == old.paths[at]);
+                        note(now);
+                    }
+                    None => note(None),
+                },
+                None => {}
+            }
+        }
+    }
+    let is_new = |at: usize| !before.contains(&new.paths[at]);
+    let mut symbols: Vec<SymbolChange> = Vec::new();
+    for at in (0..touched.len()).filter(|at| touched[*at]) {
+        let mut above = std::iter::successors(new.symbols[at].parent, |at| new.symbols[*at].parent);
+        // What is in an added symbol is a part of it.
+        if !above.any(|above| touched[above] && is_new(above)) {
+            let how = if is_new(at) { How::Added } else { How::Changed };
+            symbols.push(new.change(at, how, new.symbols[at].definition_line));
+        }
+    }
+    gone.sort_unstable();
+    gone.dedup_by_key(|(at, _)| *at);
+    symbols.extend(gone.into_iter().map(|(at, line)| old.change(at, How::Deleted, line)));
+    FileChange {
+        symbols,
+        outside,
+        has_symbols: !(new.symbols.is_empty() && old.symbols.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "\
+use a::b;
+
+/// Gets.
+pub fn get() -> u8 {
+    1
+}
+
+fn put() {
+    two();
+    three();
+}
+
+struct Row {
+    one: u8,
+}
+
+impl Row {
+    fn len(&self) {}
+
+    fn gone(&self) {}
+}
+";
+
+    fn hunk(old_start: u32, old_lines: u32, new_start: u32, new_lines: u32) -> Hunk {
+        Hunk { old_start, old_lines, new_start, new_lines }
+    }
+
+    /// Replaces lines, and says which symbols that touches.
+    fn told(start: usize, n: usize, by: &[&str]) -> (Vec<String>, bool) {
+        let mut lines: Vec<&str> = OLD.lines().collect();
+        lines.splice(start - 1..start - 1 + n, by.iter().copied());
+        let new = lines.join("\n") + "\n";
+        let side = |start: usize, n: usize| {
+            let (start, n) = (u32::try_from(start).unwrap(), u32::try_from(n).unwrap());
+            (if n == 0 { start - 1 } else { start }, n)
+        };
+        let ((old_start, old_lines), (new_start, new_lines)) =
+            (side(start, n), side(start, by.len()));
+        let found = changed(
+            "a.rs",
+            Some(OLD),
+            Some(&new),
+            &[hunk(old_start, old_lines, new_start, new_lines)],
+        );
+        let told = found.symbols.iter().map(|s| format!("{} {}", s.how.as_str(), s.symbol));
+        (told.collect(), found.outside)
+    }
+
+    #[test]
+    fn the_innermost_symbols_at_the_lines_are_those_that_change() {
+        let one = |text: &str, outside| (vec![text.to_string()], outside);
+        assert_eq!(told(5, 1, &["    2"]), one("changed get", false));
+        assert_eq!(told(3, 1, &["/// Gets it."]), one("changed get", false), "its comment");
+        assert_eq!(told(9, 1, &[]), one("changed put", false), "a line that was taken out");
+        assert_eq!(told(14, 1, &["    two: u16,"]), one("changed Row", false), "a field");
+        assert_eq!(told(1, 1, &["use a::c;"]), (vec![], true));
+        assert_eq!(told(7, 0, &["", "fn new() {", "    1", "}"]), one("added new", false));
+        assert_eq!(told(8, 4, &[]), one("deleted put", false));
+        assert_eq!(told(19, 2, &[]), one("deleted Row::gone", false), "the rest of the type stays");
+        assert_eq!(
+            told(8, 1, &["fn set() {"]),
+            (vec!["added set".into(), "deleted put".into()], false),
+            "a new name"
+        );
+        assert_eq!(told(2, 1, &["", ""]), (vec![], false), "blank lines");
+    }
+
+    #[test]
+    fn a_file_that_comes_or_goes_names_its_outermost_symbols() {
+        let of = |old, new| {
+            let found = changed("a.rs", old, new, &[]);
+            found
+                .symbols
+                .into_iter()
+                .map(|s| format!("{} {}", s.how.as_str(), s.symbol))
+                .collect::<Vec<_>>()
+        };
+        let came = of(None, Some(OLD));
+        assert!(came.contains(&"added get".into()) && came.len() < 6, "{came:?}");
+        let went = of(Some(OLD), None);
+        assert!(went.contains(&"deleted put".into()) && went.len() < 6, "{went:?}");
+        assert!(changed("a.txt", None, Some("words\n"), &[]).outside);
+        // The graph has a limit of lines, and hunks may lie.
+        let wild = [hunk(0, u32::MAX, u32::MAX, u32::MAX), hunk(9_999, 3, 9_999, 0)];
+        changed("a.rs", Some(OLD), Some("x"), &wild);
+    }
+}

@@ -1,0 +1,105 @@
+//! Finds what a change of many symbols may affect: their users, and the tests that reach them.
+
+use std::collections::HashSet;
+
+use super::answer::{Neighbour, Node};
+use super::error::GraphError;
+use super::rows::{FileId, SymbolId, SymbolRow};
+use super::tested::TestsAnswer;
+use super::traversal::{Follow, MAX_TARGETS, Traversal};
+use crate::languages::is_test_file;
+
+/// What changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImpactTarget {
+    /// Somebody names a symbol or a file.
+    Written(String),
+    /// The symbol of this name that a file defines, at this line if it has several.
+    Symbol { path: String, name: String, line: u32 },
+    /// A file as a whole, by its path.
+    File(String),
+}
+
+/// A query about a change.
+#[derive(Debug, Clone, Copy)]
+pub struct ImpactQuery<'a> {
+    pub targets: &'a [ImpactTarget],
+    /// Largest number of steps to users, and to tests.
+    pub depth: usize,
+    pub test_depth: usize,
+    /// Largest number of tests.
+    pub max_tests: usize,
+}
+
+/// What a change may affect.
+#[derive(Debug, Clone)]
+pub struct ImpactAnswer {
+    /// The symbols and files of each target, in their order.
+    pub targets: Vec<Vec<Node>>,
+    /// Users outside of tests that are not targets; nearest first.
+    pub users: Vec<Neighbour>,
+    /// Those whose confidence is too low.
+    pub candidates: Vec<Neighbour>,
+    pub tests: TestsAnswer,
+    /// Whether the search stopped early, or targets were left out.
+    pub is_cut: bool,
+}
+
+impl Traversal<'_> {
+    pub(super) fn impact(&mut self, query: ImpactQuery) -> Result<ImpactAnswer, GraphError> {
+        let mut targets = Vec::new();
+        let mut all: Vec<SymbolId> = Vec::new();
+        for target in query.targets {
+            let found = self.changed(target)?;
+            all.extend(&found);
+            let nodes = found.into_iter().map(|id| self.resolver.scopes.node(id));
+            targets.push(nodes.collect::<Result<Vec<_>, _>>()?);
+        }
+        let mut seen = HashSet::new();
+        all.retain(|id| seen.insert(*id));
+        let too_many = all.len() > MAX_TARGETS;
+        all.truncate(MAX_TARGETS);
+        // Tests first: they are fewer, and the budget is one.
+        let tests = self.tests_of(all.clone(), query.test_depth, query.max_tests)?;
+        let (users, candidates) = self.walk(&all, Follow::Touched, query.depth)?;
+        let with_tests = self.files_with_tests()?;
+        let changed: HashSet<&Node> = targets.iter().flatten().collect();
+        let mut without_tests = |found: Vec<Neighbour>| -> Result<Vec<Neighbour>, GraphError> {
+            let mut kept = Vec::new();
+            for user in found {
+                let is_test =
+                    is_test_file(&user.node.file) || self.is_test(&user.node, &with_tests)?;
+                if !is_test && !changed.contains(&user.node) {
+                    kept.push(user);
+                }
+            }
+            Ok(kept)
+        };
+        let (users, candidates) = (without_tests(users)?, without_tests(candidates)?);
+        let is_cut = too_many || self.resolver.work.is_spent();
+        Ok(ImpactAnswer { targets, users, candidates, tests, is_cut })
+    }
+
+    fn changed(&mut self, target: &ImpactTarget) -> Result<Vec<SymbolId>, GraphError> {
+        match target {
+            ImpactTarget::Written(written) => self.resolver.scopes.targets(written),
+            ImpactTarget::File(path) => {
+                Ok(self.file_at(path).map(|file| SymbolId { file, n: -1 }).into_iter().collect())
+            }
+            ImpactTarget::Symbol { path, name, line } => {
+                let Some(file) = self.file_at(path) else { return Ok(Vec::new()) };
+                let scope = self.resolver.scopes.scope_of(file)?;
+                let named = |s: &&SymbolRow| s.name == *name;
+                // The graph may be of a moment before or after.
+                let nearest =
+                    scope.symbols.iter().filter(named).min_by_key(|s| s.line.abs_diff(*line));
+                Ok(nearest.map(|s| s.id).into_iter().collect())
+            }
+        }
+    }
+
+    fn file_at(&self, path: &str) -> Option<FileId> {
+        let mut files = self.resolver.scopes.files.iter();
+        files.find(|file| file.row.path == path).map(|file| file.row.id)
+    }
+}

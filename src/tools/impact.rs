@@ -1,0 +1,116 @@
+//! `cortex_impact`: says before a change what it touches.
+
+use super::budget::{TokenBudget, fit};
+use super::graph::{place, row_lines, unresolved};
+use super::reply::{Reply, printable, shown_place};
+use super::tool::{Question, ToolGroup};
+use crate::engine::{
+    AnswerState, AskError, Call, ChangedSymbol, Engine, ImpactAnswer, ImpactRequest, NextFile,
+    Together,
+};
+use crate::text::count;
+
+/// Maximum number of lines of uses that a row names.
+const MAX_SITES: usize = 5;
+/// Maximum number of commands.
+const MAX_COMMANDS: usize = 4;
+
+impl Question for ImpactRequest {
+    const NAME: &'static str = "cortex_impact";
+    const TITLE: &'static str = "See what a change touches";
+    const WHEN: &'static str =
+        "before or after a change: what it touches, users, tests, files that change with it.";
+    const DESCRIPTION: &'static str = "See what your uncommitted change, a range of commits or files that you plan to change touch: users of the changed symbols, tests with commands, files that usually change together, and which files to look at next. Use it before an edit, and before you finish.";
+    const GROUP: ToolGroup = ToolGroup::Graph;
+    const TOKENS: usize = 1200;
+    type Reply = ImpactAnswer;
+
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<ImpactAnswer, AskError> {
+        let mut answer = engine.impact(&self, call)?;
+        for row in answer.users.iter_mut().chain(&mut answer.candidates).chain(&mut answer.tests) {
+            row.sites.truncate(MAX_SITES);
+        }
+        Ok(fit(budget, answer.longest(), |n| answer.first(n)))
+    }
+}
+
+fn changed(symbol: &ChangedSymbol) -> String {
+    let public = if symbol.public == Some(true) { ", public" } else { "" };
+    format!("{}, {}{public}", place(&symbol.node), symbol.how.as_str())
+}
+
+fn next(file: &NextFile) -> String {
+    let line = if file.line > 0 { format!(":{}", file.line) } else { String::new() };
+    let place = shown_place(&format!("{}{line}", file.path));
+    format!("{place} {}", printable(&file.reasons.join("; ")))
+}
+
+fn together(file: &Together) -> String {
+    let percent = file.confidence * 100.0;
+    let with = printable(&file.with);
+    let n = count(file.support, "commit");
+    format!("{} with {with} in {n}, {percent:.0}%", shown_place(&file.path))
+}
+
+/// Returns a heading, which says how many rows are left out.
+fn heading(what: &str, total: usize, shown: usize) -> String {
+    if total > shown {
+        format!("{what}: {total}, {shown} shown")
+    } else {
+        format!("{what}: {total}")
+    }
+}
+
+impl Reply for ImpactAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        if self.is_empty() {
+            return vec![format!(
+                "nothing is changed ({}). Give a range (HEAD~1, main..), or files that you are about to change",
+                printable(&self.of)
+            )];
+        }
+        let mut text = vec![format!(
+            "{}, in {} ({})",
+            heading("changed", self.total_changed, self.changed.len()),
+            count(self.changed_files, "file"),
+            printable(&self.of)
+        )];
+        text.extend(self.changed.iter().map(changed));
+        if !self.deleted_uses.is_empty() {
+            text.push("still used, though the change deletes it:".into());
+            text.extend(self.deleted_uses.iter().map(|row| unresolved(&row.name_use)));
+        }
+        if !self.files.is_empty() {
+            text.push("look at next, likeliest first:".into());
+            text.extend(self.files.iter().map(next));
+        }
+        text.push(heading("users", self.total_users, self.users.len()));
+        text.extend(self.users.iter().flat_map(row_lines));
+        if !self.candidates.is_empty() {
+            text.push("may use it, less certain:".into());
+            text.extend(self.candidates.iter().flat_map(row_lines));
+        }
+        text.push(heading("tests", self.total_tests, self.tests.len()));
+        text.extend(self.tests.iter().flat_map(row_lines));
+        let what = if self.runs_files { "run the files of all tests" } else { "run" };
+        let commands = self.commands.iter().take(MAX_COMMANDS);
+        text.extend(commands.map(|command| format!("{what}: {}", printable(command))));
+        // The list above names most of them, with the same reason.
+        let is_new = |file: &&Together| !self.files.iter().any(|next| next.path == file.path);
+        let rest: Vec<String> = self.together.iter().filter(is_new).map(together).collect();
+        if !rest.is_empty() {
+            text.push("often changed together, too:".into());
+            text.extend(rest);
+        }
+        text
+    }
+}
