@@ -34,7 +34,9 @@ const KEPT: [(&str, &[&str]); 3] = [
             "src/graph/mod.rs",
             "src/graph/names.rs",
             "src/graph/rows.rs",
+            "src/graph/scip.rs",
             "src/graph/sql.rs",
+            "src/graph/sql",
         ],
     ),
     (

@@ -5,7 +5,7 @@ mod impact;
 mod import;
 mod row;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use console::style;
 
@@ -31,16 +31,12 @@ use crate::engine::{
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates.
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Args {
-    #[command(subcommand)]
-    other: Option<Other>,
-    #[arg(required = true)]
-    operation: Option<OperationArg>,
+    operation: OperationArg,
     /// A symbol name, `Type::method`, `file:line`, or a file
-    #[arg(required_unless_present_any = ["diff", "files"])]
+    #[arg(required_unless_present_any = ["diff", "files", "run"])]
     target: Option<String>,
     /// With path: the symbol at the end of the path
     to: Option<String>,
@@ -51,6 +47,9 @@ pub(super) struct Args {
     /// With impact: ask about files and symbols that you plan to change (repeat or separate with commas)
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     files: Vec<String>,
+    /// With import: run the indexer of this project that is installed, and import what it writes
+    #[arg(long, conflicts_with = "target")]
+    run: bool,
     /// Follow at most this many steps (1 to 10) [default: 1, with tests 3, with --diff and --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
@@ -71,12 +70,6 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     project: OfProject,
-}
-
-#[derive(clap::Subcommand)]
-enum Other {
-    /// Read a SCIP index, which a compiler or a language server wrote
-    Import(import::Args),
 }
 
 /// Default of `--limit`, except of tests.
@@ -104,6 +97,8 @@ enum OperationArg {
     Impact,
     /// Tests that reach the target, and the commands that run them
     Tests,
+    /// Read a SCIP index (TARGET is its file), so that its files are resolved as its compiler does
+    Import,
 }
 
 /// Most other symbols of the target's name that are listed.
@@ -118,11 +113,12 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    if let Some(Other::Import(import)) = &args.other {
-        return import::run(import);
+    if matches!(args.operation, OperationArg::Import) {
+        return import::run(args.target.as_deref(), args.run, &args.project, args.json);
     }
+    ensure!(!args.run, "--run belongs to `cortex graph import`");
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
-    let Some(operation) = &args.operation else { bail!("give an operation") };
+    let operation = &args.operation;
     let is_tests = matches!(operation, OperationArg::Tests);
     let name = operation
         .to_possible_value()

@@ -14,10 +14,11 @@ use console::style;
 use serde_json::json;
 use uuid::Uuid;
 
-use self::shared::{PrivateFolder, title};
+use self::shared::title;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::render::{count, json, line, printable, width};
+use super::temporary::PrivateFolder;
 use crate::dir::OpenMode;
 use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, RecallRequest, RememberRequest};
 use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select};

@@ -37,6 +37,7 @@ mod render;
 mod search;
 mod serve;
 mod status;
+mod temporary;
 mod version;
 
 use std::io::{self, ErrorKind, Write};

@@ -1,8 +1,5 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
-use std::path::Path;
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +11,7 @@ use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
-use crate::graph::{
-    self, CodeGraph, Comparison, GraphError, GraphQuery, Imported, MAX_DEPTH, Neighbour, Operation,
-};
+use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
 use crate::index::{IndexingService, Progress};
 use crate::search::Searcher;
 use crate::store::{SourceEntry, SourceTable};
@@ -163,7 +158,7 @@ pub struct GraphRow {
     pub depth: usize,
     /// The symbol that the last step comes from.
     pub via: String,
-    /// tests: why the test is in the answer.
+    /// Why it is in the answer, if it does not call the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Lines around the first use.
@@ -177,6 +172,8 @@ pub struct GraphRow {
     pub used_in: String,
 }
 
+/// The reason of a result that takes the target as a value.
+const AS_VALUE: &str = "takes it as a value";
 /// Number of uses of unknown meaning that an answer lists without results, and beside results.
 const USES_INSTEAD: usize = 10;
 const USES_BESIDE: usize = 5;
@@ -274,7 +271,7 @@ impl Engine {
             confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
             depth: found.depth,
             via: found.via.clone(),
-            reason: None,
+            reason: found.is_value.then(|| AS_VALUE.to_string()),
             context_start_line: around.as_ref().map(|(first, _)| *first),
             context: around.map(|(_, lines)| lines),
             used_in,
@@ -325,29 +322,6 @@ impl Engine {
             "there is no symbol or file `{target}`{near}{occurs}. Give a name, Type::method, file:line or a file; {} lists them",
             self.project.front_end.name(Advised::Outline)
         ))
-    }
-
-    /// Imports a SCIP index, which says what each name means in the files that have not changed since
-    /// it was made.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is no SCIP index, or the graph cannot be written.
-    pub fn import_scip(&self, file: &Path, call: &Call) -> Result<Imported, AskError> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let read = |path: &str| self.project.read_text(path).ok();
-        self.state(call)?;
-        let open = || std::fs::File::open(file).map(std::io::BufReader::new);
-        Ok(self.ask_graph(call, |graph| graph.import(&name, "", open, read))?.0)
-    }
-
-    /// Compares what the graph infers with what the imported SCIP indexes say.
-    ///
-    /// # Errors
-    /// When the graph cannot be read or written.
-    pub fn compare_graph(&self, call: &Call) -> Result<Comparison, AskError> {
-        self.state(call)?;
-        let work = call.work().lasting(Duration::from_hours(1));
-        Ok(self.ask_graph(call, |graph| graph.compare(&work))?.0)
     }
 
     /// Asks the updated code graph. Damage that only the query meets is repaired by building the
@@ -425,8 +399,9 @@ impl Project {
             .filter(|(_, entry)| is_there(entry))
             .map(|(path, entry)| (path, entry.sha256));
         let read = |path: &str| self.read_text(path).ok();
-        self.code_graph()?.update(files, read, |done, total| tell(Progress { done, total }))?;
-        Ok(())
+        let graph = self.code_graph()?;
+        graph.update(files, read, |done, total| tell(Progress { done, total }))?;
+        self.sync_scip(&graph)
     }
 }
 

@@ -26,6 +26,7 @@ mod read;
 mod related;
 mod rows;
 mod scan;
+mod scip;
 mod search;
 mod serving;
 mod status;

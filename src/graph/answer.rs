@@ -167,6 +167,8 @@ pub struct Neighbour {
     pub depth: usize,
     /// The symbol at the other end of the step.
     pub via: String,
+    /// Whether it does not call the function, but takes it as a value, such as a table of functions.
+    pub is_value: bool,
 }
 
 /// How much of what is around a symbol is looked up.

@@ -10,9 +10,8 @@ use serde::Serialize;
 
 use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
-use super::precise::Means;
-use super::resolver::Resolver;
-use super::rows::{RefRow, SymbolId};
+use super::resolver::{Meaning, Means, PreciseMeaning, Resolver};
+use super::rows::{FileId, FileRow, RefRow, SymbolId};
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// Lower ends of the ranges of confidence that are counted apart.
@@ -80,151 +79,190 @@ struct Pairs {
     candidates: HashSet<SymbolId>,
 }
 
+impl Pairs {
+    fn count_wrong(&self) -> usize {
+        self.wrong.difference(&self.right).count()
+    }
+}
+
+/// What is counted for one language.
+#[derive(Default)]
+struct Tally {
+    counts: Counts,
+    all: Pairs,
+    members: Pairs,
+}
+
+/// A difference whose symbols have no names yet.
+struct Found {
+    what: &'static str,
+    line: u32,
+    name: String,
+    receiver: String,
+    inferred: Vec<Meaning>,
+    indexed: Vec<SymbolId>,
+}
+
 pub(super) fn compare(mut resolver: Resolver) -> Result<Comparison, GraphError> {
     resolver.is_precise = false;
-    let mut out = Comparison::default();
-    let mut all: BTreeMap<String, (Pairs, Pairs)> = BTreeMap::new();
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut differences = Vec::new();
     for file in resolver.scopes.tables.precise_files()? {
-        let Some(uses) = resolver.precise_uses(file)? else { continue };
         let Some(row) = resolver.scopes.file(file).map(|f| f.row.clone()) else { continue };
-        let scope = resolver.scopes.scope_of(file)?;
-        let caller = |at: SymbolId| {
-            let caller = scope.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
-            caller.unwrap_or(SymbolId { n: -1, ..at })
-        };
-        let counts = out.languages.entry(row.language.clone()).or_default();
-        counts.files += 1;
-        if counts.confidences.is_empty() {
-            counts.confidences = CONFIDENCES.iter().map(|c| (*c, 0, 0)).collect();
+        let tally = tallies.entry(row.language.clone()).or_default();
+        let found = compare_file(&mut resolver, file, tally)?;
+        for difference in found {
+            let same = |d: &&Difference| d.what == difference.what && d.language == row.language;
+            if differences.iter().filter(same).count() < MAX_DIFFERENCES {
+                differences.push(difference.named(&mut resolver, &row)?);
+            }
         }
-        let (pairs, members) = all.entry(row.language.clone()).or_default();
-        let mut seen: HashSet<(u32, String)> = HashSet::new();
-        let mut differences = Vec::new();
-        let refs = resolver.scopes.tables.refs_of(file)?;
-        let lines = |r: &RefRow| r.lines.clone();
-        for (reference, line) in refs.iter().flat_map(|r| lines(r).into_iter().map(move |l| (r, l)))
-        {
-            if reference.kind != ReferenceKind::Call {
-                continue;
+    }
+    let languages = tallies.into_iter().map(|(language, tally)| (language, tally.sum())).collect();
+    Ok(Comparison { languages, differences })
+}
+
+/// Counts the calls in one file, and returns the differences.
+fn compare_file(
+    resolver: &mut Resolver,
+    file: FileId,
+    tally: &mut Tally,
+) -> Result<Vec<Found>, GraphError> {
+    let Some(uses) = resolver.precise_uses(file)? else { return Ok(Vec::new()) };
+    tally.counts.files += 1;
+    let mut seen: HashSet<(u32, String)> = HashSet::new();
+    let mut found = Vec::new();
+    let refs = resolver.scopes.tables.refs_of(file)?;
+    for reference in refs.iter().filter(|r| r.kind == ReferenceKind::Call) {
+        for line in &reference.lines {
+            let place = (*line, reference.name.clone());
+            let Some(truth) = uses.get(&place) else { continue };
+            seen.insert(place);
+            if let Some(truth) = resolver.callees(truth)? {
+                found.extend(compare_call(resolver, reference, *line, &truth, tally)?);
             }
-            seen.insert((line, reference.name.clone()));
-            let Some(truth) = uses.get(&(line, reference.name.clone())) else { continue };
-            // A variable that holds a function is neither right nor wrong.
-            if truth.iter().any(|m| m.means == Means::Unlisted) {
-                continue;
-            }
-            let truth: Vec<SymbolId> = truth.iter().filter_map(|m| m.symbol()).collect();
-            let mut is_callee = true;
-            for id in &truth {
-                is_callee &= resolver.is_callee(*id)?;
-            }
-            if !is_callee {
-                continue;
-            }
-            let from = caller(reference.from);
-            let is_member = !reference.receiver.is_empty();
-            let found = resolver.resolve(reference)?;
-            let mut is_right = false;
-            for meaning in &found {
-                let fits = truth.contains(&meaning.symbol);
-                let step = counts.confidences.iter_mut().rev().find(|c| c.0 <= meaning.confidence);
-                if let Some(step) = step {
-                    step.1 += 1;
-                    step.2 += usize::from(fits);
-                }
-                let pair = (from, meaning.symbol);
-                let pairs = [Some(&mut *pairs), is_member.then_some(&mut *members)];
-                for pairs in pairs.into_iter().flatten() {
-                    pairs.candidates.insert(meaning.symbol);
-                    if meaning.confidence < LEAST_CONFIDENCE {
-                        continue;
-                    }
-                    if fits { &mut pairs.right } else { &mut pairs.wrong }.insert(pair);
-                }
-                is_right |= fits && meaning.confidence >= LEAST_CONFIDENCE;
-            }
-            for id in &truth {
-                pairs.known.insert((from, *id));
-                if is_member {
-                    members.known.insert((from, *id));
-                }
-            }
-            let is_sure = found.iter().any(|m| m.confidence >= LEAST_CONFIDENCE);
-            if is_right || (truth.is_empty() && !is_sure) {
-                continue;
-            }
-            let what = if is_sure { "wrong" } else { "missed" };
-            differences.push((what, line, reference.clone(), found, truth));
         }
-        for ((line, name), truth) in uses.iter() {
-            if seen.contains(&(*line, name.clone())) {
-                continue;
-            }
-            for id in truth.iter().filter(|m| m.is_called).filter_map(|m| m.symbol()) {
-                // What looks like the construction of a type may be a pattern.
-                if !resolver.scopes.symbol(id)?.is_some_and(|s| s.kind.is_callable()) {
-                    continue;
-                }
-                let from = caller(SymbolId { file, n: scope.innermost(*line) });
-                if from == id {
-                    continue;
-                }
-                pairs.known.insert((from, id));
-                counts.unseen += 1;
-                let reference = RefRow {
-                    from,
+    }
+    let scope = resolver.scopes.scope_of(file)?;
+    for ((line, name), truth) in uses.iter().filter(|(place, _)| !seen.contains(place)) {
+        for id in truth.iter().filter(|m| m.is_called).filter_map(|m| m.symbol()) {
+            let from = scope.caller(SymbolId { file, n: scope.innermost(*line) });
+            // What looks like the construction of a type may be a pattern.
+            let is_function =
+                resolver.scopes.symbol(id)?.is_some_and(|s| s.kind.is_callable()) && from != id;
+            if is_function {
+                tally.all.known.insert((from, id));
+                tally.counts.unseen += 1;
+                found.push(Found {
+                    what: "unseen",
+                    line: *line,
                     name: name.clone(),
-                    kind: ReferenceKind::Call,
                     receiver: String::new(),
-                    arguments: None,
-                    lines: vec![*line],
-                };
-                differences.push(("unseen", *line, reference, Vec::new(), vec![id]));
+                    inferred: Vec::new(),
+                    indexed: vec![id],
+                });
             }
-        }
-        for (what, line, reference, found, truth) in differences {
-            let n = out.differences.iter().filter(|d| d.what == what && d.language == row.language);
-            if n.count() >= MAX_DIFFERENCES {
-                continue;
-            }
-            let mut inferred = Vec::new();
-            for meaning in found.iter().take(3) {
-                let name = named(&mut resolver, meaning.symbol)?;
-                inferred.push(format!("{name} {:.2}", meaning.confidence));
-            }
-            let mut indexed = Vec::new();
-            for id in &truth {
-                indexed.push(named(&mut resolver, *id)?);
-            }
-            out.differences.push(Difference {
-                language: row.language.clone(),
-                what,
-                path: row.path.clone(),
-                line,
-                name: reference.name,
-                receiver: reference.receiver,
-                inferred: inferred.join(", "),
-                indexed: indexed.join(", "),
-            });
         }
     }
-    for (language, (pairs, members)) in all {
-        let Some(counts) = out.languages.get_mut(&language) else { continue };
-        counts.pairs = pairs.known.len();
-        counts.right = pairs.right.len();
-        counts.wrong = pairs.wrong.difference(&pairs.right).count();
-        counts.member_pairs = members.known.len();
-        counts.member_right = members.right.len();
-        counts.member_wrong = members.wrong.difference(&members.right).count();
+    Ok(found)
+}
+
+/// Counts one call, which means `truth`.
+fn compare_call(
+    resolver: &mut Resolver,
+    reference: &RefRow,
+    line: u32,
+    truth: &[SymbolId],
+    tally: &mut Tally,
+) -> Result<Option<Found>, GraphError> {
+    let from = resolver.scopes.scope_of(reference.from.file)?.caller(reference.from);
+    let inferred = resolver.resolve(reference)?;
+    let Tally { counts, all, members } = tally;
+    let is_member = !reference.receiver.is_empty();
+    let (mut is_right, mut is_sure) = (false, false);
+    for pairs in [Some(all), is_member.then_some(members)].into_iter().flatten() {
+        pairs.known.extend(truth.iter().map(|id| (from, *id)));
+        for meaning in &inferred {
+            pairs.candidates.insert(meaning.symbol);
+            if meaning.confidence >= LEAST_CONFIDENCE {
+                is_sure = true;
+                let fits = truth.contains(&meaning.symbol);
+                is_right |= fits;
+                let those = if fits { &mut pairs.right } else { &mut pairs.wrong };
+                those.insert((from, meaning.symbol));
+            }
+        }
+    }
+    for meaning in &inferred {
+        counts.note(meaning.confidence, truth.contains(&meaning.symbol));
+    }
+    let agree = is_right || (truth.is_empty() && !is_sure);
+    Ok((!agree).then(|| Found {
+        what: if is_sure { "wrong" } else { "missed" },
+        line,
+        name: reference.name.clone(),
+        receiver: reference.receiver.clone(),
+        inferred,
+        indexed: truth.to_vec(),
+    }))
+}
+
+impl Counts {
+    fn note(&mut self, confidence: f32, is_right: bool) {
+        if self.confidences.is_empty() {
+            self.confidences = CONFIDENCES.iter().map(|from| (*from, 0, 0)).collect();
+        }
+        if let Some(step) = self.confidences.iter_mut().rev().find(|step| step.0 <= confidence) {
+            step.1 += 1;
+            step.2 += usize::from(is_right);
+        }
+    }
+}
+
+impl Tally {
+    fn sum(self) -> Counts {
+        let Self { counts, all, members } = self;
         let called: BTreeSet<SymbolId> =
-            pairs.known.iter().filter(|(from, to)| from != to).map(|(_, to)| *to).collect();
-        let found: HashSet<SymbolId> = pairs.right.iter().map(|(_, to)| *to).collect();
-        counts.called = called.len();
-        counts.without_caller = called.iter().filter(|id| !found.contains(id)).count();
-        counts.without_candidate =
-            called.iter().filter(|id| !pairs.candidates.contains(id)).count();
+            all.known.iter().filter(|(from, to)| from != to).map(|(_, to)| *to).collect();
+        let found: HashSet<SymbolId> = all.right.iter().map(|(_, to)| *to).collect();
+        Counts {
+            pairs: all.known.len(),
+            right: all.right.len(),
+            wrong: all.count_wrong(),
+            member_pairs: members.known.len(),
+            member_right: members.right.len(),
+            member_wrong: members.count_wrong(),
+            called: called.len(),
+            without_caller: called.iter().filter(|id| !found.contains(id)).count(),
+            without_candidate: called.iter().filter(|id| !all.candidates.contains(id)).count(),
+            ..counts
+        }
     }
-    Ok(out)
+}
+
+impl Found {
+    fn named(self, resolver: &mut Resolver, file: &FileRow) -> Result<Difference, GraphError> {
+        const SHOWN: usize = 3;
+        let mut inferred = Vec::new();
+        for meaning in self.inferred.iter().take(SHOWN) {
+            let name = named(resolver, meaning.symbol)?;
+            inferred.push(format!("{name} {:.2}", meaning.confidence));
+        }
+        let mut indexed = Vec::new();
+        for id in self.indexed.iter().take(SHOWN) {
+            indexed.push(named(resolver, *id)?);
+        }
+        Ok(Difference {
+            language: file.language.clone(),
+            what: self.what,
+            path: file.path.clone(),
+            line: self.line,
+            name: self.name,
+            receiver: self.receiver,
+            inferred: inferred.join(", "),
+            indexed: indexed.join(", "),
+        })
+    }
 }
 
 /// Returns a symbol as differences show it.
@@ -234,10 +272,27 @@ fn named(resolver: &mut Resolver, id: SymbolId) -> Result<String, GraphError> {
 }
 
 impl Resolver<'_> {
-    /// Whether a symbol can be called: a function, or something that is constructed.
-    fn is_callee(&mut self, id: SymbolId) -> Result<bool, GraphError> {
-        Ok(self.scopes.symbol(id)?.is_some_and(|s| {
-            s.kind.is_callable() || s.is_type() || s.kind == SymbolKind::EnumMember
-        }))
+    /// Returns the functions and types that a call means; none if it means something outside of the
+    /// project. `None` for a call of a variable, which is neither right nor wrong.
+    fn callees(
+        &mut self,
+        meanings: &[PreciseMeaning],
+    ) -> Result<Option<Vec<SymbolId>>, GraphError> {
+        let mut out = Vec::new();
+        for meaning in meanings {
+            let id = match meaning.means {
+                Means::Symbol(id) => id,
+                Means::Elsewhere => continue,
+                Means::Unlisted => return Ok(None),
+            };
+            let is_callee = self.scopes.symbol(id)?.is_some_and(|s| {
+                s.kind.is_callable() || s.is_type() || s.kind == SymbolKind::EnumMember
+            });
+            if !is_callee {
+                return Ok(None);
+            }
+            out.push(id);
+        }
+        Ok(Some(out))
     }
 }

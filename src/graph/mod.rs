@@ -45,6 +45,7 @@ pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 use self::resolver::Resolver;
 use self::rows::Parsed;
+pub use self::scip::check as check_scip;
 use self::scopes::Scopes;
 pub use self::sql::PreciseSource;
 use self::sql::Tables;
@@ -76,6 +77,8 @@ pub struct Updated {
 /// The result of an import of a SCIP index.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Imported {
+    /// The name under which it is kept.
+    pub name: String,
     /// The program that wrote it.
     pub tool: String,
     /// Number of files that it describes as they are now.
@@ -203,24 +206,27 @@ impl CodeGraph {
         targets.iter().map(&mut nodes).collect()
     }
 
-    /// Imports a SCIP index under a name, in place of the former one of that name. `hash` tells its
-    /// versions apart. Call it after an update: an index holds for the files as they are now.
+    /// Imports a SCIP index under a name, in place of the former one of that name. `stamp` tells its
+    /// versions apart; `root` is the directory of the project. Call it after an update: an index
+    /// holds for the files as they are now.
     ///
     /// # Errors
     /// When it is no SCIP index, or the database cannot be written.
     pub fn import<R: BufRead>(
         &self,
         name: &str,
-        hash: &str,
+        stamp: &str,
+        root: &Path,
         open: impl Fn() -> std::io::Result<R>,
         read: impl Fn(&str) -> Option<String>,
     ) -> Result<Imported, GraphError> {
         let hashes = self.tables.hashes()?;
         let text = |path: &str| hashes.contains_key(path).then(|| read(path)).flatten();
-        let precise = scip::read(open, text)
+        let precise = scip::read(root, open, text)
             .map_err(|reason| GraphError::NoScip { name: name.to_string(), reason })?;
-        self.tables.put_precise(name, hash, &precise, &hashes)?;
+        self.tables.put_precise(name, stamp, &precise, &hashes)?;
         Ok(Imported {
+            name: name.to_string(),
             n_files: precise.documents.len(),
             n_others: precise.n_others,
             outdated: precise.outdated,

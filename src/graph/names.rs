@@ -13,6 +13,12 @@ pub(super) fn owner_and_name<'a>(symbols: &'a [Symbol], symbol: &'a Symbol) -> (
     if let Some((owner, name)) = symbol.name.rsplit_once("::") {
         return (last(owner), name);
     }
+    // A test of GoogleTest belongs to its fixture: `TEST_F(CacheTest, HitAndMiss)`.
+    if let Some((fixture, name)) = symbol.name.split_once(", ")
+        && symbol.kind.is_callable()
+    {
+        return (fixture, name);
+    }
     let parent = symbol.parent.map(|p| &symbols[p]).filter(|p| !p.kind.is_callable());
     let owner =
         symbol.receiver.as_deref().or_else(|| parent.map(|p| p.name.as_str())).unwrap_or("");

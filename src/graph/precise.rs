@@ -5,34 +5,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::error::GraphError;
-use super::resolver::{Meaning, Resolver};
+use super::resolver::{Meaning, Means, PreciseMeaning, PreciseUses, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
 use super::scip::Place;
-
-/// The uses in a file, by line and name.
-pub(super) type PreciseUses = HashMap<(u32, String), Vec<PreciseMeaning>>;
-
-/// What one use means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PreciseMeaning {
-    pub(super) means: Means,
-    pub(super) is_called: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Means {
-    Symbol(SymbolId),
-    /// A variable, a parameter, or something else in the project that is no symbol.
-    Unlisted,
-    /// Something that no file of the index defines.
-    Elsewhere,
-}
-
-impl PreciseMeaning {
-    pub(super) fn symbol(self) -> Option<SymbolId> {
-        if let Means::Symbol(id) = self.means { Some(id) } else { None }
-    }
-}
 
 impl Resolver<'_> {
     /// Returns what a SCIP index says about the uses in a file; `None` if no index describes it as it

@@ -398,7 +398,9 @@ impl Resolver<'_> {
             exact = self.handed_on(module, from, name, family, wanted, depth)?;
         }
         if !exact.is_empty() {
-            below.iter_mut().for_each(|(s, _)| *s *= 0.3);
+            for (confidence, _) in &mut below {
+                *confidence *= 0.3;
+            }
         }
         exact.extend(below);
         Ok(Named { found: exact, others })

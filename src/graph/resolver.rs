@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::precise::PreciseUses;
 use super::rows::{FileId, SymbolId};
 use super::scopes::{ExpectedKind, Scopes};
 use crate::work::WorkBudget;
@@ -48,6 +47,31 @@ pub(super) enum Entity {
 pub(super) struct Known {
     pub(super) entity: Entity,
     pub(super) confidence: f32,
+}
+
+/// What a SCIP index says about the uses in a file, by line and name.
+pub(super) type PreciseUses = HashMap<(u32, String), Vec<PreciseMeaning>>;
+
+/// What one use means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PreciseMeaning {
+    pub(super) means: Means,
+    pub(super) is_called: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Means {
+    Symbol(SymbolId),
+    /// A variable, a parameter, or something else in the project that is no symbol.
+    Unlisted,
+    /// Something that no file of the index defines.
+    Elsewhere,
+}
+
+impl PreciseMeaning {
+    pub(super) fn symbol(self) -> Option<SymbolId> {
+        if let Means::Symbol(id) = self.means { Some(id) } else { None }
+    }
 }
 
 /// Resolves names. The rules are in three files, because each needs the others: a bare name may be

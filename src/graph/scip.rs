@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::path::Path;
 
 use protobuf::rt::WireType;
 use protobuf::{CodedInputStream, Message};
@@ -19,6 +20,7 @@ const METADATA: u32 = 1;
 const DOCUMENTS: u32 = 2;
 /// Largest share of the places of a document that may begin or end within a word.
 const MAX_BROKEN: f64 = 0.02;
+const NO_DOCUMENTS: &str = "it has no documents, so it is no SCIP index";
 /// Longest document that is read, in bytes.
 const MAX_DOCUMENT: usize = 256 << 20;
 
@@ -58,12 +60,14 @@ pub(super) struct Precise {
     pub(super) n_others: usize,
 }
 
-/// Reads an index. `open` is called twice, because a symbol may be used before the document that
-/// defines it. `read` returns the text of a file of the project.
+/// Reads an index of (a part of) the project in the directory `root`. `open` is called twice, because
+/// a symbol may be used before the document that defines it. `read` returns the text of a file of the
+/// project.
 ///
 /// # Errors
 /// When the file cannot be read or is no SCIP index.
 pub(super) fn read<R: BufRead>(
+    root: &Path,
     open: impl Fn() -> std::io::Result<R>,
     read: impl Fn(&str) -> Option<String>,
 ) -> Result<Precise, String> {
@@ -71,7 +75,7 @@ pub(super) fn read<R: BufRead>(
     let mut known: HashMap<String, Vec<usize>> = HashMap::new();
     let mut texts: HashMap<String, Vec<(u32, String, usize)>> = HashMap::new();
     let mut n_documents = 0;
-    let tool = each_document(open().map_err(|e| e.to_string())?, |document| {
+    let tool = each_document(root, open().map_err(|e| e.to_string())?, |document| {
         n_documents += 1;
         let Some(text) = read(&document.relative_path) else {
             precise.n_others += 1;
@@ -105,10 +109,10 @@ pub(super) fn read<R: BufRead>(
         }
     })?;
     if n_documents == 0 {
-        return Err("it has no documents, so it is no SCIP index".into());
+        return Err(NO_DOCUMENTS.into());
     }
     precise.tool = tool;
-    each_document(open().map_err(|e| e.to_string())?, |document| {
+    each_document(root, open().map_err(|e| e.to_string())?, |document| {
         let path = &document.relative_path;
         let text = texts.remove(path).and_then(|_| read(path));
         let Some(text) = text else { return };
@@ -156,10 +160,25 @@ fn key(path: &str, symbol: &str) -> String {
     if symbol.starts_with("local ") { format!("{path} {symbol}") } else { symbol.to_string() }
 }
 
+/// Checks that this is a SCIP index.
+///
+/// # Errors
+/// The reason why it is none.
+pub fn check(index: &mut dyn BufRead) -> Result<(), String> {
+    let mut n_documents = 0;
+    each_document(Path::new(""), index, |_| n_documents += 1)?;
+    if n_documents == 0 { Err(NO_DOCUMENTS.into()) } else { Ok(()) }
+}
+
 /// Calls `each` with every document, one at a time, because an index may be larger than the memory.
-/// Returns the name of the program that wrote the index.
-fn each_document(mut from: impl BufRead, mut each: impl FnMut(Document)) -> Result<String, String> {
-    let mut tool = String::new();
+/// The path of a document becomes one below the directory `root`. Returns the name of the program
+/// that wrote the index.
+fn each_document(
+    root: &Path,
+    mut from: impl BufRead,
+    mut each: impl FnMut(Document),
+) -> Result<String, String> {
+    let (mut tool, mut folder) = (String::new(), String::new());
     let mut input = CodedInputStream::from_buf_read(&mut from);
     let mut next = || -> protobuf::Result<bool> {
         let Some(tag) = input.read_raw_tag_or_eof()? else { return Ok(false) };
@@ -168,6 +187,7 @@ fn each_document(mut from: impl BufRead, mut each: impl FnMut(Document)) -> Resu
             (METADATA, Some(WireType::LengthDelimited)) => {
                 let metadata: Metadata = input.read_message()?;
                 tool = format!("{} {}", metadata.tool_info.name, metadata.tool_info.version);
+                folder = below(root, &metadata.project_root);
             }
             (DOCUMENTS, Some(WireType::LengthDelimited)) => {
                 let length = input.read_raw_varint32()?;
@@ -178,6 +198,7 @@ fn each_document(mut from: impl BufRead, mut each: impl FnMut(Document)) -> Resu
                     let mut document = Document::new();
                     document.merge_from(&mut input)?;
                     input.pop_limit(outer);
+                    document.relative_path.insert_str(0, &folder);
                     each(document);
                 }
             }
@@ -187,6 +208,16 @@ fn each_document(mut from: impl BufRead, mut each: impl FnMut(Document)) -> Resu
     };
     while next().map_err(|e| format!("it is no SCIP index, or a damaged one: {e}"))? {}
     Ok(tool.trim().to_string())
+}
+
+/// Returns the folder below `root` that an index describes, with a `/` at its end; empty for `root`
+/// itself, and for a place that is not below it, such as the checkout of another machine.
+fn below(root: &Path, described: &str) -> String {
+    let path = Path::new(described.strip_prefix("file://").unwrap_or(described));
+    match path.strip_prefix(root).ok().and_then(Path::to_str) {
+        Some(folder) if !folder.is_empty() => format!("{}/", folder.trim_end_matches('/')),
+        _ => String::new(),
+    }
 }
 
 /// What is at the place of an occurrence.
@@ -220,11 +251,13 @@ fn text_at(lines: &[&str], occurrence: &Occurrence, document: &Document) -> Text
     if is_cut {
         return Text::Broken;
     }
-    let bare = name.trim_start_matches(['@', '#']).trim_end_matches(['?', '!', '=']);
+    let name = name.trim_start_matches(['@', '#']);
+    // Names of Ruby may end so.
+    let bare = name.trim_end_matches(['?', '!', '=']);
     match u32::try_from(line + 1) {
         Ok(line) if !bare.is_empty() && bare.chars().all(is_part) => {
             let (is_called, is_member) = (is_called(after), before.ends_with('.'));
-            Text::Name { line, name: bare.to_string(), is_called, is_member }
+            Text::Name { line, name: name.to_string(), is_called, is_member }
         }
         _ => Text::NoName,
     }

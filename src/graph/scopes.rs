@@ -49,6 +49,13 @@ impl FileScope {
         around.max_by_key(|s| (s.start_line, s.id.n)).map_or(-1, |s| s.id.n)
     }
 
+    /// Returns the symbol that a call counts for. Code in the value of a constant counts for the
+    /// symbol around the constant.
+    pub(super) fn caller(&self, at: SymbolId) -> SymbolId {
+        let caller = self.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
+        caller.unwrap_or(SymbolId { n: -1, ..at })
+    }
+
     /// Returns the innermost type around a symbol.
     pub(super) fn type_around(&self, at: SymbolId) -> Option<SymbolId> {
         self.around(at).find(|s| s.is_type()).map(|s| s.id)
@@ -246,7 +253,9 @@ impl<'a> Scopes<'a> {
             .collect();
         if self.file(from).is_some_and(|f| f.names.redefines) {
             let mut last: HashMap<(FileId, i64), i64> = HashMap::new();
-            rows.iter().for_each(|s| _ = last.insert((s.id.file, s.parent), s.id.n));
+            for s in &rows {
+                last.insert((s.id.file, s.parent), s.id.n);
+            }
             rows.retain(|s| last[&(s.id.file, s.parent)] == s.id.n);
         }
         // A constructor that is named as its type counts as the type.

@@ -91,7 +91,7 @@ const SCHEMA: &str = "
         PRIMARY KEY(file, symbol, written)
     ) WITHOUT ROWID;
     CREATE INDEX implementations_by_base ON implementations(base);
-    CREATE TABLE precise_sources(name TEXT PRIMARY KEY, hash TEXT NOT NULL, tool TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE precise_sources(name TEXT PRIMARY KEY, stamp TEXT NOT NULL, tool TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE precise_files(
         id INTEGER PRIMARY KEY,
         source TEXT NOT NULL REFERENCES precise_sources(name) ON DELETE CASCADE,

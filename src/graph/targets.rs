@@ -91,7 +91,7 @@ impl Scopes<'_> {
             rows.retain(|s| s.kind != SymbolKind::Impl);
         }
         if let Some(owner) = above.last() {
-            let mut kept = Vec::new();
+            let (mut kept, mut in_module) = (Vec::new(), Vec::new());
             for row in rows {
                 let file_scope = self.scope_of(row.id.file)?;
                 let place =
@@ -100,9 +100,12 @@ impl Scopes<'_> {
                     || place.last().is_some_and(|p| p == owner);
                 if row.owner == **owner || is_below {
                     kept.push(row);
+                } else if row.owner.is_empty() && place.iter().any(|p| p == owner) {
+                    // A module further above, which may hand it on: `axum::serve`.
+                    in_module.push(row);
                 }
             }
-            rows = kept;
+            rows = if kept.is_empty() { in_module } else { kept };
         }
         let is_defined = rows.iter().any(|s| !s.prototype);
         rows.retain(|s| !is_defined || !s.prototype || !s.owner.is_empty());

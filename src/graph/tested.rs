@@ -402,6 +402,7 @@ impl Traversal<'_> {
                     confidence: BY_NAME.max(LEAST_CONFIDENCE),
                     depth: 0,
                     via: String::new(),
+                    is_value: false,
                 },
             });
         }

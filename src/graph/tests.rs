@@ -627,7 +627,8 @@ fn symbols_that_enclose_each_other_in_a_forged_database_have_no_end() {
 
 #[test]
 fn a_name_with_thousands_of_definitions_takes_for_ever() {
-    let each: String = (0..100).map(|_| "function run(x) {\n    return run(run(x));\n}\n").collect();
+    let each: String =
+        (0..100).map(|_| "function run(x) {\n    return run(run(x));\n}\n").collect();
     let files: Vec<(String, &str)> = (0..6).map(|i| (format!("m{i}.js"), &*each)).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
     let p = Project::new(&files);

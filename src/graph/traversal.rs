@@ -104,6 +104,10 @@ impl<'a> Traversal<'a> {
             }
         };
         let (mut results, mut candidates) = self.walk(targets, step, depth)?;
+        if question.operation == Operation::Callers {
+            let values = self.takers(targets, &results)?;
+            results.extend(values);
+        }
         if question.operation.points_outward() {
             answer.unknown = std::mem::take(&mut self.unknown);
         } else {
@@ -167,9 +171,10 @@ impl<'a> Traversal<'a> {
                 let found = Neighbour {
                     node: self.resolver.scopes.node(to)?,
                     sites: edge.lines,
-                    confidence: (edge.confidence * 100.0).round() / 100.0,
+                    confidence: rounded(edge.confidence),
                     depth: level,
                     via: self.resolver.scopes.node(via)?.symbol,
+                    is_value: false,
                 };
                 if found.confidence < LEAST_CONFIDENCE {
                     candidates.entry(to).or_insert(found);
@@ -191,6 +196,43 @@ impl<'a> Traversal<'a> {
         Ok((results, candidates))
     }
 
+    /// Returns what takes the targets as values, without those that also call them.
+    fn takers(
+        &mut self,
+        targets: &[SymbolId],
+        callers: &[Neighbour],
+    ) -> Result<Vec<Neighbour>, GraphError> {
+        let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
+        for target in targets.iter().filter(|target| target.n >= 0) {
+            let symbol = self.resolver.scopes.symbol(*target)?;
+            if !symbol.is_some_and(|symbol| symbol.kind.is_callable()) {
+                continue;
+            }
+            for edge in self.incoming(*target, &[ReferenceKind::Value], false)? {
+                if edge.confidence >= LEAST_CONFIDENCE && edge.to != *target {
+                    add(&mut found, edge.to, &edge.lines, edge.confidence);
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for (from, edge) in found {
+            let node = self.resolver.scopes.node(from)?;
+            if callers.iter().any(|caller| caller.node == node) {
+                continue;
+            }
+            out.push(Neighbour {
+                node,
+                sites: edge.lines,
+                confidence: rounded(edge.confidence),
+                depth: 1,
+                via: String::new(),
+                is_value: true,
+            });
+        }
+        out.sort_by(|a, b| key(a).cmp(&key(b)));
+        Ok(out)
+    }
+
     /// Returns the uses whose receiver is unknown.
     pub(super) fn unresolved_uses(&mut self) -> Result<Vec<Neighbour>, GraphError> {
         let mut out = Vec::new();
@@ -201,6 +243,7 @@ impl<'a> Traversal<'a> {
                 confidence: 0.0,
                 depth: 1,
                 via: String::new(),
+                is_value: false,
             });
         }
         out.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -257,6 +300,7 @@ impl<'a> Traversal<'a> {
                 confidence,
                 depth: 0,
                 via,
+                is_value: false,
             });
             at = before.map(|(from, _)| from);
         }
@@ -330,8 +374,11 @@ impl<'a> Traversal<'a> {
                 if sure < LEAST_CANDIDATE && !is_open {
                     continue;
                 }
-                let from =
-                    if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
+                let from = if kinds == CALLS {
+                    self.resolver.scopes.scope_of(reference.from.file)?.caller(reference.from)
+                } else {
+                    reference.from
+                };
                 if sure >= LEAST_CANDIDATE {
                     add(&mut found, from, &reference.lines, sure);
                 } else {
@@ -341,10 +388,17 @@ impl<'a> Traversal<'a> {
         }
         for (from, line, is_call) in self.resolver.precise_uses_of(&symbol)? {
             // Outside of symbols, what is not called is mostly an import.
-            let counts =
-                if is_call { kinds.contains(&ReferenceKind::Call) } else { kinds == USES && from.n >= 0 };
+            let counts = if is_call {
+                kinds.contains(&ReferenceKind::Call)
+            } else {
+                kinds == USES && from.n >= 0
+            };
             if counts {
-                let from = if kinds == CALLS { self.caller(from)? } else { from };
+                let from = if kinds == CALLS {
+                    self.resolver.scopes.scope_of(from.file)?.caller(from)
+                } else {
+                    from
+                };
                 add(&mut found, from, &[line], 1.0);
             }
         }
@@ -363,19 +417,22 @@ impl<'a> Traversal<'a> {
         Ok(file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id))
     }
 
-    /// Returns the symbol that a call counts for. Code in the value of a constant counts for the
-    /// symbol around the constant.
-    fn caller(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
-        let file_scope = self.resolver.scopes.scope_of(at.file)?;
-        let caller = file_scope.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
-        Ok(caller.unwrap_or(SymbolId { n: -1, ..at }))
-    }
-
-    /// Returns the methods of supertypes that a method overrides.
+    /// Returns the methods that a call may name and that run this one: those of supertypes, and those
+    /// of the other supertypes of a type that mixes its type in.
     pub(super) fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
         let Some(owner) = self.owner_of(symbol)? else { return Ok(Vec::new()) };
+        let mut above = self.resolver.bases(owner)?;
+        let own = self.resolver.scopes.symbol(owner)?;
+        let has_mixins = self.resolver.scopes.file(owner.file).is_some_and(|f| f.names.mixes_in);
+        if let Some(own) = own.filter(|_| has_mixins && symbol.kind.is_callable()) {
+            for subtype in self.subtypes(&own)?.into_iter().take(MAX_SUBTYPES) {
+                above.extend(self.resolver.bases(subtype.to)?);
+            }
+        }
+        above.sort_by_key(|base| base.symbol);
+        above.dedup_by_key(|base| base.symbol);
         let mut out = Vec::new();
-        for base in self.resolver.bases(owner)? {
+        for base in above.iter().filter(|base| base.symbol != owner) {
             out.extend(
                 self.resolver.members_of(base.symbol, &symbol.name)?.into_iter().map(|m| m.symbol),
             );
@@ -630,6 +687,10 @@ impl<'a> Traversal<'a> {
         }
         Ok(out)
     }
+}
+
+fn rounded(confidence: f32) -> f32 {
+    (confidence * 100.0).round() / 100.0
 }
 
 fn key(found: &Neighbour) -> (&str, u32) {

@@ -75,6 +75,7 @@ pub fn names_of(language: &str) -> &'static Names {
         open_imports: true,
         structural: false,
         redefines: false,
+        mixes_in: false,
         modules: Modules::Names,
         own_value: &[],
         constructors: &[],

@@ -134,6 +134,8 @@ pub struct Names {
     /// Whether the last of several definitions of a name in a scope is the only one that counts, as
     /// with Python's `@overload` and setters.
     pub redefines: bool,
+    /// Whether a type may have several supertypes with code, of which one may override the other.
+    pub mixes_in: bool,
     /// How modules are named in imports.
     pub modules: Modules,
     /// Names of the current object in its members, such as `self`.

@@ -78,6 +78,7 @@ pub use session::{Session, SessionStatus};
 pub use sessions::{SessionError, SessionManager};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
 pub use summary::summary;
+pub use trust::private_dir;
 
 pub use watcher::{MDFileWatcher, Statistics, WatcherError, notes_of_agents};
 

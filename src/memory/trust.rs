@@ -22,6 +22,15 @@ const PRIVATE_FILE: u32 = 0o600;
 /// Larger files are not read; a record is much shorter.
 const MAX_RECORD: u64 = 1 << 16;
 
+/// Returns the user's private directory for the project in `tree`, which need not exist. It is in the
+/// state directory `state`, so it cannot come with a clone.
+///
+/// # Errors
+/// When the state directory cannot be opened or created.
+pub fn private_dir(state: &Path, tree: &SharedDir) -> io::Result<OwnedDir> {
+    Records::new(state, tree).apart()
+}
+
 /// The records of one user, seen from one project.
 #[derive(Debug, Clone)]
 pub(super) struct Records {

@@ -210,6 +210,7 @@ impl<'a> RelationReader<'a> {
             match *label {
                 "call" => self.call(*node, captures.get("receiver").copied()),
                 "call.token" => self.token_call(*node),
+                "call.symbol" => self.symbol_call(*node),
                 "call.word" => self.word(*node, ReferenceKind::Call),
                 "name.word" => self.word(*node, ReferenceKind::Value),
                 "component" => self.component(*node),
@@ -291,13 +292,28 @@ impl<'a> RelationReader<'a> {
         arguments: Option<u32>,
     ) {
         let written = source(node, self.text);
-        let whole = chain(written).unwrap_or_else(|| after_last_separator(written));
-        let Some((before, name)) = split(&whole) else { return };
+        // A token is a name as it stands: in Ruby it may end with `?` or `!`.
+        let is_token = node.child_count() == 0 && written.ends_with(['?', '!', '=']);
+        let whole = if is_token {
+            written.to_string()
+        } else {
+            chain(written).unwrap_or_else(|| after_last_separator(written))
+        };
+        let Some((before, name)) = (if is_token { Some(("", written)) } else { split(&whole) })
+        else {
+            return;
+        };
         let receiver = match receiver {
             Some(receiver) => chain(source(receiver, self.text)).unwrap_or_else(|| "?".into()),
             None => before.to_string(),
         };
         self.note(node, kind, &receiver, name, arguments);
+    }
+
+    /// Notes a function that is named for a later call: `before_save :update_score`.
+    fn symbol_call(&mut self, symbol: Node) {
+        let name = source(symbol, self.text).trim_start_matches(':');
+        self.note(symbol, ReferenceKind::Call, "", name, None);
     }
 
     /// Notes a name that is not an expression and may contain characters that

@@ -1,52 +1,165 @@
 //! `cortex graph import`: reads SCIP indexes.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
 
-use super::super::args::OfProject;
+use super::super::args::{OfProject, end};
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
+use super::super::temporary::PrivateFolder;
 use crate::engine::{AnswerFrom, Call};
+use crate::graph::Imported;
 
-/// Read a SCIP index, which a compiler or a language server wrote.
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  rust-analyzer scip . && cortex graph import index.scip
-  scip-python index . && cortex graph import index.scip --json
-
-Files that have not changed since the index was made are resolved by it; the others by the rules of Cortex.
-Exit codes: 0 imported, 1 no file of the index is as it was, 2 error.")]
-pub(super) struct Args {
-    /// The index file
-    file: PathBuf,
-    /// Print the result as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    project: OfProject,
+/// A program that writes SCIP indexes.
+struct Indexer {
+    program: &'static str,
+    /// Files at the root of a project that it indexes.
+    manifests: &'static [&'static str],
+    /// Its arguments; `OUT` stands for the path of the index.
+    arguments: &'static [&'static str],
 }
 
-pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(AnswerFrom::Tree)?;
-    let imported = engine.import_scip(&args.file, &Call::default())?;
-    if args.json {
-        json(&imported)?;
-    } else {
-        line(&format!("{} by {}", count(imported.n_files, "file"), printable(&imported.tool)))?;
-        if !imported.outdated.is_empty() {
-            tell!(
-                "{} changed since: {}",
-                count(imported.outdated.len(), "file"),
-                printable(
-                    &imported.outdated.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
-                )
-            );
+const INDEXERS: [Indexer; 9] = [
+    Indexer {
+        program: "rust-analyzer",
+        manifests: &["Cargo.toml"],
+        arguments: &["scip", ".", "--output", "OUT"],
+    },
+    Indexer {
+        program: "scip-typescript",
+        manifests: &["tsconfig.json"],
+        arguments: &["index", "--output", "OUT"],
+    },
+    Indexer {
+        program: "scip-typescript",
+        manifests: &["package.json"],
+        arguments: &["index", "--infer-tsconfig", "--output", "OUT"],
+    },
+    Indexer {
+        program: "scip-python",
+        manifests: &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"],
+        arguments: &["index", ".", "--output", "OUT"],
+    },
+    Indexer { program: "scip-go", manifests: &["go.mod"], arguments: &["--output", "OUT"] },
+    Indexer {
+        program: "scip-java",
+        manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
+        arguments: &["index", "--output", "OUT"],
+    },
+    Indexer {
+        program: "scip-clang",
+        manifests: &["compile_commands.json"],
+        arguments: &["--compdb-path=compile_commands.json", "--index-output-path", "OUT"],
+    },
+    Indexer {
+        program: "scip-ruby",
+        manifests: &["Gemfile"],
+        arguments: &["--index-file", "OUT", "."],
+    },
+    Indexer { program: "scip-php", manifests: &["composer.json"], arguments: &["--output", "OUT"] },
+];
+
+/// Imports the index `file`, or what an installed indexer writes (`run`).
+pub(super) fn run(
+    file: Option<&str>,
+    run: bool,
+    project: &OfProject,
+    as_json: bool,
+) -> Result<Outcome> {
+    let engine = project.engine(AnswerFrom::Tree)?;
+    let root = engine.project.layout.root().to_path_buf();
+    let import = |path: &Path, name: &str| -> Result<Imported> {
+        let mut index =
+            File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(engine.import_scip(name, &mut index, &Call::default())?)
+    };
+    let mut all = Vec::new();
+    if run {
+        let out = PrivateFolder::new()?;
+        for indexer in installed(&root)? {
+            let path = out.dir.path().join(format!("{}.scip", indexer.program));
+            tell!("running {}: a large project takes minutes", indexer.program);
+            index_with(indexer, &root, &path)?;
+            all.push(import(&path, &format!("{}.scip", indexer.program))?);
         }
+    } else if let Some(file) = file {
+        let path = std::path::absolute(file)?;
+        let name = path.strip_prefix(&root).map_or_else(
+            |_| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            |below| below.to_string_lossy().into_owned(),
+        );
+        all.push(import(&path, &name)?);
     }
-    let is_empty = imported.n_files == 0;
-    Ok(super::super::args::end(
-        engine,
-        if is_empty { Outcome::NothingFound } else { Outcome::Done },
-    ))
+    if as_json {
+        json(&all)?;
+    } else {
+        all.iter().try_for_each(print)?;
+    }
+    let is_empty = all.iter().all(|imported| imported.n_files == 0);
+    Ok(end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+}
+
+fn print(imported: &Imported) -> Result<()> {
+    const SHOWN: usize = 5;
+    let Imported { name, tool, n_files, outdated, n_others } = imported;
+    let by = if tool.is_empty() { String::new() } else { format!(", by {}", printable(tool)) };
+    line(&format!("{}: {}{by}", printable(name), count(*n_files, "file")))?;
+    if !outdated.is_empty() {
+        let first = outdated.iter().take(SHOWN).map(|path| printable(path)).collect::<Vec<_>>();
+        let more = if outdated.len() > SHOWN { " …" } else { "" };
+        line(&format!(
+            "{} changed since it was made, and resolved without it: {}{more}",
+            count(outdated.len(), "file"),
+            first.join(", ")
+        ))?;
+    }
+    if *n_others > 0 {
+        line(&format!("{} of it are not indexed here", count(*n_others, "file")))?;
+    }
+    Ok(())
+}
+
+/// Returns the installed programs that index this project, one for each manifest at its root.
+fn installed(root: &Path) -> Result<Vec<&'static Indexer>> {
+    let fits = |indexer: &&Indexer| indexer.manifests.iter().any(|name| root.join(name).exists());
+    let mut wanted: Vec<&Indexer> = INDEXERS.iter().filter(fits).collect();
+    wanted.dedup_by_key(|indexer| indexer.program);
+    let names: Vec<&str> = wanted.iter().map(|indexer| indexer.program).collect();
+    ensure!(
+        !wanted.is_empty(),
+        "nothing at {} says which language this is: run an indexer, and give its file: cortex graph import index.scip",
+        root.display()
+    );
+    wanted.retain(|indexer| is_installed(indexer.program));
+    if wanted.is_empty() {
+        bail!("install {} first, and see that it is in PATH", names.join(" or "));
+    }
+    Ok(wanted)
+}
+
+fn is_installed(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
+}
+
+fn index_with(indexer: &Indexer, root: &Path, out: &Path) -> Result<()> {
+    let mut command = Command::new(indexer.program);
+    for argument in indexer.arguments {
+        match *argument {
+            "OUT" => command.arg(out),
+            other => command.arg(other),
+        };
+    }
+    let output = command
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot run {}", indexer.program))?;
+    ensure!(output.success(), "{} failed ({output}); what it wrote is above", indexer.program);
+    Ok(())
 }

@@ -20,9 +20,13 @@ pub(super) fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
         if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
     let level = if row.reason.is_some() { 0 } else { row.depth.saturating_sub(1) };
     let indent = "  ".repeat(level);
-    let symbol = style(printable(&row.node.symbol)).green();
+    // A file is named by its path alone.
+    let symbol = match row.node.line {
+        0 => String::new(),
+        _ => format!("  {}", style(printable(&row.node.symbol)).green()),
+    };
     line(&fitted(&format!(
-        "{indent}{}  {symbol}{}",
+        "{indent}{}{symbol}{}",
         paths.linked(
             &row.node.path,
             Some(row.node.line.into()).filter(|line| *line > 0),

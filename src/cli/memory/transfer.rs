@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
-use super::shared::PrivateFolder;
+use super::super::temporary::PrivateFolder;
 use crate::dir::OpenMode;
 use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};

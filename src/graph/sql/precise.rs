@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::params;
+use serde::Serialize;
 
 use super::Tables;
 use crate::graph::error::GraphError;
@@ -11,12 +12,13 @@ use crate::graph::scip::{Place, Precise};
 use crate::sqlite;
 
 /// An imported SCIP index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PreciseSource {
     /// Name of its file.
     pub name: String,
-    /// Hash of its file.
-    pub hash: String,
+    /// What tells its versions apart.
+    #[serde(skip)]
+    pub stamp: String,
     /// The program that wrote it.
     pub tool: String,
     /// Number of files that it covers.
@@ -40,7 +42,7 @@ impl Tables {
     pub(in crate::graph) fn put_precise(
         &self,
         name: &str,
-        hash: &str,
+        stamp: &str,
         precise: &Precise,
         hashes: &HashMap<String, String>,
     ) -> Result<(), GraphError> {
@@ -48,7 +50,7 @@ impl Tables {
             t.execute("DELETE FROM precise_sources WHERE name = ?1", [name])?;
             t.execute(
                 "INSERT INTO precise_sources VALUES(?1, ?2, ?3)",
-                [name, hash, &precise.tool],
+                [name, stamp, &precise.tool],
             )?;
             let mut ids: HashMap<&str, i64> = HashMap::new();
             let mut file = t.prepare_cached(
@@ -98,7 +100,7 @@ impl Tables {
     /// Returns the imported SCIP indexes.
     pub(in crate::graph) fn precise_sources(&self) -> Result<Vec<PreciseSource>, GraphError> {
         self.all(
-            "SELECT s.name, s.hash, s.tool, count(p.id), count(f.id) FROM precise_sources s
+            "SELECT s.name, s.stamp, s.tool, count(p.id), count(f.id) FROM precise_sources s
                 LEFT JOIN precise_files p ON p.source = s.name
                 LEFT JOIN files f ON f.path = p.path AND f.hash = p.hash
                 GROUP BY s.name ORDER BY s.name",
@@ -106,7 +108,7 @@ impl Tables {
             |r| {
                 Ok(PreciseSource {
                     name: r.get(0)?,
-                    hash: r.get(1)?,
+                    stamp: r.get(1)?,
                     tool: r.get(2)?,
                     n_files: r.get(3)?,
                     n_current: r.get(4)?,

@@ -29,6 +29,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         open_imports: true,
         structural: false,
         redefines: false,
+        mixes_in: true,
         modules: Modules::Paths(&['/']),
         own_value: &["this"],
         constructors: &[],

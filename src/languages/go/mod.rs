@@ -31,6 +31,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         open_imports: false,
         structural: true,
         redefines: false,
+        mixes_in: false,
         modules: Modules::Directories,
         own_value: &[],
         constructors: &[],

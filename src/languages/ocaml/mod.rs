@@ -26,6 +26,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         open_imports: true,
         structural: false,
         redefines: false,
+        mixes_in: false,
         modules: Modules::Paths(&['.']),
         own_value: &["self"],
         constructors: &[],

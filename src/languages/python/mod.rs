@@ -26,6 +26,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         open_imports: false,
         structural: false,
         redefines: true,
+        mixes_in: true,
         modules: Modules::Python,
         own_value: &["self", "cls"],
         constructors: &["__init__", "__new__"],

@@ -32,6 +32,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         open_imports: false,
         structural: false,
         redefines: false,
+        mixes_in: false,
         modules: Modules::Rust,
         own_value: &["self", "Self"],
         constructors: &[],

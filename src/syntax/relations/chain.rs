@@ -76,13 +76,21 @@ pub(super) fn chain_before(text: &str, name: std::ops::Range<usize>) -> Option<S
         let byte = bytes[start - 1];
         if matches!(byte, b')' | b']') {
             start = opening(bytes, start - 1, floor)?;
-        } else if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'?') {
+        } else if byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'.' | b':' | b'?')
+            || (byte.is_ascii_whitespace() && is_continued(&bytes[start - 1..name.start]))
+        {
             start -= 1;
         } else {
             break;
         }
     }
     chain(text.get(start..name.end)?.trim_start_matches([':', '.', '?']))
+}
+
+/// Returns whether a chain goes on after white space: the next line begins with a dot.
+fn is_continued(after: &[u8]) -> bool {
+    after.trim_ascii_start().starts_with(b".")
 }
 
 /// Returns the length in bytes of the bracketed expression at the beginning of `text`.
@@ -192,9 +200,17 @@ mod tests {
 
     #[test]
     fn chains_are_found_backwards() {
-        let text = "assert!(self.get(1)?.len() == b)";
-        let at = text.find("len").unwrap();
-        assert_eq!(chain_before(text, at..at + 3).as_deref(), Some("self.get().?.len"));
+        for (text, want) in [
+            ("assert!(self.get(1)?.len() == b)", "self.get().?.len"),
+            (
+                "assert_eq!(client\n    .post(\"/\")\n    .await\n    .len(), 1)",
+                "client.post().len",
+            ),
+            ("assert!(a len())", "len"),
+        ] {
+            let at = text.find("len").unwrap();
+            assert_eq!(chain_before(text, at..at + 3).as_deref(), Some(want), "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,154 @@
+//! The SCIP indexes of a project. They are kept in the user's state directory, where no clone can put
+//! one: what an index says counts as certain.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::time::UNIX_EPOCH;
+
+use super::project::Project;
+use super::serving::Engine;
+use super::{AskError, Call};
+use crate::config;
+use crate::dir::{Dir, OwnedDir, Stat};
+use crate::graph::{CodeGraph, Comparison, GraphError, Imported, PreciseSource};
+use crate::memory;
+
+/// The folder of the indexes, in the project's own folder of the state directory.
+const FOLDER: &str = "scip";
+const PRIVATE_DIR: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+/// Largest index that is kept.
+const MAX_BYTES: u64 = 4 << 30;
+/// How long inference is compared with the indexes.
+const COMPARING: std::time::Duration = std::time::Duration::from_hours(1);
+
+impl Engine {
+    /// Keeps a SCIP index under a name, in place of the former one of that name, and imports it. It
+    /// says what each name means in the files that have not changed since it was made.
+    ///
+    /// # Errors
+    /// When it cannot be kept, is no SCIP index, or the graph cannot be written.
+    pub fn import_scip(
+        &self,
+        name: &str,
+        index: &mut File,
+        call: &Call,
+    ) -> Result<Imported, AskError> {
+        let unusable = |e: io::Error| AskError::Failed(format!("cannot keep {name}: {e}"));
+        let size = index.metadata().map_err(unusable)?.len();
+        if size > MAX_BYTES {
+            return Err(AskError::Arguments(format!(
+                "{name} has {size} bytes, and an index of more than {MAX_BYTES} is not read"
+            )));
+        }
+        let name: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+            .collect();
+        // An index that cannot be read does not replace one that can.
+        crate::graph::check_scip(&mut BufReader::new(&mut *index))
+            .map_err(|reason| AskError::Arguments(format!("cannot import {name}: {reason}")))?;
+        index.rewind().map_err(unusable)?;
+        let folder = self.project.scip_folder().map_err(unusable)?;
+        let folder = folder.make(PRIVATE_DIR).map_err(unusable)?;
+        folder.remove_abandoned();
+        let (unfinished, mut copy) = folder.unfinished(PRIVATE_FILE).map_err(unusable)?;
+        io::copy(&mut index.take(MAX_BYTES), &mut copy)
+            .and_then(|_| folder.rename(&unfinished, &name))
+            .map_err(unusable)?;
+        self.state(call)?;
+        let (imported, _) =
+            self.ask_graph(call, |graph| self.project.import_kept(graph, &folder, &name))?;
+        Ok(imported)
+    }
+
+    /// Returns the imported SCIP indexes.
+    ///
+    /// # Errors
+    /// When the graph cannot be read or written.
+    pub fn scip_indexes(&self, call: &Call) -> Result<Vec<PreciseSource>, AskError> {
+        self.state(call)?;
+        Ok(self.ask_graph(call, CodeGraph::sources)?.0)
+    }
+
+    /// Forgets a SCIP index. Returns whether there was one of this name.
+    ///
+    /// # Errors
+    /// When its file cannot be removed, or the graph cannot be written.
+    pub fn forget_scip(&self, name: &str, call: &Call) -> Result<bool, AskError> {
+        let known = self.scip_indexes(call)?.iter().any(|source| source.name == name);
+        if known {
+            let folder = self.project.scip_folder().and_then(|folder| folder.open());
+            folder
+                .and_then(|folder| folder.remove_file(name))
+                .map_err(|e| AskError::Failed(format!("cannot remove {name}: {e}")))?;
+            self.ask_graph(call, |graph| graph.forget(name))?;
+        }
+        Ok(known)
+    }
+
+    /// Compares what the graph infers with what the imported SCIP indexes say.
+    ///
+    /// # Errors
+    /// When the graph cannot be read or written.
+    pub fn compare_graph(&self, call: &Call) -> Result<Comparison, AskError> {
+        self.state(call)?;
+        let work = call.work().lasting(COMPARING);
+        Ok(self.ask_graph(call, |graph| graph.compare(&work))?.0)
+    }
+}
+
+impl Project {
+    fn scip_folder(&self) -> io::Result<OwnedDir> {
+        let state = config::state_home().ok_or(io::ErrorKind::NotFound)?;
+        Ok(memory::private_dir(&state, self.layout.tree())?.below(FOLDER))
+    }
+
+    /// Imports the kept indexes that the graph does not have, and drops those that are not kept: a
+    /// database that came with a clone may hold any.
+    pub(super) fn sync_scip(&self, graph: &CodeGraph) -> Result<(), GraphError> {
+        let folder = self.scip_folder().and_then(|folder| folder.open());
+        let known = graph.sources()?;
+        let mut kept = Vec::new();
+        if let Ok(folder) = &folder {
+            for (name, _) in folder.list().unwrap_or_default() {
+                let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
+                    continue;
+                };
+                let Ok(Some(stat)) = folder.stat(name) else { continue };
+                let is_known = |s: &PreciseSource| s.name == name && s.stamp == stamp(&stat);
+                if !known.iter().any(is_known)
+                    && let Err(e) = self.import_kept(graph, folder, name)
+                {
+                    tracing::warn!("{e}");
+                }
+                kept.push(name.to_string());
+            }
+        }
+        for source in known.iter().filter(|source| !kept.contains(&source.name)) {
+            graph.forget(&source.name)?;
+        }
+        Ok(())
+    }
+
+    fn import_kept(
+        &self,
+        graph: &CodeGraph,
+        folder: &Dir,
+        name: &str,
+    ) -> Result<Imported, GraphError> {
+        let failed =
+            |e: io::Error| GraphError::NoScip { name: name.to_string(), reason: e.to_string() };
+        let stat = folder.stat(name).map_err(failed)?.ok_or(io::ErrorKind::NotFound.into());
+        let stamp = stamp(&stat.map_err(failed)?);
+        let open = || folder.open_file(name).map(BufReader::new);
+        let read = |path: &str| self.read_text(path).ok();
+        graph.import(name, &stamp, self.layout.root(), open, read)
+    }
+}
+
+/// Returns what tells versions of a kept index apart.
+fn stamp(stat: &Stat) -> String {
+    let modified = stat.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{}-{modified}-{}", stat.bytes, stat.id.1)
+}
