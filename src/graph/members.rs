@@ -9,6 +9,9 @@ use super::types;
 use crate::languages::Visibility;
 use crate::syntax::SymbolKind;
 
+/// How likely a member belongs to a type if no other type has its name.
+const ONLY_TYPE: f32 = 0.9;
+
 impl Resolver<'_> {
     /// Returns the project's symbols that are the type of a value; none for a type of a library.
     pub(super) fn types_of(&mut self, entity: &Entity) -> Result<Vec<Meaning>, GraphError> {
@@ -140,10 +143,14 @@ impl Resolver<'_> {
             return Ok(Vec::new());
         };
         let mut out = Vec::new();
+        let types = self.scopes.candidates(&owner.name, of.file, ExpectedKind::Type)?;
+        let is_only_type = types.iter().filter(|t| !t.prototype).count() == 1;
         for c in self.scopes.candidates(name, of.file, ExpectedKind::Callee)?.iter() {
             let is_companion = c.owner == "companion" && self.is_of_companion(c, of)?;
             if is_companion || (c.owner == owner.name && !self.is_of_another_type(c, of)?) {
-                out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
+                let near = self.closeness(of.file, c.id.file);
+                let confidence = if is_only_type { near.max(ONLY_TYPE) } else { near };
+                out.push(Meaning { symbol: c.id, confidence });
             }
         }
         let best = out.iter().map(|m| m.confidence).fold(0.0, f32::max);

@@ -50,10 +50,11 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Whether a word looks like `FOO_EXPORT`: upper case with an underscore.
-fn is_macro(word: &[u8]) -> bool {
+/// Whether a word looks like `FOO_EXPORT`: upper case with an underscore, or without one between
+/// `class` and the name.
+fn is_macro(word: &[u8], before: Before) -> bool {
     word.len() > 3
-        && word.contains(&b'_')
+        && (word.contains(&b'_') || before == Before::TypeKeyword)
         && word[0].is_ascii_uppercase()
         && word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
@@ -108,7 +109,7 @@ pub(super) fn hide(text: &str) -> Option<String> {
             b if b.is_ascii_alphanumeric() || b == b'_' => {
                 let start = scan.at;
                 let word = scan.word();
-                if is_macro(word)
+                if is_macro(word, before)
                     && let Some(end) = hidden_until(scan, before)
                 {
                     let hidden = &mut out.get_or_insert_with(|| bytes.to_vec())[start..end];
@@ -172,7 +173,7 @@ fn skip_macros<'t>(scan: &mut Scan<'t>) -> Option<(usize, &'t [u8])> {
         if word.is_empty() {
             return None;
         }
-        if !is_macro(word) {
+        if !is_macro(word, Before::Other) {
             return Some((end, word));
         }
     }
@@ -187,6 +188,7 @@ mod tests {
     fn hides_attribute_macros_and_keeps_positions() {
         for (text, want) in [
             ("class FOO_EXPORT Bar : Base {};", Some("class            Bar : Base {};")),
+            ("class LOCKABLE Mutex {", Some("class          Mutex {")),
             ("enum class ABSL_A ABSL_B(x) Code {};", Some("enum class                  Code {};")),
             ("FOO_API int f(void);", Some("        int f(void);")),
             (
