@@ -350,8 +350,10 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
         _ => None,
     };
     let mut relations = found.unwrap_or_else(Relations::default);
-    if path.rsplit('/').next() == Some("Cargo.toml") {
-        relations.package = crate_name(&text);
+    match path.rsplit('/').next() {
+        Some("Cargo.toml") => relations.package = crate_name(&text),
+        Some("package.json") => relations.package = package_name(&text),
+        _ => {}
     }
     let roles = roles(path, language.name, &text, &relations.symbols);
     Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations, roles })
@@ -369,6 +371,15 @@ fn crate_name(manifest: &str) -> Option<String> {
         Some(name.split('"').nth(1)?.to_string())
     };
     name("[lib]").or_else(|| name("[package]"))
+}
+
+/// Returns the name in a `package.json`.
+fn package_name(manifest: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        name: String,
+    }
+    Some(serde_json::from_str::<Manifest>(manifest).ok()?.name)
 }
 
 /// Returns what each symbol does for tests.

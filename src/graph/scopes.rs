@@ -119,6 +119,8 @@ pub(super) struct Scopes<'a> {
     by_id: HashMap<FileId, usize>,
     /// Indices of files by the last part of their module path.
     by_last_part: HashMap<String, Vec<usize>>,
+    /// The directories of packages of npm with a scope, by their names.
+    packages: HashMap<String, String>,
     /// The files of a module, as named from a file.
     exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
     by_file: HashMap<FileId, Rc<FileScope>>,
@@ -137,6 +139,14 @@ impl<'a> Scopes<'a> {
             .filter(|row| !row.package.is_empty())
             .filter_map(|row| Some((row.path.strip_suffix("Cargo.toml")?, &row.package)))
             .map(|(directory, package)| (directory.to_string(), package.replace('-', "_")))
+            .collect();
+        let packages: HashMap<String, String> = rows
+            .iter()
+            .filter(|row| row.package.starts_with('@'))
+            .filter_map(|row| {
+                let directory = row.path.strip_suffix("package.json")?;
+                Some((row.package.clone(), directory.trim_end_matches('/').to_string()))
+            })
             .collect();
         let files: Vec<SourceFile> = rows
             .into_iter()
@@ -161,6 +171,7 @@ impl<'a> Scopes<'a> {
             files,
             by_id,
             by_last_part,
+            packages,
             exact: HashMap::new(),
             by_file: HashMap::new(),
             named: HashMap::new(),
@@ -308,6 +319,24 @@ impl<'a> Scopes<'a> {
         Ok(file_scope.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
     }
 
+    /// Returns the places that the written name of a module may mean in a file.
+    fn places(&self, module: &str, from: &SourceFile) -> Vec<Module> {
+        let style = from.names.modules;
+        // `@scope/name/rest`; `@/rest` is an alias of a folder.
+        let scoped = (from.names.family == "ecmascript" && !self.packages.is_empty())
+            .then(|| module.strip_prefix('@'))
+            .flatten()
+            .filter(|rest| !rest.starts_with('/'));
+        let Some((scope, rest)) = scoped.and_then(|rest| rest.split_once('/')) else {
+            return modules(module, style, &from.module);
+        };
+        let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        match self.packages.get(&format!("@{scope}/{name}")) {
+            Some(directory) => modules(&format!("{directory}/{rest}"), style, &from.module),
+            None => Vec::new(),
+        }
+    }
+
     /// Returns the confidence, from 0 to 1, that `target` is the module that the file `from` names.
     pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> f32 {
         let key = (module.to_string(), from, target);
@@ -315,7 +344,7 @@ impl<'a> Scopes<'a> {
             return *known;
         }
         let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
-        let places = modules(module, a.names.modules, &a.module);
+        let places = self.places(module, a);
         let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
         self.matches.insert(key, matches);
         matches
@@ -329,7 +358,7 @@ impl<'a> Scopes<'a> {
         }
         let mut found = Vec::new();
         if let Some(a) = self.file(from) {
-            let places = modules(module, a.names.modules, &a.module);
+            let places = self.places(module, a);
             let lasts: HashSet<&str> = places.iter().map(Module::last).collect();
             for last in lasts {
                 let files = self.by_last_part.get(last).into_iter().flatten();
@@ -351,7 +380,7 @@ impl<'a> Scopes<'a> {
             return *known;
         }
         let Some(a) = self.file(from) else { return false };
-        let places = modules(module, a.names.modules, &a.module);
+        let places = self.places(module, a);
         let exists =
             self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
         self.exists.insert(key, exists);

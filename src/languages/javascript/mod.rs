@@ -42,6 +42,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         constructors: &["constructor"],
         transparent: super::ECMASCRIPT_TRANSPARENT,
         methods: super::ECMASCRIPT_METHODS,
-        lone_member: super::LONE_MEMBER,
+        lone_member: 0.4,
     },
 });

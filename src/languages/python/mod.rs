@@ -41,6 +41,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
             "Coroutine",
         ],
         methods: &["endswith", "startswith", "lower", "upper", "strip", "items", "update"],
-        lone_member: super::LONE_MEMBER,
+        lone_member: 0.4,
     },
 });

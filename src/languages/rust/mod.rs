@@ -77,6 +77,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
             "ok_or",
             "map_err",
         ],
-        lone_member: super::LONE_MEMBER,
+        lone_member: 0.45,
     },
 });

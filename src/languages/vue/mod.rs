@@ -47,6 +47,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         constructors: &["constructor"],
         transparent: &[],
         methods: &[],
-        lone_member: super::LONE_MEMBER,
+        lone_member: 0.4,
     },
 });
