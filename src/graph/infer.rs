@@ -218,6 +218,12 @@ impl Resolver<'_> {
                 ELSEWHERE
             });
         }
+        // `my_crate::f()` needs no `use`.
+        let is_crate = self.scopes.file(file).is_some_and(|f| f.module.own_crate.is_some());
+        if is_crate && name.starts_with(char::is_lowercase) && self.scopes.module_exists(name, file)
+        {
+            return Ok(surely(Entity::Module { name: name.into(), file }));
+        }
         // In a language where only imports make names visible, a type that no file defines comes
         // from elsewhere.
         let is_type = name.starts_with(char::is_uppercase);

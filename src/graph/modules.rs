@@ -52,12 +52,7 @@ impl ModulePath {
         let mut place = Self::new(below);
         let first = below.split('/').next().unwrap_or(below);
         if OTHER_TARGETS.contains(&first) {
-            // Each file of `tests` is a crate, and its modules are beside it.
-            place.parts.remove(0);
-            if place.above.len() == 1 {
-                place.parts.clear();
-            }
-            place.parts.insert(0, format!("{name}#{first}"));
+            place.parts[0] = format!("{name}#{first}");
         } else {
             place.parts.insert(0, name.to_string());
         }
@@ -145,6 +140,10 @@ fn rust(written: &str, from: &ModulePath) -> Vec<Module> {
         }
         rest => {
             let mut out = anchored(&from.parts, rest);
+            if from.parts.first().is_some_and(|first| first.contains('#')) {
+                // Each file of `tests` is a crate, and its modules are beside it.
+                out.extend(anchored(&from.parts[..1], rest));
+            }
             // The name of a crate; without manifests, anything.
             let place = floating(rest.iter().copied());
             out.push(Module { is_anchored: from.own_crate.is_some(), ..place });

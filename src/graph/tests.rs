@@ -1,5 +1,8 @@
 //! Tests of the code graph on small projects of several files.
 
+mod inferred;
+mod precise;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -228,6 +228,14 @@ impl<'a> RelationReader<'a> {
                 "parameters" => self.parameters(*node),
                 "result" => self.result(*node),
                 "import.path" | "import.module" => self.import(*node, captures),
+                // `export { own as name }` names no module.
+                "import.alias"
+                    if !["import.path", "import.module"]
+                        .iter()
+                        .any(|l| captures.contains_key(l)) =>
+                {
+                    self.import(*node, captures);
+                }
                 _ => {}
             }
         }

@@ -11,7 +11,6 @@
 (binary_expression [(identifier) (member_expression)] @name)
 (ternary_expression [(identifier) (member_expression)] @name)
 (arrow_function body: [(identifier) (member_expression)] @name)
-(export_specifier name: (identifier) @name)
 
 (import_statement !source) @_
 (import_statement (import_clause (identifier) @import.alias) source: (_) @import.module)
