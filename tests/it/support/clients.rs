@@ -11,6 +11,8 @@ use super::server::Server;
 pub const PYTHON: &str = "venv/bin/python";
 pub const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
 pub const CONFORMANCE: &str = "node_modules/.bin/conformance";
+pub const SCIP_PYTHON: &str = "node_modules/.bin/scip-python";
+const SCIP_TYPESCRIPT: &str = "node_modules/.bin/scip-typescript";
 
 /// Returns where the clients are. `None`, with a message, if they are not installed.
 #[track_caller]
@@ -18,7 +20,8 @@ pub fn clients() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let clients = env::var_os("CORTEX_TEST_CLIENTS")
         .map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
-    if [PYTHON, INSPECTOR, CONFORMANCE].iter().all(|program| clients.join(program).exists()) {
+    let programs = [PYTHON, INSPECTOR, CONFORMANCE, SCIP_PYTHON, SCIP_TYPESCRIPT];
+    if programs.iter().all(|program| clients.join(program).exists()) {
         return Some(clients);
     }
     missing(&format!(
