@@ -2,7 +2,7 @@
 //!
 //! A *pair* is a function and a function or type that it calls. A pair that is inferred counts as
 //! wrong only where the index says that the call means something else: of calls that the index does
-//! not know, nobody knows.
+//! not know, nobody knows. Overloads of one function count as one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -180,21 +180,26 @@ fn compare_call(
     let Tally { counts, all, members } = tally;
     let is_member = !reference.receiver.is_empty();
     let (mut is_right, mut is_sure) = (false, false);
+    let mut fitting = Vec::new();
+    for meaning in &inferred {
+        fitting.push(resolver.same_function(meaning.symbol, truth)?);
+    }
     for pairs in [Some(all), is_member.then_some(members)].into_iter().flatten() {
         pairs.known.extend(truth.iter().map(|id| (from, *id)));
-        for meaning in &inferred {
-            pairs.candidates.insert(meaning.symbol);
+        for (meaning, fits) in inferred.iter().zip(&fitting) {
+            pairs.candidates.insert(fits.unwrap_or(meaning.symbol));
             if meaning.confidence >= LEAST_CONFIDENCE {
                 is_sure = true;
-                let fits = truth.contains(&meaning.symbol);
-                is_right |= fits;
-                let those = if fits { &mut pairs.right } else { &mut pairs.wrong };
-                those.insert((from, meaning.symbol));
+                is_right |= fits.is_some();
+                match fits {
+                    Some(id) => pairs.right.insert((from, *id)),
+                    None => pairs.wrong.insert((from, meaning.symbol)),
+                };
             }
         }
     }
-    for meaning in &inferred {
-        counts.note(meaning.confidence, truth.contains(&meaning.symbol));
+    for (meaning, fits) in inferred.iter().zip(&fitting) {
+        counts.note(meaning.confidence, fits.is_some());
     }
     let agree = is_right || (truth.is_empty() && !is_sure);
     Ok((!agree).then(|| Found {
@@ -272,6 +277,27 @@ fn named(resolver: &mut Resolver, id: SymbolId) -> Result<String, GraphError> {
 }
 
 impl Resolver<'_> {
+    /// Returns the one of these symbols that is this one, or an overload of it.
+    fn same_function(
+        &mut self,
+        id: SymbolId,
+        among: &[SymbolId],
+    ) -> Result<Option<SymbolId>, GraphError> {
+        if among.contains(&id) {
+            return Ok(Some(id));
+        }
+        let Some(symbol) = self.scopes.symbol(id)? else { return Ok(None) };
+        for other in among.iter().filter(|other| other.file == id.file) {
+            let is_overload = self.scopes.symbol(*other)?.is_some_and(|other| {
+                other.name == symbol.name && other.parent == symbol.parent && symbol.parent >= 0
+            });
+            if is_overload {
+                return Ok(Some(*other));
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns the functions and types that a call means; none if it means something outside of the
     /// project. `None` for a call of a variable, which is neither right nor wrong.
     fn callees(

@@ -164,7 +164,10 @@ impl Resolver<'_> {
         let file_scope = self.scopes.scope_of(at.file)?;
         if let [link] = &steps(path)[..] {
             // A field may have the name of the package of its type.
-            let known = self.imported_module(&file_scope, link, link.name, at)?;
+            let is_crate = self.scopes.file(at.file).is_some_and(|f| f.module.own_crate.is_some())
+                && link.name.starts_with(char::is_lowercase);
+            let link = Link { is_path: is_crate, ..*link };
+            let known = self.imported_module(&file_scope, &link, link.name, at)?;
             if matches!(known.entity, Entity::Module { .. } | Entity::Elsewhere) {
                 return Ok(known.entity);
             }
@@ -218,21 +221,9 @@ impl Resolver<'_> {
                 ELSEWHERE
             });
         }
-        // `my_crate::f()` needs no `use`.
-        let is_crate = self.scopes.file(file).is_some_and(|f| f.module.own_crate.is_some());
-        if is_crate && name.starts_with(char::is_lowercase) && self.scopes.module_exists(name, file)
-        {
-            return Ok(surely(Entity::Module { name: name.into(), file }));
-        }
-        // In a language where only imports make names visible, a type that no file defines comes
-        // from elsewhere.
+        // A type that no file defines comes from elsewhere.
         let is_type = name.starts_with(char::is_uppercase);
-        let reaches = self.scopes.file(file).is_some_and(|f| f.names.reach != Visibility::File);
-        Ok(if is_type && !reaches && !self.scopes.named(name)?.iter().any(SymbolRow::is_type) {
-            ELSEWHERE
-        } else {
-            UNKNOWN
-        })
+        Ok(if is_type && self.scopes.named(name)?.is_empty() { ELSEWHERE } else { UNKNOWN })
     }
 
     /// Returns the entity of a name that is bound to types or to the values of chains: the first that

@@ -14,10 +14,11 @@ pub(super) fn owner_and_name<'a>(symbols: &'a [Symbol], symbol: &'a Symbol) -> (
         return (last(owner), name);
     }
     // A test of GoogleTest belongs to its fixture: `TEST_F(CacheTest, HitAndMiss)`.
-    if let Some((fixture, name)) = symbol.name.split_once(", ")
+    // Nothing calls it by its name.
+    if let Some((fixture, _)) = symbol.name.split_once(", ")
         && symbol.kind.is_callable()
     {
-        return (fixture, name);
+        return (fixture, &symbol.name);
     }
     let parent = symbol.parent.map(|p| &symbols[p]).filter(|p| !p.kind.is_callable());
     let owner =

@@ -245,6 +245,6 @@ fn cpp_tests_belong_to_their_fixture_and_classes_follow_macros() {
             "#include \"port/port.h\"\nclass DbTest : public testing::Test {\n public:\n  void Put(int a) { mu_.Lock(); }\n  port::Mutex mu_;\n};\nTEST_F(DbTest, Writes) {\n  Put(1);\n}\n",
         ),
     ]);
-    assert_eq!(p.callers("DbTest::Put"), ["db/db_test.cc DbTest::Writes [8]"]);
+    assert_eq!(p.callers("DbTest::Put"), ["db/db_test.cc DbTest::DbTest, Writes [8]"]);
     assert_eq!(p.callers("Mutex::Lock"), ["db/db_test.cc DbTest::Put [4]"]);
 }

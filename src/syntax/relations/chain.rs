@@ -157,9 +157,10 @@ pub(super) fn split(chain: &str) -> Option<(&str, &str)> {
     let (before, name) = chain.split_at(at);
     let is_name = !name.is_empty() && !name.contains(['(', '[', '{', '"', '?']);
     let receiver = before.trim_end_matches(['.', ':']);
-    // In `self::f()`, `self` is a module; in `self.f()`, a value.
-    let is_module =
-        matches!(receiver, "self" | "super" | "crate" | "$crate") && before.ends_with("::");
+    // In `self::f()` and `store::f()`, the name is a module; in `self.f()`, a value.
+    let is_module = before.ends_with("::")
+        && !receiver.contains(['.', ':', '(', '[', '{'])
+        && receiver.trim_start_matches('$').starts_with(char::is_lowercase);
     is_name.then_some((if is_module { before } else { receiver }, name))
 }
 
@@ -216,6 +217,8 @@ mod tests {
     #[test]
     fn the_last_name_is_split_off() {
         assert_eq!(split("a::b.c"), Some(("a::b", "c")));
+        assert_eq!(split("a::c"), Some(("a::", "c")));
+        assert_eq!(split("A::c"), Some(("A", "c")));
         assert_eq!(split("c"), Some(("", "c")));
         assert_eq!(split("Set[]"), Some(("", "Set")));
         assert_eq!(split("f()"), None);
