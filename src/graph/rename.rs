@@ -275,6 +275,7 @@ impl Traversal<'_> {
         }
         let symbols = self.resolver.scopes.named(&plan.name)?;
         let is_data = symbols.iter().any(|s| family.contains(&s.id) && s.kind.is_data());
+        let is_only = symbols.iter().all(|s| family.contains(&s.id) || s.kind == SymbolKind::Impl);
         for NamedIn { file: path, places } in named {
             let mut verdicts = vec![Verdict::Mention; places.len()];
             let file = self.resolver.scopes.file_at(path);
@@ -301,7 +302,7 @@ impl Traversal<'_> {
                         // Where the tree does not name it, the first one is the definition.
                         || (place.receiver.is_empty() && is_found.insert(place.line))
                 });
-                verdicts[at] = match definition {
+                let judged = match definition {
                     Some(symbol) if family.contains(&symbol.id) => Verdict::Renamed,
                     Some(symbol) => match doubtful.get(&symbol.id) {
                         Some(confidence) => Verdict::Uncertain(*confidence),
@@ -320,6 +321,15 @@ impl Traversal<'_> {
                             == 1;
                         self.judge_use(place, file, here, is_alone, is_data, &plan.name, family)?
                     }
+                };
+                // An import of the project cannot mean another symbol if there is none.
+                verdicts[at] = match judged {
+                    Verdict::Uncertain(confidence)
+                        if is_only && confidence >= LEAST_CONFIDENCE && place.receiver.is_empty() =>
+                    {
+                        Verdict::Renamed
+                    }
+                    judged => judged,
                 };
             }
             plan.verdicts.push(verdicts);
@@ -391,6 +401,15 @@ impl Traversal<'_> {
         }
         if place.role == Role::Shorthand && (is_data || !place.is_local) {
             return Ok(Verdict::Uncertain(0.0));
+        }
+        // In these languages a method behind a dot is always called.
+        let language = self.resolver.scopes.file(file).map_or("", |f| &f.row.language);
+        if matches!(language, "rust" | "java")
+            && place.is_behind_dot
+            && !place.is_called
+            && !is_data
+        {
+            return Ok(Verdict::Other);
         }
         let mut matching: Vec<&RefRow> =
             rows.iter().filter(|row| row.receiver == place.receiver).collect();

@@ -25,6 +25,8 @@ pub struct Occurrence {
     /// none.
     pub receiver: String,
     pub is_called: bool,
+    /// Whether it is a member behind a dot.
+    pub is_behind_dot: bool,
     /// Whether a parameter or a variable of a function around it has the name.
     pub is_local: bool,
     /// Whether a parameter or a variable of a function around it has the new name.
@@ -70,7 +72,10 @@ pub fn occurrences(
     let mut found: Vec<(Occurrence, bool)> = Vec::new();
     for (line, range) in words {
         let node = places.name_at(range.clone());
-        let place = places.kind(line, range.start - line_start(text, range.start));
+        let mut place = places.kind(line, range.start - line_start(text, range.start));
+        if place == PlaceKind::Text && places.is_export(range.clone(), text) {
+            place = PlaceKind::Code;
+        }
         let receiver = receiver_before(text, range.clone());
         let after = text[range.end..].trim_start();
         let role = node.map_or(Role::Plain, |node| role(node, text, &range, place));
@@ -86,7 +91,8 @@ pub fn occurrences(
             line,
             place,
             role,
-            is_called: after.starts_with('(') || after.starts_with("!("),
+            is_called: after.starts_with(['(', '!']) || after.starts_with("::<"),
+            is_behind_dot: text[..range.start].ends_with('.') && !receiver.is_empty(),
             receiver,
             is_local: false,
             is_hidden: false,
@@ -123,6 +129,7 @@ pub fn plain_occurrences(text: &str, name: &str) -> Vec<Occurrence> {
         role: Role::Plain,
         receiver: String::new(),
         is_called: false,
+        is_behind_dot: false,
         is_local: false,
         is_hidden: false,
         statement: (line, line),
@@ -138,7 +145,7 @@ pub fn may_be_renamed(grammar: &Grammar, text: &str, at: Range<usize>, new: &str
     let ends = ['?', '!', '='];
     let body = if grammar.spec.name == "ruby" { new.trim_end_matches(ends) } else { new };
     let starts = body.chars().next().is_some_and(|c| is_word(c) && !c.is_numeric());
-    if !starts || !body.chars().all(is_word) || is_reserved(grammar.spec.name, new) {
+    if !starts || !body.chars().all(is_word) || is_reserved(grammar, new) {
         return false;
     }
     let after = format!("{}{new}{}", &text[..at.start], &text[at.end..]);
@@ -177,8 +184,33 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("go", &["nil", "true", "false", "iota", "init", "_"]),
 ];
 
-fn is_reserved(language: &str, name: &str) -> bool {
-    RESERVED.iter().any(|(of, words)| *of == language && words.contains(&name))
+/// Words of a grammar that are names as well.
+const SOFT: &[(&str, &[&str])] = &[
+    (
+        "rust",
+        &[
+            "union", "default", "auto", "raw", "block", "expr", "expr_2021", "ident", "item",
+            "literal", "lifetime", "meta", "pat", "pat_param", "path", "stmt", "tt", "ty", "vis",
+        ],
+    ),
+    ("python", &["case", "type"]),
+    ("go", &["make", "new"]),
+    ("javascript", ECMASCRIPT_SOFT),
+    ("typescript", ECMASCRIPT_SOFT),
+    ("tsx", ECMASCRIPT_SOFT),
+];
+const ECMASCRIPT_SOFT: &[&str] = &[
+    "get", "set", "of", "from", "as", "async", "type", "declare", "abstract", "readonly", "namespace",
+    "module", "is", "infer", "require", "asserts", "accessor", "override", "satisfies", "unique",
+    "object", "number", "string", "boolean", "symbol", "global", "target", "meta", "using",
+];
+
+fn is_reserved(grammar: &Grammar, name: &str) -> bool {
+    let is_in = |lists: &[(&str, &[&str])]| {
+        lists.iter().any(|(of, words)| *of == grammar.spec.name && words.contains(&name))
+    };
+    let is_token = grammar.language().id_for_node_kind(name, false) != 0;
+    is_in(RESERVED) || (is_token && !is_in(SOFT))
 }
 
 /// Returns line and bytes of each whole word.

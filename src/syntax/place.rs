@@ -33,6 +33,25 @@ impl Places {
         (node.byte_range() == range).then_some(node)
     }
 
+    /// Whether these bytes are all of a string in `__all__`, the list of public names in Python.
+    pub(super) fn is_export(&self, range: Range<usize>, text: &str) -> bool {
+        let root = self.0.root_node();
+        let Some(node) = root.descendant_for_byte_range(range.start, range.end) else {
+            return false;
+        };
+        let around = || std::iter::successors(Some(node), Node::parent);
+        let is_whole = around().find(|node| node.kind() == "string").is_some_and(|string| {
+            text[string.byte_range()].trim_matches(['"', '\'']) == &text[range.clone()]
+        });
+        let is_list = |node: Node| {
+            node.kind().contains("assignment")
+                && node
+                    .child_by_field_name("left")
+                    .is_some_and(|left| &text[left.byte_range()] == "__all__")
+        };
+        is_whole && around().any(is_list)
+    }
+
     /// Returns the first and last line of the import around a node, else those of the node itself.
     pub(super) fn statement(&self, node: Node) -> (u32, u32) {
         let around = std::iter::successors(Some(node), Node::parent);
