@@ -325,13 +325,18 @@ impl Traversal<'_> {
                 // An import of the project cannot mean another symbol if there is none.
                 verdicts[at] = match judged {
                     Verdict::Uncertain(confidence)
-                        if is_only && confidence >= LEAST_CONFIDENCE && place.receiver.is_empty() =>
+                        if is_only
+                            && confidence >= LEAST_CONFIDENCE
+                            && (place.receiver.is_empty()
+                                || place.place == PlaceKind::Import
+                                || is_path_of_project(&place.receiver)) =>
                     {
                         Verdict::Renamed
                     }
                     judged => judged,
                 };
             }
+            doubt_imports(places, &mut verdicts, is_only);
             plan.verdicts.push(verdicts);
         }
         Ok(())
@@ -348,7 +353,6 @@ impl Traversal<'_> {
         let (first, last) = place.statement;
         let here: Vec<&ImportRow> =
             file_scope.imports.iter().filter(|i| (first..=last).contains(&i.line)).collect();
-        let from = SymbolId { file, n: -1 };
         let mut verdicts: Vec<Verdict> = Vec::new();
         for import in &here {
             let (module, named) = match place.role {
@@ -367,14 +371,30 @@ impl Traversal<'_> {
                 verdicts.push(Verdict::Other);
                 continue;
             }
-            let meanings = if module.is_empty() {
-                (*self.resolver.bare(named, from, ExpectedKind::Any)?).clone()
-            } else {
-                self.resolver.in_module(&module, file, named, from, ExpectedKind::Any)?
-            };
-            verdicts.push(verdict(&meanings, family, LEAST_BARE));
+            verdicts.push(self.imported(&module, named, file, family)?);
         }
         Ok(agreed(&verdicts).unwrap_or(Verdict::Other))
+    }
+
+    /// Decides what a name means that a file imports from a module.
+    fn imported(
+        &mut self,
+        module: &str,
+        name: &str,
+        file: FileId,
+        family: &BTreeSet<SymbolId>,
+    ) -> Result<Verdict, GraphError> {
+        let from = SymbolId { file, n: -1 };
+        let meanings = if module.is_empty() {
+            (*self.resolver.bare(name, from, ExpectedKind::Any)?).clone()
+        } else {
+            self.resolver.in_module(module, file, name, from, ExpectedKind::Any)?
+        };
+        // The rules may not find a module of which the text says that it is in the project.
+        if meanings.is_empty() && is_of_project(module) {
+            return Ok(Verdict::Uncertain(LEAST_CONFIDENCE));
+        }
+        Ok(verdict(&meanings, family, LEAST_BARE))
     }
 
     #[expect(clippy::too_many_arguments, reason = "all of them say what the place is")]
@@ -439,17 +459,40 @@ impl Traversal<'_> {
             let meanings = self.resolver.resolve(row)?;
             let least = if row.receiver.is_empty() { LEAST_BARE } else { LEAST_MEMBER };
             let mut judged = verdict(&meanings, family, least);
-            let is_member = self.is_member(family)?;
-            if judged == Verdict::Other
-                && is_member
-                && meanings.iter().all(|m| m.confidence < LEAST_CONFIDENCE)
-                && self.resolver.is_of_unknown(row, &meanings)?
+            let is_open = judged == Verdict::Other
+                && !row.receiver.is_empty()
+                && meanings.iter().all(|m| m.confidence < LEAST_CONFIDENCE);
+            // A name that the rules do not find means what the import says.
+            if judged == Verdict::Other && row.receiver.is_empty() && meanings.is_empty() {
+                let import = file_scope.imports.iter().find(|i| imported_as(i) == name);
+                if let Some(import) = import.filter(|import| import.name == name) {
+                    judged = self.imported(&import.module, name, file, family)?;
+                }
+            }
+            if judged == Verdict::Other && meanings.is_empty() && is_path_of_project(&row.receiver) {
+                judged = Verdict::Uncertain(LEAST_CONFIDENCE);
+            }
+            // A trait may be implemented for types that are not in the project.
+            if is_open
+                && self.is_member(family)?
+                && (self.is_of_trait(family)? || self.resolver.is_of_unknown(row, &meanings)?)
             {
                 judged = Verdict::Uncertain(0.0);
             }
             verdicts.push(judged);
         }
         Ok(agreed(&verdicts).unwrap_or(Verdict::Other))
+    }
+
+    /// Whether one of the symbols is declared in a trait.
+    fn is_of_trait(&mut self, family: &BTreeSet<SymbolId>) -> Result<bool, GraphError> {
+        for id in family {
+            let file_scope = self.resolver.scopes.scope_of(id.file)?;
+            if file_scope.around(*id).nth(1).is_some_and(|s| s.kind == SymbolKind::Trait) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn is_member(&mut self, family: &BTreeSet<SymbolId>) -> Result<bool, GraphError> {
@@ -580,4 +623,34 @@ fn position_of(path: &str, name: &str) -> Option<usize> {
     path.match_indices(name).map(|(at, _)| at).find(|at| {
         !path[..*at].ends_with(is_part) && !path[at + name.len()..].starts_with(is_part)
     })
+}
+
+/// Whether a path of an import is one of the same project in every case.
+fn is_of_project(module: &str) -> bool {
+    module.starts_with('.')
+        || ["crate", "self", "super"].iter().any(|root| {
+            module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        })
+}
+
+/// Doubts that an import means something else if the names in its file mean the symbol.
+fn doubt_imports(places: &[Occurrence], verdicts: &mut [Verdict], is_only: bool) {
+    let is_used = places.iter().zip(&*verdicts).any(|(place, verdict)| {
+        place.place == PlaceKind::Code
+            && place.role != Role::Definition
+            && place.receiver.is_empty()
+            && *verdict == Verdict::Renamed
+    });
+    for (place, verdict) in places.iter().zip(verdicts) {
+        let is_import = place.place == PlaceKind::Import && place.role == Role::Plain;
+        if is_used && is_import && *verdict == Verdict::Other {
+            *verdict =
+                if is_only { Verdict::Renamed } else { Verdict::Uncertain(LEAST_CONFIDENCE) };
+        }
+    }
+}
+
+/// Whether a receiver is a path that begins at a module of the same project.
+fn is_path_of_project(receiver: &str) -> bool {
+    receiver != "self" && !receiver.contains(['.', '(']) && is_of_project(receiver)
 }
