@@ -152,12 +152,7 @@ impl EditTarget {
     }
 
     /// Writes the new content of a file under a temporary name of its own.
-    pub fn stage(
-        &self,
-        n: usize,
-        before: &CurrentFile,
-        bytes: &[u8],
-    ) -> Result<Staged, EditError> {
+    pub fn stage(&self, n: usize, before: &CurrentFile, bytes: &[u8]) -> Result<Staged, EditError> {
         let name = if n == 0 { TEMP.to_string() } else { format!("{TEMP}{n}") };
         let directory = self.directory.try_clone().map_err(|e| self.failed(e))?;
         let staged = Staged { directory, name };

@@ -134,6 +134,7 @@ impl Root {
 
 /// Whether a name belongs to a program. Temporary names may have a number at their end.
 fn is_reserved(name: &str, reserved: &str) -> bool {
-    let name = if reserved == TEMP { name.trim_end_matches(|c: char| c.is_ascii_digit()) } else { name };
+    let name =
+        if reserved == TEMP { name.trim_end_matches(|c: char| c.is_ascii_digit()) } else { name };
     name.eq_ignore_ascii_case(reserved)
 }

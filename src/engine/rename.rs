@@ -297,8 +297,7 @@ fn check_plan(plan: &RenamePlan, new: &str) -> Result<(), AskError> {
         let all = plan.targets.iter().chain(&plan.others).take(MAX_NAMED);
         let list: Vec<String> =
             all.map(|n| format!("{} ({})", place(&n.file, n.line), n.symbol)).collect();
-        let more =
-            if plan.targets.len() + plan.others.len() > list.len() { ", …" } else { "" };
+        let more = if plan.targets.len() + plan.others.len() > list.len() { ", …" } else { "" };
         return Err(AskError::Arguments(format!(
             "several symbols have this name: give one of these as the target: {}{more}",
             list.join(", ")
@@ -329,12 +328,7 @@ fn check_plan(plan: &RenamePlan, new: &str) -> Result<(), AskError> {
 }
 
 /// Checks that the new name is one in the language of every changed file.
-fn check_name(
-    plan: &RenamePlan,
-    files: &Files,
-    draft: &Draft,
-    new: &str,
-) -> Result<(), AskError> {
+fn check_name(plan: &RenamePlan, files: &Files, draft: &Draft, new: &str) -> Result<(), AskError> {
     let mut is_checked: BTreeSet<&str> = BTreeSet::new();
     for (path, ranges) in &draft.ranges {
         let (Some(Ok(exact)), Some((at, _))) =
@@ -477,9 +471,9 @@ impl Draft {
             lines: changed_lines(&files[path], ranges),
         });
         let line_of = |path: &str, line: u32| {
-            let text = files.get(path).and_then(|file| {
-                file.shown.lines().nth((line as usize).checked_sub(1)?)
-            });
+            let text = files
+                .get(path)
+                .and_then(|file| file.shown.lines().nth((line as usize).checked_sub(1)?));
             LineOfText { path: path.into(), line, text: cut(text.unwrap_or("").trim(), MAX_TEXT) }
         };
         let uncertain = self.uncertain.iter().take(MAX_LISTED);
@@ -527,9 +521,9 @@ fn changed_lines(file: &Read, ranges: &[(Range<usize>, String)]) -> Vec<RenamedL
         for (range, name) in ranges[done..done + here].iter().rev() {
             new.replace_range(range.start - start..range.end - start, name);
         }
-        let is_shown = shown.get(number - 1).is_some_and(|line| {
-            *line == old || *line == old.trim_start_matches('\u{feff}')
-        });
+        let is_shown = shown
+            .get(number - 1)
+            .is_some_and(|line| *line == old || *line == old.trim_start_matches('\u{feff}'));
         let (old, new) = if is_shown { (old, &*new) } else { ("…", "…") };
         out.push(RenamedLine {
             line: u32::try_from(number).unwrap_or(u32::MAX),
@@ -569,6 +563,12 @@ impl RenameAnswer {
             files.push(RenamedFile { lines, ..file.clone() });
         }
         let mentions = self.mentions[..take(self.mentions.len())].to_vec();
-        Self { uncertain, files, mentions, truncated: self.truncated || n < self.n_lines(), ..self.clone() }
+        Self {
+            uncertain,
+            files,
+            mentions,
+            truncated: self.truncated || n < self.n_lines(),
+            ..self.clone()
+        }
     }
 }

@@ -490,7 +490,7 @@ impl Engine {
                 Some("the file is written, but only another program updates the index".into())
             }
             Upkeep::Server(server) => match &server.indexing {
-                Some(indexing) => self.index_written(&[path], server, indexing, call),
+                Some(indexing) => index_written(&[path], server, indexing, call),
                 None => Some(no_index.into()),
             },
             Upkeep::Command(_) => Some(no_index.into()),
@@ -504,7 +504,7 @@ impl Engine {
                 Some("the files are written, but only another program updates the index".into())
             }
             Upkeep::Server(server) => match &server.indexing {
-                Some(indexing) => self.index_written(paths, server, indexing, call),
+                Some(indexing) => index_written(paths, server, indexing, call),
                 None => Some(
                     "the files are written, but this server does not index: run `cortex index`"
                         .into(),
@@ -515,32 +515,6 @@ impl Engine {
                 indexed.err().map(|e| format!("the files are written, but not indexed: {e}"))
             }
         }
-    }
-
-    fn index_written(
-        &self,
-        paths: &[&str],
-        server: &ServingState,
-        indexing: &IndexingService,
-        call: &Call,
-    ) -> Option<String> {
-        let deadline = Instant::now() + AFTER_EDIT;
-        let tickets: Vec<_> = paths.iter().map(|path| indexing.on_file_changed(path)).collect();
-        let is_done = tickets
-            .into_iter()
-            .all(|ticket| indexing.handle().wait(ticket, deadline, &call.cancel))
-            && server.reloader.handle().wait(
-                server.reloader.handle().request(),
-                deadline,
-                &call.cancel,
-            );
-        let late = || {
-            format!(
-                "written, but not indexed within {} ms: searches find the old text until then",
-                AFTER_EDIT.as_millis()
-            )
-        };
-        (!is_done).then(late)
     }
 
     /// Returns warnings about everything that is wrong or not ready, for people and agents.
@@ -746,4 +720,31 @@ fn chunk_watch(
         }
         POLL_CHUNKS
     }
+}
+
+/// Waits until files that were just written are indexed and served. Returns a warning if that takes
+/// too long.
+fn index_written(
+    paths: &[&str],
+    server: &ServingState,
+    indexing: &IndexingService,
+    call: &Call,
+) -> Option<String> {
+    let deadline = Instant::now() + AFTER_EDIT;
+    let tickets: Vec<_> = paths.iter().map(|path| indexing.on_file_changed(path)).collect();
+    let is_done = tickets
+        .into_iter()
+        .all(|ticket| indexing.handle().wait(ticket, deadline, &call.cancel))
+        && server.reloader.handle().wait(
+            server.reloader.handle().request(),
+            deadline,
+            &call.cancel,
+        );
+    let late = || {
+        format!(
+            "written, but not indexed within {} ms: searches find the old text until then",
+            AFTER_EDIT.as_millis()
+        )
+    };
+    (!is_done).then(late)
 }

@@ -43,8 +43,8 @@ pub use self::answer::{
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
-pub use self::rename::{NamedIn, RenamePlan, Verdict};
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
+pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 use self::rows::Parsed;
 pub use self::scip::check as check_scip;

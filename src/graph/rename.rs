@@ -188,8 +188,10 @@ impl Traversal<'_> {
         let mut out = Vec::new();
         for other in rows.iter().filter(|s| s.id != symbol.id && s.kind != SymbolKind::Impl) {
             let is_here = other.id.file == symbol.id.file;
-            let is_constructor =
-                symbol.is_type() && is_here && other.parent == symbol.id.n && other.owner == symbol.name;
+            let is_constructor = symbol.is_type()
+                && is_here
+                && other.parent == symbol.id.n
+                && other.owner == symbol.name;
             let is_sibling = is_here
                 && other.owner == symbol.owner
                 && other.kind.is_callable() == symbol.kind.is_callable()
@@ -236,8 +238,7 @@ impl Traversal<'_> {
     ) -> Result<(), GraphError> {
         let Some(owner) = owner else { return Ok(()) };
         let file_scope = self.resolver.scopes.scope_of(owner.file)?;
-        let is_impl =
-            file_scope.around(owner).next().is_some_and(|s| s.kind == SymbolKind::Impl);
+        let is_impl = file_scope.around(owner).next().is_some_and(|s| s.kind == SymbolKind::Impl);
         for base in file_scope.bases.iter().filter(|base| base.symbol == owner) {
             let is_known = self
                 .resolver
@@ -413,7 +414,8 @@ impl Traversal<'_> {
         let is_listed = |i: &ImportRow| {
             i.name == name && (place.statement.0..=place.statement.1).contains(&i.line)
         };
-        if place.receiver.is_empty() && rows.is_empty() && file_scope.imports.iter().any(is_listed) {
+        if place.receiver.is_empty() && rows.is_empty() && file_scope.imports.iter().any(is_listed)
+        {
             return self.judge_import(place, file, name, family);
         }
         if matches!(place.role, Role::Key | Role::Alias) {
@@ -433,8 +435,10 @@ impl Traversal<'_> {
         }
         let mut matching: Vec<&RefRow> =
             rows.iter().filter(|row| row.receiver == place.receiver).collect();
+        // The row of a type does not say in which path it is written.
+        let is_other_form = |row: &RefRow| place.receiver == "?" || !row.receiver.is_empty();
         if matching.is_empty() && is_alone && (rows.len() == 1 || place.receiver == "?") {
-            matching = rows.iter().collect();
+            matching = rows.iter().filter(|row| is_other_form(row)).collect();
         }
         let from = SymbolId { file, n: file_scope.innermost(place.line) };
         let own = RefRow {
@@ -469,19 +473,33 @@ impl Traversal<'_> {
                     judged = self.imported(&import.module, name, file, family)?;
                 }
             }
-            if judged == Verdict::Other && meanings.is_empty() && is_path_of_project(&row.receiver) {
+            if judged == Verdict::Other && meanings.is_empty() && is_path_of_project(&row.receiver)
+            {
                 judged = Verdict::Uncertain(LEAST_CONFIDENCE);
             }
-            // A trait may be implemented for types that are not in the project.
-            if is_open
-                && self.is_member(family)?
-                && (self.is_of_trait(family)? || self.resolver.is_of_unknown(row, &meanings)?)
-            {
+            if is_open && self.is_member(family)? && self.may_be_member(row, &meanings, family)? {
                 judged = Verdict::Uncertain(0.0);
             }
             verdicts.push(judged);
         }
         Ok(agreed(&verdicts).unwrap_or(Verdict::Other))
+    }
+
+    /// Whether a member without a likely meaning may be one of the symbols all the same.
+    fn may_be_member(
+        &mut self,
+        row: &RefRow,
+        meanings: &[Meaning],
+        family: &BTreeSet<SymbolId>,
+    ) -> Result<bool, GraphError> {
+        if row.receiver.starts_with('"') || self.resolver.precisely(row)?.is_some() {
+            return Ok(false);
+        }
+        // A trait may be implemented for types that are not in the project. And the rules may take a
+        // type for one of a library, but few libraries have a method of an uncommon name.
+        let names = self.resolver.scopes.file(row.from.file).map(|file| file.names);
+        let is_common = names.is_none_or(|names| names.is_common_method(&row.name));
+        Ok(!is_common || self.is_of_trait(family)? || self.resolver.is_of_unknown(row, meanings)?)
     }
 
     /// Whether one of the symbols is declared in a trait.
@@ -574,7 +592,8 @@ impl Traversal<'_> {
         }
         for (id, why) in known {
             let node = self.resolver.scopes.node(id)?;
-            places.insert(((node.file, node.line), format!("{} {}: {why}", node.kind, node.symbol)));
+            places
+                .insert(((node.file, node.line), format!("{} {}: {why}", node.kind, node.symbol)));
         }
         plan.collisions = places.into_iter().collect();
         Ok(())
@@ -620,9 +639,9 @@ fn agreed(verdicts: &[Verdict]) -> Option<Verdict> {
 /// Returns where a path of names has this name as one of its parts.
 fn position_of(path: &str, name: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    path.match_indices(name).map(|(at, _)| at).find(|at| {
-        !path[..*at].ends_with(is_part) && !path[at + name.len()..].starts_with(is_part)
-    })
+    path.match_indices(name)
+        .map(|(at, _)| at)
+        .find(|at| !path[..*at].ends_with(is_part) && !path[at + name.len()..].starts_with(is_part))
 }
 
 /// Whether a path of an import is one of the same project in every case.

@@ -86,7 +86,7 @@ pub fn occurrences(
         {
             locals.insert((function, name));
         }
-        let statement = node.map_or((line, line), |node| places.statement(node));
+        let statement = node.map_or((line, line), |node| Places::statement(node));
         let occurrence = Occurrence {
             line,
             place,
@@ -189,8 +189,25 @@ const SOFT: &[(&str, &[&str])] = &[
     (
         "rust",
         &[
-            "union", "default", "auto", "raw", "block", "expr", "expr_2021", "ident", "item",
-            "literal", "lifetime", "meta", "pat", "pat_param", "path", "stmt", "tt", "ty", "vis",
+            "union",
+            "default",
+            "auto",
+            "raw",
+            "block",
+            "expr",
+            "expr_2021",
+            "ident",
+            "item",
+            "literal",
+            "lifetime",
+            "meta",
+            "pat",
+            "pat_param",
+            "path",
+            "stmt",
+            "tt",
+            "ty",
+            "vis",
         ],
     ),
     ("python", &["case", "type"]),
@@ -200,9 +217,35 @@ const SOFT: &[(&str, &[&str])] = &[
     ("tsx", ECMASCRIPT_SOFT),
 ];
 const ECMASCRIPT_SOFT: &[&str] = &[
-    "get", "set", "of", "from", "as", "async", "type", "declare", "abstract", "readonly", "namespace",
-    "module", "is", "infer", "require", "asserts", "accessor", "override", "satisfies", "unique",
-    "object", "number", "string", "boolean", "symbol", "global", "target", "meta", "using",
+    "get",
+    "set",
+    "of",
+    "from",
+    "as",
+    "async",
+    "type",
+    "declare",
+    "abstract",
+    "readonly",
+    "namespace",
+    "module",
+    "is",
+    "infer",
+    "require",
+    "asserts",
+    "accessor",
+    "override",
+    "satisfies",
+    "unique",
+    "object",
+    "number",
+    "string",
+    "boolean",
+    "symbol",
+    "global",
+    "target",
+    "meta",
+    "using",
 ];
 
 fn is_reserved(grammar: &Grammar, name: &str) -> bool {
@@ -252,7 +295,16 @@ fn function_at(symbols: &[Symbol], line: u32) -> Option<usize> {
 
 /// The fields that say what a name does.
 const FIELDS: &[&str] = &[
-    "name", "declarator", "left", "value", "field", "key", "pattern", "alias", "parameter", "type",
+    "name",
+    "declarator",
+    "left",
+    "value",
+    "field",
+    "key",
+    "pattern",
+    "alias",
+    "parameter",
+    "type",
 ];
 
 /// Returns the field of its parent that a node is.
@@ -300,7 +352,9 @@ fn role(node: Node, text: &str, range: &Range<usize>, place: PlaceKind) -> Role 
         && !has(&["parameter", "argument", "scoped", "qualified", "macro_invocation", "call"])
         && !(has(&["attribute", "member", "selector", "navigation"]));
     // The name of a constant may be below a list, as in Go and Python.
-    if is_definition || has(&["variable_declarator", "const_spec", "init_declarator"]) && field == Some("name") {
+    if is_definition
+        || has(&["variable_declarator", "const_spec", "init_declarator"]) && field == Some("name")
+    {
         return Role::Definition;
     }
     Role::Plain

@@ -53,7 +53,7 @@ impl Places {
     }
 
     /// Returns the first and last line of the import around a node, else those of the node itself.
-    pub(super) fn statement(&self, node: Node) -> (u32, u32) {
+    pub(super) fn statement(node: Node) -> (u32, u32) {
         let around = std::iter::successors(Some(node), Node::parent);
         let import = around.filter(|node| kind_of(node.kind()) == Some(PlaceKind::Import)).last();
         let node = import.unwrap_or(node);

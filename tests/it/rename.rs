@@ -175,7 +175,15 @@ fn lines_of_unknown_meaning_are_decided_by_the_caller() {
 
     let p = Project::with(PYTHON);
     let error = p
-        .run(&["graph", "rename", "Price::amount", "cents", "--apply", "--also", "shop/report.py:1"])
+        .run(&[
+            "graph",
+            "rename",
+            "Price::amount",
+            "cents",
+            "--apply",
+            "--also",
+            "shop/report.py:1",
+        ])
         .error();
     assert!(error.contains("names no place") || error.contains("no uncertain place"), "{error}");
     p.json(&["graph", "rename", "Sale::amount", "cents", "--apply", "--also", "shop/report.py:5"]);
@@ -232,7 +240,8 @@ fn an_agent_renames_and_the_next_question_knows_it() {
     let tools = ["serve", "--port", "0", "--watch", "--tools", "search,graph,edit"];
     let server = Server::start(&mut p.cortex(&tools));
     let client = Client::new(&server.line());
-    let arguments = json!({ "target": "shuffle", "new_name": "reorder", "apply": true, "wait_ms": 20_000 });
+    let arguments =
+        json!({ "target": "shuffle", "new_name": "reorder", "apply": true, "wait_ms": 20_000 });
     let done = client.call("cortex_rename", &arguments);
     assert_eq!((&done["applied"], warnings(&done)), (&json!(true), String::new()), "{done}");
     let callers: Value = client.call(
@@ -241,8 +250,12 @@ fn an_agent_renames_and_the_next_question_knows_it() {
     );
     assert_eq!(callers["total"], 2, "{callers}");
     // Line ends and a byte order mark stay.
-    p.write("src/more.rs", "\u{feff}pub fn one_more() {}\r\npub fn uses() {\r\n    one_more();\r\n}\r\n");
-    let arguments = json!({ "target": "one_more", "new_name": "two_more", "apply": true, "wait_ms": 20_000 });
+    p.write(
+        "src/more.rs",
+        "\u{feff}pub fn one_more() {}\r\npub fn uses() {\r\n    one_more();\r\n}\r\n",
+    );
+    let arguments =
+        json!({ "target": "one_more", "new_name": "two_more", "apply": true, "wait_ms": 20_000 });
     client.call("cortex_rename", &arguments);
     assert_eq!(
         p.read("src/more.rs"),

@@ -36,8 +36,14 @@ fn print(answer: &RenameAnswer, paths: &Paths) -> Result<()> {
         heading(&format!("{}: {}", printable(&file.path), count(file.places, "place")))?;
         for change in &file.lines {
             let number = change.line;
-            line(&fitted(&format!("{number:>5} {}", style(format!("- {}", printable(&change.old))).red())))?;
-            line(&fitted(&format!("{number:>5} {}", style(format!("+ {}", printable(&change.new))).green())))?;
+            line(&fitted(&format!(
+                "{number:>5} {}",
+                style(format!("- {}", printable(&change.old))).red()
+            )))?;
+            line(&fitted(&format!(
+                "{number:>5} {}",
+                style(format!("+ {}", printable(&change.new))).green()
+            )))?;
         }
     }
     if answer.total_uncertain > 0 {
@@ -48,7 +54,11 @@ fn print(answer: &RenameAnswer, paths: &Paths) -> Result<()> {
         heading("comments, strings and documents, not renamed:")?;
         answer.mentions.iter().try_for_each(|of| print_line(paths, of))?;
         if answer.total_mentions > answer.mentions.len() {
-            tell!("{} of {} are shown", answer.mentions.len(), count(answer.total_mentions, "line"));
+            tell!(
+                "{} of {} are shown",
+                answer.mentions.len(),
+                count(answer.total_mentions, "line")
+            );
         }
     }
     let how = if answer.applied { "renamed" } else { "would rename" };
