@@ -732,14 +732,13 @@ fn index_written(
 ) -> Option<String> {
     let deadline = Instant::now() + AFTER_EDIT;
     let tickets: Vec<_> = paths.iter().map(|path| indexing.on_file_changed(path)).collect();
-    let is_done = tickets
-        .into_iter()
-        .all(|ticket| indexing.handle().wait(ticket, deadline, &call.cancel))
-        && server.reloader.handle().wait(
-            server.reloader.handle().request(),
-            deadline,
-            &call.cancel,
-        );
+    let is_done =
+        tickets.into_iter().all(|ticket| indexing.handle().wait(ticket, deadline, &call.cancel))
+            && server.reloader.handle().wait(
+                server.reloader.handle().request(),
+                deadline,
+                &call.cancel,
+            );
     let late = || {
         format!(
             "written, but not indexed within {} ms: searches find the old text until then",
