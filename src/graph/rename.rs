@@ -421,6 +421,10 @@ impl Traversal<'_> {
         if matches!(place.role, Role::Key | Role::Alias) {
             return Ok(if is_data { Verdict::Uncertain(0.0) } else { Verdict::Other });
         }
+        // It defines something that is no symbol, such as a field or a variable.
+        if place.role == Role::Definition && place.receiver.is_empty() && !is_data {
+            return Ok(Verdict::Other);
+        }
         if place.role == Role::Shorthand && (is_data || !place.is_local) {
             return Ok(Verdict::Uncertain(0.0));
         }
