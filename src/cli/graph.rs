@@ -3,9 +3,10 @@
 mod drawing;
 mod impact;
 mod import;
+mod rename;
 mod row;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use console::style;
 
@@ -15,7 +16,7 @@ use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{count, fitted, json, line, printable, warnings};
 use crate::engine::{
-    AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
+    AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake, RenameRequest,
 };
 
 /// Show callers, callees, dependents, tests, implementations, or the impact of a change.
@@ -30,15 +31,16 @@ use crate::engine::{
   cortex graph tests ChunkManager::reload
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
+  cortex graph rename ChunkManager::reload reload_all
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it.
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
     /// A symbol name, `Type::method`, `file:line`, or a file
     #[arg(required_unless_present_any = ["diff", "files", "run"])]
     target: Option<String>,
-    /// With path: the symbol at the end of the path
+    /// With path: the symbol at the end of the path; with rename: the new name
     to: Option<String>,
     /// With impact: ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
     #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "")]
@@ -50,6 +52,15 @@ pub(super) struct Args {
     /// With import: run the indexer of this project that is installed, and import what it writes
     #[arg(long, conflicts_with = "target")]
     run: bool,
+    /// With rename: write the files [default: show what would change]
+    #[arg(long)]
+    apply: bool,
+    /// With rename: rename an uncertain place, too (repeat or separate with commas)
+    #[arg(long, value_name = "PATH:LINE", value_delimiter = ',')]
+    also: Vec<String>,
+    /// With rename: leave uncertain places as they are
+    #[arg(long)]
+    skip_uncertain: bool,
     /// Follow at most this many steps (1 to 10) [default: 1, with tests 3, with --diff and --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
@@ -99,6 +110,8 @@ enum OperationArg {
     Tests,
     /// Read a SCIP index (TARGET is its file), so that its files are resolved as its compiler does
     Import,
+    /// Rename the target to TO in all files, with its uses, imports and overrides
+    Rename,
 }
 
 /// Most other symbols of the target's name that are listed.
@@ -117,6 +130,23 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         return import::run(args.target.as_deref(), args.run, &args.project, args.json);
     }
     ensure!(!args.run, "--run belongs to `cortex graph import`");
+    if matches!(args.operation, OperationArg::Rename) {
+        let (Some(target), Some(new_name)) = (&args.target, &args.to) else {
+            bail!("give the symbol and its new name: cortex graph rename TARGET NEW_NAME");
+        };
+        let request = RenameRequest {
+            target: target.clone(),
+            new_name: new_name.clone(),
+            apply: args.apply,
+            also: args.also.clone(),
+            skip_uncertain: args.skip_uncertain,
+        };
+        return rename::run(&request, &args.project, args.json);
+    }
+    ensure!(
+        !args.apply && !args.skip_uncertain && args.also.is_empty(),
+        "--apply, --also and --skip-uncertain belong to `cortex graph rename`"
+    );
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
     let operation = &args.operation;
     let is_tests = matches!(operation, OperationArg::Tests);

@@ -151,6 +151,52 @@ impl EditTarget {
         Ok(())
     }
 
+    /// Writes the new content of a file under a temporary name of its own.
+    pub fn stage(&self, n: usize, before: &CurrentFile, bytes: &[u8]) -> Result<Staged, EditError> {
+        let name = if n == 0 { TEMP.to_string() } else { format!("{TEMP}{n}") };
+        let directory = self.directory.try_clone().map_err(|e| self.failed(e))?;
+        let staged = Staged { directory, name };
+        write_new(&staged.directory, &staged.name, Some(before), bytes)
+            .map_err(|e| self.failed(e))?;
+        Ok(staged)
+    }
+
+    /// Fails if the file is no longer as it was.
+    pub fn check_unchanged(&self, before: &CurrentFile) -> Result<(), EditError> {
+        if self.read()?.is_none_or(|now| now.bytes != before.bytes) {
+            return Err(EditError::Changed { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    /// Replaces the file `before` by its staged content.
+    pub fn replace(&self, before: &CurrentFile, staged: &Staged) -> Result<(), EditError> {
+        self.check_unchanged(before)?;
+        renameat(&self.directory, &staged.name, &self.directory, &self.name)
+            .map_err(|e| self.failed(e))
+    }
+
+    /// Gives a file that was replaced its old content back, unless it changed since.
+    pub fn restore(
+        &self,
+        before: &CurrentFile,
+        staged: &Staged,
+        after: &[u8],
+    ) -> Result<(), EditError> {
+        if self.read()?.is_none_or(|now| now.bytes != after) {
+            return Err(EditError::Changed { path: self.path.clone() });
+        }
+        write_new(&self.directory, &staged.name, Some(before), &before.bytes)
+            .map_err(|e| self.failed(e))?;
+        renameat(&self.directory, &staged.name, &self.directory, &self.name)
+            .map_err(|e| self.failed(e))
+    }
+
+    /// Makes the names of new files survive a power cut.
+    pub fn settle(&self) {
+        let _ = self.directory.sync_all();
+    }
+
     /// Renames the new file, unless the name was taken in the meantime.
     fn name_new(&self) -> Result<(), Errno> {
         let directory = &self.directory;
@@ -242,25 +288,47 @@ impl Drop for MadeDirectories {
     }
 }
 
+/// The new content of a file under its temporary name. Dropping this removes that name.
+pub(super) struct Staged {
+    directory: File,
+    name: String,
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
+    }
+}
+
 /// The new file under its temporary name. Dropping this removes that name,
 /// whether or not the file was renamed.
 struct Temp<'a>(&'a File);
 
 impl<'a> Temp<'a> {
     fn write(directory: &'a File, before: Option<&CurrentFile>, bytes: &[u8]) -> io::Result<Self> {
-        // A process that was killed may have left a temporary file.
-        let _ = unlinkat(directory, TEMP, AtFlags::empty());
-        // Until the new file has the mode of the one that it replaces, nobody else may read it.
-        let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
-        let mut file: File = openat(directory, TEMP, NEW_FILE, mode)?.into();
         let temp = Self(directory);
-        file.write_all(bytes)?;
-        if let Some(before) = before {
-            belong_as(&file, &before.metadata)?;
-        }
-        file.sync_all()?;
+        write_new(directory, TEMP, before, bytes)?;
         Ok(temp)
     }
+}
+
+/// Writes a new file, whose owner and mode are those of the file that it will replace.
+fn write_new(
+    directory: &File,
+    name: &str,
+    before: Option<&CurrentFile>,
+    bytes: &[u8],
+) -> io::Result<()> {
+    // A process that was killed may have left a temporary file.
+    let _ = unlinkat(directory, name, AtFlags::empty());
+    // Until the new file has the mode of the one that it replaces, nobody else may read it.
+    let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
+    let mut file: File = openat(directory, name, NEW_FILE, mode)?.into();
+    file.write_all(bytes)?;
+    if let Some(before) = before {
+        belong_as(&file, &before.metadata)?;
+    }
+    file.sync_all()
 }
 
 impl Drop for Temp<'_> {

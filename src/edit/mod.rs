@@ -8,6 +8,7 @@
 //! directory. A program that does not take this lock is detected up to the moment of the
 //! rename, since the bytes are compared.
 
+mod batch;
 mod error;
 mod excerpt;
 mod file;
@@ -23,7 +24,10 @@ pub use report::{Edited, JsonValue, ViewedLines};
 pub use root::Root;
 pub use trusted::trusted;
 
+use std::ops::Range;
+
 use crate::source::sha256;
+use batch::{Batch, folder_and_name};
 use file::{CurrentFile, EditTarget, LOCK_WAIT};
 use text::{MAX_BYTES, decoded, split_bom, too_large};
 
@@ -43,6 +47,28 @@ pub enum Edit<'a> {
     Delete { pointer: &'a str },
     /// Appends the JSON `value` to the array that the pointer names.
     Append { pointer: &'a str, value: &'a str },
+    /// Replaces ranges of bytes, which ascend and do not overlap.
+    Splice { ranges: &'a [(Range<usize>, String)] },
+}
+
+/// A change of one file among several.
+#[derive(Debug, Clone, Copy)]
+pub struct FileEdit<'a> {
+    pub path: &'a str,
+    /// The hash that the file must have.
+    pub expected: &'a str,
+    pub edit: Edit<'a>,
+}
+
+/// A file as it is now, to the byte.
+#[derive(Debug, Clone)]
+pub struct ExactText {
+    /// Path relative to the root, with links followed.
+    pub path: String,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub hash: String,
+    /// The text with its byte order mark.
+    pub text: String,
 }
 
 /// Fewest digits of a hash that a caller must give.
@@ -110,6 +136,45 @@ impl Root {
         Ok(report)
     }
 
+    /// Returns the text of a file to the byte, if the file may be changed.
+    ///
+    /// # Errors
+    /// When the file may not be changed or is not text.
+    pub fn exact(&self, path: &str) -> Result<ExactText, EditError> {
+        let (place, current) = self.read(path)?;
+        place.check_replaceable(&current)?;
+        let text = text_of(&place, &current)?.to_string();
+        Ok(ExactText { hash: sha256(&current.bytes), path: place.path, text })
+    }
+
+    /// Changes several files: all of them, or none. All are checked and written under temporary names
+    /// before the first one is replaced. If a file cannot be replaced after that, those that were
+    /// replaced get their old content back.
+    ///
+    /// # Errors
+    /// When a file may not be touched, is not as expected, or an edit cannot be applied.
+    pub fn edit_all(&self, edits: &[FileEdit]) -> Result<Vec<Edited>, EditError> {
+        let mut edits: Vec<&FileEdit> = edits.iter().collect();
+        // All callers lock directories in the same order.
+        edits.sort_by_key(|edit| folder_and_name(edit.path));
+        let (mut batch, mut reports) = (Batch::default(), Vec::new());
+        for FileEdit { path, expected, edit } in edits {
+            let place = batch.open(self, path)?;
+            let current =
+                place.read()?.ok_or_else(|| EditError::NotFound { path: place.path.clone() })?;
+            check_hash(&place, &current, Some(expected))?;
+            place.check_replaceable(&current)?;
+            let before = text_of(&place, &current)?;
+            let after = apply(before, edit).map_err(|why| place.unfit(why))?;
+            reports.push(Edited::new(&place.path, false, before, &after));
+            if before != after {
+                batch.stage(place, current, after.into_bytes())?;
+            }
+        }
+        batch.commit()?;
+        Ok(reports)
+    }
+
     fn read(&self, path: &str) -> Result<(EditTarget, CurrentFile), EditError> {
         let place = EditTarget::open(self, path, false)?;
         let current =
@@ -149,6 +214,11 @@ fn apply(before: &str, edit: &Edit) -> Result<String, String> {
         Edit::Set { pointer, value } => json::set(body, pointer, value)?,
         Edit::Delete { pointer } => json::delete(body, pointer)?,
         Edit::Append { pointer, value } => json::append(body, pointer, value)?,
+        // The ranges are those of the whole text.
+        Edit::Splice { ranges } => {
+            let after = text::splice(before, ranges)?;
+            split_bom(&after).1.to_string()
+        }
     };
     let bom = match edit {
         Edit::Create { text } if bom.is_empty() => split_bom(text).0,

@@ -99,7 +99,7 @@ impl Root {
 
     fn check(&self, path: &str) -> Result<(), String> {
         if let Some(part) =
-            path.split('/').find(|part| RESERVED.iter().any(|r| part.eq_ignore_ascii_case(r)))
+            path.split('/').find(|part| RESERVED.iter().any(|r| is_reserved(part, r)))
         {
             return Err(format!("`{part}` belongs to a program: it is neither read nor edited"));
         }
@@ -130,4 +130,11 @@ impl Root {
             }
         }
     }
+}
+
+/// Whether a name belongs to a program. Temporary names may have a number at their end.
+fn is_reserved(name: &str, reserved: &str) -> bool {
+    let name =
+        if reserved == TEMP { name.trim_end_matches(|c: char| c.is_ascii_digit()) } else { name };
+    name.eq_ignore_ascii_case(reserved)
 }

@@ -788,3 +788,39 @@ fn a_killed_process_leaves_a_whole_file_and_no_lock() {
         assert!(!p.at(TEMP).exists());
     }
 }
+
+#[test]
+fn several_files_change_together_or_not_at_all() {
+    let project = Project::new(&[("a/x", "one\n"), ("a/y", "two one\r\n"), ("b/z", "one")]);
+    let ranges = |at: usize| vec![(at..at + 3, "three".to_string())];
+    let (first, second) = (ranges(0), ranges(4));
+    let hash = |path: &str| project.root.exact(path).unwrap().hash;
+    let hashes = [hash("a/x"), hash("a/y"), hash("b/z")];
+    let edits = |last: &'static str| {
+        [("b/z", &first, 2), ("a/x", &first, 0), (last, &second, 1)]
+            .map(|(path, ranges, n)| FileEdit {
+                path,
+                expected: &hashes[n],
+                edit: Edit::Splice { ranges },
+            })
+            .to_vec()
+    };
+    let before = || ["a/x", "a/y", "b/z"].map(|path| fs::read_to_string(project.at(path)).unwrap());
+    let old = before();
+    // The last file does not exist, is refused, or has another content.
+    for last in ["a/none", ".env", "b/z"] {
+        assert!(project.root.edit_all(&edits(last)).is_err(), "{last}");
+        assert_eq!(before(), old, "{last}");
+    }
+    fs::hard_link(project.at("a/y"), project.at("twin")).unwrap();
+    assert!(project.root.edit_all(&edits("a/y")).is_err());
+    assert_eq!(before(), old);
+    fs::remove_file(project.at("twin")).unwrap();
+
+    let done = project.root.edit_all(&edits("a/y")).unwrap();
+    assert_eq!(done.iter().map(|e| &*e.path).collect::<Vec<_>>(), ["a/x", "a/y", "b/z"]);
+    assert_eq!(before(), ["three\n", "two three\r\n", "three"].map(String::from));
+    let names = fs::read_dir(project.at("a")).unwrap().count();
+    assert_eq!(names, 2, "no temporary file stays");
+    assert!(project.root.edit_all(&edits("a/y")).is_err(), "the files are others now");
+}

@@ -2,6 +2,7 @@
 //! the line breaks of the lines around it.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::excerpt::excerpt;
 
@@ -114,6 +115,20 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
         if out.len() as u64 > MAX_BYTES {
             return Err(too_large());
         }
+    }
+    out.push_str(&text[done..]);
+    Ok(out)
+}
+
+/// Replaces ranges of bytes, which must ascend and be those of characters.
+pub(super) fn splice(text: &str, ranges: &[(Range<usize>, String)]) -> Result<String, String> {
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for (range, new) in ranges {
+        let between = text.get(done..range.start).filter(|_| text.get(range.clone()).is_some());
+        let between = between.ok_or("the places do not fit the file")?;
+        out.push_str(between);
+        out.push_str(new);
+        done = range.end;
     }
     out.push_str(&text[done..]);
     Ok(out)

@@ -60,7 +60,7 @@ impl Engine {
 
     /// Returns the files that may be changed: the readable ones, except those that programs execute
     /// or trust, unless the user allowed these.
-    fn changeable(&self) -> Result<Root, AskError> {
+    pub(super) fn changeable(&self) -> Result<Root, AskError> {
         let is_allowed = self.project.config.edit_trusted;
         let trusted = move |path: &str| trusted(path).filter(|_| !is_allowed);
         self.files_but(move |path| {

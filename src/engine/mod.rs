@@ -24,6 +24,7 @@ mod paths;
 mod project;
 mod read;
 mod related;
+mod rename;
 mod rows;
 mod scan;
 mod scip;
@@ -51,6 +52,9 @@ pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Out
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
+pub use rename::{
+    LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
+};
 pub use rows::{ChunkRow, ExcerptRow, ResultRow, ScorePart, Window};
 pub use scan::{
     CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,

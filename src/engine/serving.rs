@@ -484,36 +484,37 @@ impl Engine {
     /// Indexes a file that was just written, so that the next question finds its new content.
     /// Returns a warning if it may not.
     pub(super) fn index_now(&self, path: &str, call: &Call) -> Option<String> {
-        let server = self.server();
-        let (server, indexing) = match server.map(|server| (server, &server.indexing)) {
+        let no_index = "the file is written, but this server does not index: run `cortex index`";
+        match &self.upkeep {
             _ if self.project.layout.is_foreign() => {
-                return Some(
-                    "the file is written, but only another program updates the index".into(),
-                );
+                Some("the file is written, but only another program updates the index".into())
             }
-            Some((server, Some(indexing))) => (server, indexing),
-            _ => {
-                return Some(
-                    "the file is written, but this server does not index: run `cortex index`"
+            Upkeep::Server(server) => match &server.indexing {
+                Some(indexing) => index_written(&[path], server, indexing, call),
+                None => Some(no_index.into()),
+            },
+            Upkeep::Command(_) => Some(no_index.into()),
+        }
+    }
+
+    /// Does the same for several files; a command indexes them itself.
+    pub(super) fn index_all_now(&self, paths: &[&str], call: &Call) -> Option<String> {
+        match &self.upkeep {
+            _ if self.project.layout.is_foreign() => {
+                Some("the files are written, but only another program updates the index".into())
+            }
+            Upkeep::Server(server) => match &server.indexing {
+                Some(indexing) => index_written(paths, server, indexing, call),
+                None => Some(
+                    "the files are written, but this server does not index: run `cortex index`"
                         .into(),
-                );
+                ),
+            },
+            Upkeep::Command(_) => {
+                let indexed = self.project.index(Mode::Incremental, SHORT_WAIT, &|_| ());
+                indexed.err().map(|e| format!("the files are written, but not indexed: {e}"))
             }
-        };
-        let deadline = Instant::now() + AFTER_EDIT;
-        let is_done =
-            indexing.handle().wait(indexing.on_file_changed(path), deadline, &call.cancel)
-                && server.reloader.handle().wait(
-                    server.reloader.handle().request(),
-                    deadline,
-                    &call.cancel,
-                );
-        let late = || {
-            format!(
-                "written, but not indexed within {} ms: searches find the old text until then",
-                AFTER_EDIT.as_millis()
-            )
-        };
-        (!is_done).then(late)
+        }
     }
 
     /// Returns warnings about everything that is wrong or not ready, for people and agents.
@@ -719,4 +720,30 @@ fn chunk_watch(
         }
         POLL_CHUNKS
     }
+}
+
+/// Waits until files that were just written are indexed and served. Returns a warning if that takes
+/// too long.
+fn index_written(
+    paths: &[&str],
+    server: &ServingState,
+    indexing: &IndexingService,
+    call: &Call,
+) -> Option<String> {
+    let deadline = Instant::now() + AFTER_EDIT;
+    let tickets: Vec<_> = paths.iter().map(|path| indexing.on_file_changed(path)).collect();
+    let is_done =
+        tickets.into_iter().all(|ticket| indexing.handle().wait(ticket, deadline, &call.cancel))
+            && server.reloader.handle().wait(
+                server.reloader.handle().request(),
+                deadline,
+                &call.cancel,
+            );
+    let late = || {
+        format!(
+            "written, but not indexed within {} ms: searches find the old text until then",
+            AFTER_EDIT.as_millis()
+        )
+    };
+    (!is_done).then(late)
 }

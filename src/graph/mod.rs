@@ -14,6 +14,7 @@ mod members;
 mod modules;
 mod names;
 mod precise;
+mod rename;
 mod resolve;
 mod resolver;
 mod rows;
@@ -43,6 +44,7 @@ pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
+pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 use self::rows::Parsed;
 pub use self::scip::check as check_scip;
@@ -160,6 +162,20 @@ impl CodeGraph {
         work: &WorkBudget,
     ) -> Result<ImpactAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).impact(query)
+    }
+
+    /// Plans a change of the name of the target. `find` returns the places of a name in all files.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn rename(
+        &self,
+        target: &str,
+        new: &str,
+        find: &dyn Fn(&str) -> Vec<NamedIn>,
+        work: &WorkBudget,
+    ) -> Result<RenamePlan, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).rename(target, new, find)
     }
 
     /// Returns what the graph knows of the uses of names that no longer have their symbols.

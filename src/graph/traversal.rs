@@ -595,7 +595,11 @@ impl<'a> Traversal<'a> {
 
     /// Returns the members of a symbol's name in the types below its own, down to so many levels. A
     /// subtype that is not certain has no levels of its own.
-    fn overrides(&mut self, symbol: &SymbolRow, levels: usize) -> Result<Vec<Edge>, GraphError> {
+    pub(super) fn overrides(
+        &mut self,
+        symbol: &SymbolRow,
+        levels: usize,
+    ) -> Result<Vec<Edge>, GraphError> {
         let mut frontier = Vec::from_iter(self.owner_of(symbol)?);
         let (mut seen, mut out) = (HashSet::new(), Vec::new());
         for _ in 0..levels {

@@ -5,6 +5,7 @@
 //! files on disk or search.
 
 mod markup;
+mod occurrence;
 mod opening;
 mod outline;
 mod pattern;
@@ -15,6 +16,7 @@ mod samples;
 mod symbol;
 
 pub use markup::{Section, sections};
+pub use occurrence::{Occurrence, Role, may_be_renamed, occurrences, plain_occurrences};
 pub use opening::{is_description, leading_comment, paragraphs};
 pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};

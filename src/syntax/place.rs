@@ -1,5 +1,7 @@
 //! Tells code from comments, strings and imports.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Point, Tree};
 
 use super::outline;
@@ -23,6 +25,40 @@ impl Places {
     #[must_use]
     pub fn new(grammar: &Grammar, text: &str) -> Option<Self> {
         outline::tree(grammar, text).map(|(tree, _)| Self(tree))
+    }
+
+    /// Returns the node that is exactly these bytes of the text.
+    pub(super) fn name_at(&self, range: Range<usize>) -> Option<Node<'_>> {
+        let node = self.0.root_node().descendant_for_byte_range(range.start, range.end)?;
+        (node.byte_range() == range).then_some(node)
+    }
+
+    /// Whether these bytes are all of a string in `__all__`, the list of public names in Python.
+    pub(super) fn is_export(&self, range: Range<usize>, text: &str) -> bool {
+        let root = self.0.root_node();
+        let Some(node) = root.descendant_for_byte_range(range.start, range.end) else {
+            return false;
+        };
+        let around = || std::iter::successors(Some(node), Node::parent);
+        let is_whole = around().find(|node| node.kind() == "string").is_some_and(|string| {
+            text[string.byte_range()].trim_matches(['"', '\'']) == &text[range.clone()]
+        });
+        let is_list = |node: Node| {
+            node.kind().contains("assignment")
+                && node
+                    .child_by_field_name("left")
+                    .is_some_and(|left| &text[left.byte_range()] == "__all__")
+        };
+        is_whole && around().any(is_list)
+    }
+
+    /// Returns the first and last line of the import around a node, else those of the node itself.
+    pub(super) fn statement(node: Node) -> (u32, u32) {
+        let around = std::iter::successors(Some(node), Node::parent);
+        let import = around.filter(|node| kind_of(node.kind()) == Some(PlaceKind::Import)).last();
+        let node = import.unwrap_or(node);
+        let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
+        (line(node.start_position().row), line(node.end_position().row))
     }
 
     /// Returns what the byte `column` (from 0 on) of line `line` (from 1 on) is part of.

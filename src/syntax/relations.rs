@@ -35,6 +35,8 @@ pub struct Relations {
     pub imports: Vec<Import>,
     pub bindings: Vec<Binding>,
     pub bases: Vec<Base>,
+    /// Parameters and variables, each with the index of its function.
+    pub locals: HashSet<(usize, String)>,
 }
 
 /// The arguments and the result of a function.
@@ -128,7 +130,7 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
         reader.run(query, &markup, &budget);
     }
     let (references, bindings) = reader.references();
-    let RelationReader { package, shapes, imports, bases, .. } = reader;
+    let RelationReader { package, shapes, imports, bases, locals, .. } = reader;
     Some(Relations {
         package,
         shapes,
@@ -136,8 +138,34 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
         imports,
         bindings,
         bases: bases.into_iter().collect(),
+        locals,
         symbols,
     })
+}
+
+/// Returns the expression before a name as a chain of names: `?` if it is not one, empty if there is
+/// none. A chain may go over several lines.
+pub(super) fn receiver_before(text: &str, name: std::ops::Range<usize>) -> String {
+    const MAX_BYTES: usize = 2000;
+    let from = text.ceil_char_boundary(name.start.saturating_sub(MAX_BYTES));
+    let before = text[from..name.start].trim_end();
+    let is_range = before.ends_with("..");
+    if is_range || !(before.ends_with('.') || before.ends_with("::") || before.ends_with("->")) {
+        return String::new();
+    }
+    // White space before a dot does not end a chain.
+    let mut joined = String::with_capacity(before.len());
+    for line in before.split_inclusive(char::is_whitespace) {
+        if line.starts_with(['.', '?']) && !line.starts_with("..") {
+            joined.truncate(joined.trim_end().len());
+        }
+        joined.push_str(line);
+    }
+    let at = joined.len();
+    joined.push_str(&text[name]);
+    let whole = chain_before(&joined, at..joined.len());
+    let receiver = whole.as_deref().and_then(split).map_or("?", |(receiver, _)| receiver);
+    if receiver.is_empty() { "?".into() } else { receiver.to_string() }
 }
 
 type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);

@@ -22,6 +22,7 @@ mod outline;
 mod pattern;
 mod read;
 mod related;
+mod rename;
 mod reply;
 mod schema;
 mod search;
@@ -34,7 +35,7 @@ pub use self::reply::{printable, printable_code, shown_place};
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
     ExploreRequest, FilesRequest, GraphRequest, GrepRequest, ImpactRequest, MapRequest,
-    PatternRequest, ReadRequest, RelatedRequest, SearchRequest, StatusRequest,
+    PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest, StatusRequest,
 };
 
 /// All tools, in the order in which they are listed.
@@ -58,6 +59,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<memory_sessions::Args>(),
     Tool::of::<edit_file::Args>(),
     Tool::of::<edit_json::Args>(),
+    Tool::of::<RenameRequest>(),
 ];
 
 /// Returns the tools of these groups.

@@ -416,6 +416,10 @@ fn arguments(tool: &str) -> Vec<Value> {
         }
         "delete_memory" => vec![json!({ "id": "none" })],
         "file_editor" => vec![json!({ "command": "create", "path": "folder/new.md", "text": "x" })],
+        "cortex_rename" => vec![
+            json!({ "target": "retry", "new_name": "again" }),
+            json!({ "target": "retry", "new_name": "again", "apply": true, "skip_uncertain": true }),
+        ],
         "json_editor" => {
             vec![json!({ "command": "set", "path": "../../.bashrc", "pointer": "/a", "value": 1 })]
         }

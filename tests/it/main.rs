@@ -46,6 +46,7 @@ mod packed;
 mod quoted;
 mod regressions;
 mod remote_model;
+mod rename;
 mod scip;
 mod search;
 mod search_output;

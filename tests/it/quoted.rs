@@ -61,6 +61,7 @@ fn text_of_a_repository_speaks_as_cortex() {
         ("cortex_graph", json!({ "operation": "callers", "target": "frost_pump", "context": 9 })),
         ("cortex_impact", json!({ "files": ["frost_pump", "src/pump.c", "README.md"] })),
         ("cortex_files", json!({ "by": "file" })),
+        ("cortex_rename", json!({ "target": "src/pump.c#frost_pump", "new_name": "ice_pump" })),
         ("file_editor", json!({ "command": "view", "path": "README.md" })),
     ];
     for (name, arguments) in calls {

@@ -1,0 +1,74 @@
+//! `cortex graph rename`: renames a symbol everywhere.
+
+use anyhow::Result;
+use console::style;
+
+use crate::cli::args::{self, OfProject};
+use crate::cli::outcome::Outcome;
+use crate::cli::paths::Paths;
+use crate::cli::render::{count, fitted, json, line, printable, warnings};
+use crate::engine::{AnswerFrom, Call, LineOfText, RenameAnswer, RenameRequest};
+
+pub(super) fn run(request: &RenameRequest, project: &OfProject, as_json: bool) -> Result<Outcome> {
+    let engine = project.engine(AnswerFrom::Tree)?;
+    let answer = engine.rename(request, &Call::default())?;
+    if as_json {
+        json(&answer)?;
+    } else {
+        warnings(&answer.state);
+        print(&answer, &Paths::of(&engine.project))?;
+    }
+    Ok(args::end(engine, Outcome::Done))
+}
+
+fn print_line(paths: &Paths, of: &LineOfText) -> Result<()> {
+    let at = style(paths.place(Some((of.line, of.line)), &of.path)).cyan();
+    let place = paths.linked(&of.path, Some(u64::from(of.line)), at);
+    line(&fitted(&format!("{place}  {}", printable(&of.text))))
+}
+
+fn heading(text: &str) -> Result<()> {
+    line(&style(text).dim().to_string())
+}
+
+fn print(answer: &RenameAnswer, paths: &Paths) -> Result<()> {
+    for file in &answer.files {
+        heading(&format!("{}: {}", printable(&file.path), count(file.places, "place")))?;
+        for change in &file.lines {
+            let number = change.line;
+            line(&fitted(&format!(
+                "{number:>5} {}",
+                style(format!("- {}", printable(&change.old))).red()
+            )))?;
+            line(&fitted(&format!(
+                "{number:>5} {}",
+                style(format!("+ {}", printable(&change.new))).green()
+            )))?;
+        }
+    }
+    if answer.total_uncertain > 0 {
+        heading("uncertain, not renamed:")?;
+        answer.uncertain.iter().try_for_each(|of| print_line(paths, &of.place))?;
+    }
+    if answer.total_mentions > 0 {
+        heading("comments, strings and documents, not renamed:")?;
+        answer.mentions.iter().try_for_each(|of| print_line(paths, of))?;
+        if answer.total_mentions > answer.mentions.len() {
+            tell!(
+                "{} of {} are shown",
+                answer.mentions.len(),
+                count(answer.total_mentions, "line")
+            );
+        }
+    }
+    let how = if answer.applied { "renamed" } else { "would rename" };
+    tell!(
+        "{how} {} to {}: {} in {}{}",
+        printable(&answer.old_name),
+        printable(&answer.new_name),
+        count(answer.total_places, "place"),
+        count(answer.total_files, "file"),
+        if answer.applied { "" } else { " (--apply writes)" }
+    );
+    Ok(())
+}
