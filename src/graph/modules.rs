@@ -45,17 +45,26 @@ impl ModulePath {
         place
     }
 
-    /// Returns the place of a file in the crate `name`, whose manifest is in the directory `root`
-    /// (empty, or with a `/` at its end).
-    pub(super) fn of_crate(path: &str, root: &str, name: &str) -> Self {
+    /// Returns the place of a file in the package `name`, whose manifest is in the directory `root`.
+    /// `target` is the directory of the nearest `lib.rs` or `main.rs` (both end with a `/`, or are
+    /// empty). What is in `src` is the library; another target is a crate that only its own files
+    /// name.
+    pub(super) fn of_crate(path: &str, root: &str, name: &str, target: Option<&str>) -> Self {
         let below = path.strip_prefix(root).unwrap_or(path);
-        let mut place = Self::new(below);
         let first = below.split('/').next().unwrap_or(below);
-        if OTHER_TARGETS.contains(&first) {
-            place.parts[0] = format!("{name}#{first}");
-        } else {
-            place.parts.insert(0, name.to_string());
-        }
+        let target = target.and_then(|target| target.strip_prefix(root)).filter(|t| *t != "src/");
+        let (own, below) = match target {
+            Some(target) if !target.is_empty() => {
+                (format!("{name}#{target}"), below.strip_prefix(target).unwrap_or(below))
+            }
+            _ if OTHER_TARGETS.contains(&first) => {
+                let below = below.split_once('/').map_or(below, |(_, rest)| rest);
+                (format!("{name}#{first}"), below)
+            }
+            _ => (name.to_string(), below),
+        };
+        let mut place = Self::new(below);
+        place.parts.insert(0, own);
         place.n_directory = place.parts.len().saturating_sub(1).max(1);
         place.n_root = 1;
         place.own_crate = Some(name.to_string());

@@ -140,6 +140,15 @@ impl<'a> Scopes<'a> {
             .filter_map(|row| Some((row.path.strip_suffix("Cargo.toml")?, &row.package)))
             .map(|(directory, package)| (directory.to_string(), package.replace('-', "_")))
             .collect();
+        let targets: HashSet<String> = rows
+            .iter()
+            .filter(|row| row.language == "rust")
+            .filter_map(|row| {
+                ["lib.rs", "main.rs"].iter().find_map(|root| row.path.strip_suffix(root))
+            })
+            .filter(|directory| directory.is_empty() || directory.ends_with('/'))
+            .map(String::from)
+            .collect();
         let packages: HashMap<String, String> = rows
             .iter()
             .filter(|row| row.package.starts_with('@'))
@@ -154,7 +163,10 @@ impl<'a> Scopes<'a> {
                 let own_crate = Some(&row).filter(|row| row.language == "rust");
                 let own_crate = own_crate.and_then(|row| crate_of(&row.path, &crates));
                 let module = match own_crate {
-                    Some((root, name)) => ModulePath::of_crate(&row.path, root, name),
+                    Some((root, name)) => {
+                        let target = directories_above(&row.path).find(|d| targets.contains(*d));
+                        ModulePath::of_crate(&row.path, root, name, target)
+                    }
                     None => ModulePath::new(&row.path),
                 };
                 SourceFile { module, names: names_of(&row.language), row }
@@ -415,8 +427,12 @@ fn crate_of<'c>(
     path: &str,
     crates: &'c HashMap<String, String>,
 ) -> Option<(&'c String, &'c String)> {
-    let above = path.rmatch_indices('/').map(|(at, _)| &path[..=at]).chain([""]);
-    above.into_iter().find_map(|directory| crates.get_key_value(directory))
+    directories_above(path).find_map(|directory| crates.get_key_value(directory))
+}
+
+/// Returns the directories of a path, from the inside out, each with a `/` at its end.
+fn directories_above(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(at, _)| &path[..=at]).chain([""])
 }
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {

@@ -34,6 +34,24 @@ fn rust_crates_of_a_workspace_are_named_without_use() {
 }
 
 #[test]
+fn rust_targets_outside_of_src_have_modules_of_their_own() {
+    let p = Project::new(&[
+        ("Cargo.toml", "[package]\nname = \"rg\"\n[[bin]]\npath = \"crates/core/main.rs\"\n"),
+        ("crates/core/main.rs", "mod flags;\nfn main() { crate::flags::parse(); }\n"),
+        ("crates/core/flags/mod.rs", "pub fn parse() {}\n"),
+        ("crates/core/search.rs", "use crate::flags::parse;\nfn search() { parse(); }\n"),
+        ("tests/suite/main.rs", "mod util;\nmod one;\n"),
+        ("tests/suite/util.rs", "pub fn parse() {}\n"),
+        ("tests/suite/one.rs", "use crate::util::parse;\nfn one() { parse(); }\n"),
+    ]);
+    assert_eq!(
+        p.callers("crates/core/flags/mod.rs#parse"),
+        ["crates/core/main.rs main [2]", "crates/core/search.rs search [2]"]
+    );
+    assert_eq!(p.callers("tests/suite/util.rs#parse"), ["tests/suite/one.rs one [2]"]);
+}
+
+#[test]
 fn rust_modules_below_a_folder_named_tests_in_src_lose_their_callers() {
     let p = Project::new(&[
         ("Cargo.toml", "[package]\nname = \"web\"\n"),
