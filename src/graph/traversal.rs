@@ -1,5 +1,6 @@
 //! Follows the edges of the graph from the targets of a query.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -32,6 +33,34 @@ pub(super) struct Edge {
     pub(super) confidence: f32,
 }
 
+/// The references of a name, and what those mean that were resolved.
+#[derive(Clone)]
+pub(super) struct NamedRefs {
+    pub(super) rows: Rc<Vec<RefRow>>,
+    meanings: Rc<RefCell<Vec<Option<Rc<Vec<Meaning>>>>>>,
+}
+
+impl NamedRefs {
+    fn new(rows: Vec<RefRow>) -> Self {
+        let meanings = Rc::new(RefCell::new(vec![None; rows.len()]));
+        Self { rows: Rc::new(rows), meanings }
+    }
+
+    /// Returns the meanings of the reference at a position, likeliest first.
+    pub(super) fn meanings(
+        &self,
+        n: usize,
+        resolver: &mut Resolver,
+    ) -> Result<Rc<Vec<Meaning>>, GraphError> {
+        if let Some(known) = &self.meanings.borrow()[n] {
+            return Ok(known.clone());
+        }
+        let found = Rc::new(resolver.resolve(&self.rows[n])?);
+        self.meanings.borrow_mut()[n] = Some(found.clone());
+        Ok(found)
+    }
+}
+
 /// The direction of the steps, and the kinds of references that count.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Follow {
@@ -51,6 +80,8 @@ pub(super) const USES: &[ReferenceKind] =
 pub(super) struct Traversal<'a> {
     pub(super) resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+    /// The references of each name that was searched.
+    by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
     unresolved: BTreeMap<SymbolId, Edge>,
     /// Names that a target uses and that no symbol has, or whose receiver is unknown, with the lines.
@@ -62,6 +93,7 @@ impl<'a> Traversal<'a> {
         Self {
             resolver,
             refs: HashMap::new(),
+            by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
         }
@@ -314,19 +346,20 @@ impl<'a> Traversal<'a> {
         }
         let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
         for name in searched {
-            for reference in self.resolver.scopes.tables.refs_named(&name)? {
+            let refs = self.refs_named(&name)?;
+            for (n, reference) in refs.rows.iter().enumerate() {
                 if !self.goes_on() {
                     break;
                 }
                 if !kinds.contains(&reference.kind) {
                     continue;
                 }
-                let meanings = self.resolver.resolve(&reference)?;
+                let meanings = refs.meanings(n, &mut self.resolver)?;
                 let sure = meanings
                     .iter()
                     .filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?))
                     .fold(0.0, f32::max);
-                let is_open = is_target && self.resolver.is_of_unknown(&reference, &meanings)?;
+                let is_open = is_target && self.resolver.is_of_unknown(reference, &meanings)?;
                 if sure < LEAST_CANDIDATE && !is_open {
                     continue;
                 }
@@ -341,8 +374,11 @@ impl<'a> Traversal<'a> {
         }
         for (from, line, is_call) in self.resolver.precise_uses_of(&symbol)? {
             // Outside of symbols, what is not called is mostly an import.
-            let counts =
-                if is_call { kinds.contains(&ReferenceKind::Call) } else { kinds == USES && from.n >= 0 };
+            let counts = if is_call {
+                kinds.contains(&ReferenceKind::Call)
+            } else {
+                kinds == USES && from.n >= 0
+            };
             if counts {
                 let from = if kinds == CALLS { self.caller(from)? } else { from };
                 add(&mut found, from, &[line], 1.0);
@@ -382,6 +418,17 @@ impl<'a> Traversal<'a> {
         }
         out.retain(|id| *id != symbol.id);
         Ok(out)
+    }
+
+    /// Returns the references of a name. A name in a large project may have too many to resolve all:
+    /// then they are those nearest to the targets, and the answer is not complete.
+    pub(super) fn refs_named(&mut self, name: &str) -> Result<NamedRefs, GraphError> {
+        if let Some(refs) = self.by_name.get(name) {
+            return Ok(refs.clone());
+        }
+        let refs = NamedRefs::new(self.resolver.scopes.tables.refs_named(name)?);
+        self.by_name.insert(name.to_string(), refs.clone());
+        Ok(refs)
     }
 
     fn refs_of(&mut self, file: FileId) -> Result<Rc<Vec<RefRow>>, GraphError> {

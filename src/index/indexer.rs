@@ -10,9 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::chunker::{chunk_file, chunk_lines, set_origin};
+use super::chunker::{chunk_and_relate, chunk_file, chunk_lines, set_origin};
 use super::history::{self, HistoryUpdate, Reading};
 use super::plan::{Action, IndexPlan, trusted_before};
+use super::relating::{FileRelations, RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
@@ -92,6 +93,8 @@ pub struct Indexer {
     /// Receives the files that changed since they were indexed, before the new
     /// generation is published.
     pub journal: Option<Arc<Journal>>,
+    /// Receives the relations of the files that a run parses.
+    pub relations: Option<Arc<dyn RelationsSink>>,
 }
 
 /// Records changes of files. If a run fails after the call, the next one reports them again.
@@ -331,6 +334,8 @@ impl Indexer {
             && late.is_none()
             && !history::is_stale(head.as_deref(), known);
         let mut reading = None;
+        // It ends when the table of this run is written.
+        let mut relating = None;
         let manifest = match &previous.manifest {
             Some(manifest) if is_current => {
                 table.files = plan.into_kept();
@@ -343,7 +348,9 @@ impl Indexer {
                     Some(late) => late,
                     None => HistoryUpdate::begin(root, head, known)?,
                 };
-                let parts = (plan, history, packing);
+                let sink = self.relations.as_ref();
+                relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
+                let parts = (plan, history, packing, relating.as_deref());
                 let (manifest, left) =
                     self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
@@ -366,6 +373,9 @@ impl Indexer {
         table.manifest = Some(manifest);
         table.write(&self.layout)?;
         store::remove_unused_vectors(&self.layout, &lock, self.embedder.id());
+        // Others may write chunk files while the rest is received.
+        drop((announcement, lock));
+        drop(relating);
         summary.skipped_files.sort();
         Ok((summary, reading))
     }
@@ -442,7 +452,12 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing): (IndexPlan, HistoryUpdate, Packing),
+        (plan, history, packing, relating): (
+            IndexPlan,
+            HistoryUpdate,
+            Packing,
+            Option<&dyn RelationsRun>,
+        ),
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
@@ -474,8 +489,8 @@ impl Indexer {
             done: HashSet::new(),
         };
         let root = Dir::open(self.layout.root())?;
-        let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
-        let parsing = Parsing { root: &root, done: AtomicUsize::new(0), total, progress };
+        let total = plan.n_parsed();
+        let parsing = Parsing { root: &root, done: AtomicUsize::new(0), total, progress, relating };
         let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
@@ -534,7 +549,7 @@ impl Indexer {
         if self.cancel.load(Ordering::Relaxed) {
             return None;
         }
-        let parsed = self.parse(parsing.root, file);
+        let parsed = self.parse(parsing.root, file, parsing.relating);
         (parsing.progress)(Progress {
             done: parsing.done.fetch_add(1, Ordering::Relaxed) + 1,
             total: parsing.total,
@@ -576,7 +591,12 @@ impl Indexer {
     }
 
     /// Reads and chunks one file. A file that is not for indexing gives no chunks.
-    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
+    fn parse(
+        &self,
+        root: &Dir,
+        file: &SourceFile,
+        relating: Option<&dyn RelationsRun>,
+    ) -> Option<Parsed> {
         let (mut entry, bytes) = self.read(root, file)?;
         let Some(bytes) = bytes else { return Some(Parsed { entry, chunks: Vec::new() }) };
         // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
@@ -588,9 +608,23 @@ impl Indexer {
         entry.secrets =
             redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
         let text = &*redacted.text;
+        let relating = relating.filter(|run| run.wants(&file.path, &entry.sha256));
         // A parser that panics must not exclude the file: it is cut by lines.
-        let mut chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text))
-            .unwrap_or_else(|_| chunk_lines(&file.path, text));
+        let mut chunks = match relating {
+            None => std::panic::catch_unwind(|| chunk_file(&file.path, text)),
+            Some(run) => std::panic::catch_unwind(|| chunk_and_relate(&file.path, text)).map(
+                |(chunks, relations)| {
+                    run.put(FileRelations {
+                        path: &file.path,
+                        hash: &entry.sha256,
+                        text,
+                        relations,
+                    });
+                    chunks
+                },
+            ),
+        }
+        .unwrap_or_else(|_| chunk_lines(&file.path, text));
         set_origin(&mut chunks, file.origin, text);
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
@@ -737,6 +771,7 @@ struct Parsing<'a> {
     done: AtomicUsize,
     total: usize,
     progress: &'a (dyn Fn(Progress) + Sync),
+    relating: Option<&'a dyn RelationsRun>,
 }
 
 struct Parsed {
