@@ -180,7 +180,7 @@ pub struct GraphRow {
 
 /// Number of uses of unknown meaning that an answer lists without results, and beside results.
 const USES_INSTEAD: usize = 10;
-const USES_BESIDE: usize = 5;
+pub(super) const USES_BESIDE: usize = 5;
 
 /// The error of a project that has chunk files but no source files.
 pub(super) const NO_SOURCES: &str = "the code graph is built from source files, and this project has none: chunk files alone do not say which symbol calls which";

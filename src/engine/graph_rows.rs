@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::graph::{CodeGraph, FileRows, GraphError};
-use crate::index::{FileRelations, RelationsRun, RelationsSink};
+use crate::index::{FileRelations, HandOn, RelationsRun, RelationsSink};
 use crate::store::Layout;
 
 /// Most files whose rows wait for the thread that writes them, and most files of one transaction.
@@ -102,11 +102,15 @@ impl RelationsRun for Run {
             && there.is_none_or(|there| there.as_str() != hash)
     }
 
-    fn put(&self, FileRelations { path, hash, text, relations }: FileRelations) {
+    fn take(&self, FileRelations { path, hash, text, relations }: FileRelations) -> HandOn {
         let rows = FileRows::new(path, hash, text, relations);
-        self.ahead.files.lock().insert(path.to_string(), (self.id, hash.to_string()));
-        // It fails if the thread has ended.
-        let _ = self.sender.as_ref().map(|sender| sender.send(rows));
+        let (id, ahead, sender) = (self.id, self.ahead.clone(), self.sender.clone());
+        let (path, hash) = (path.to_string(), hash.to_string());
+        Box::new(move || {
+            ahead.files.lock().insert(path, (id, hash));
+            // It fails if the thread has ended.
+            let _ = sender.map(|sender| sender.send(rows));
+        })
     }
 }
 
@@ -133,6 +137,7 @@ fn write(
         .map_err(|source| GraphError::Unwritable { path: layout.code_graph(), source })?;
     let graph = CodeGraph::open_within(&path, BUSY)?;
     if n_files >= MANY_FILES {
+        graph.expect_many();
         let hashes = renewed(&graph, CodeGraph::hashes)?;
         // It is set only here.
         let _ = known.hashes.set(hashes);

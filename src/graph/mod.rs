@@ -120,6 +120,11 @@ impl CodeGraph {
         self.tables.replace(files, &[])
     }
 
+    /// Takes more memory, because many files follow.
+    pub fn expect_many(&self) {
+        self.tables.expect_many();
+    }
+
     /// Ends a number of calls of [`CodeGraph::put`].
     pub fn settle(&self) {
         self.tables.settle();
@@ -304,6 +309,9 @@ impl CodeGraph {
         changed.sort_unstable();
         if !gone.is_empty() {
             self.tables.replace(&[], &gone)?;
+        }
+        if changed.len() > BATCH_FILES {
+            self.tables.expect_many();
         }
         let mut parsed: Vec<Result<FileRows, String>> = Vec::new();
         let mut batches = changed.chunks(BATCH_FILES);

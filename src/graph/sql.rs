@@ -211,6 +211,15 @@ impl Tables {
         result.map_err(|e| self.error(e))
     }
 
+    /// Keeps more pages in memory, and moves the log into the database less often, because the indexes
+    /// over names change in all their pages.
+    pub(super) fn expect_many(&self) {
+        // A failure costs only time.
+        let _ = self
+            .connection()
+            .execute_batch("PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 8192;");
+    }
+
     /// Moves the content of SQLite's log into the database.
     pub(super) fn settle(&self) {
         // A failure only leaves a longer log.

@@ -18,6 +18,10 @@ const LEAST_CANDIDATE: f32 = 0.1;
 const MAX_VISITED: usize = 5_000;
 /// Largest number of types below one that a path looks at.
 const MAX_SUBTYPES: usize = 200;
+/// Most references of one name that are resolved for one query.
+const MAX_REFERENCES: usize = 20_000;
+/// The same if the query names more symbols than it follows, such as `new`: its answer is one of many.
+const MAX_REFERENCES_OF_COMMON: usize = 1_000;
 /// Largest number of steps of a path; a call through an interface counts as two.
 const MAX_PATH: usize = 2 * MAX_DEPTH;
 /// Largest number of targets that one query follows.
@@ -80,6 +84,10 @@ pub(super) const USES: &[ReferenceKind] =
 pub(super) struct Traversal<'a> {
     pub(super) resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+    /// The targets of the query. Of a name with too many references, those near them are resolved.
+    near: Vec<SymbolId>,
+    /// Most references of one name that are resolved.
+    max_references: usize,
     /// The references of each name that was searched.
     by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
@@ -93,6 +101,8 @@ impl<'a> Traversal<'a> {
         Self {
             resolver,
             refs: HashMap::new(),
+            near: Vec::new(),
+            max_references: MAX_REFERENCES,
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
@@ -112,6 +122,9 @@ impl<'a> Traversal<'a> {
             truncated: targets.len() > MAX_TARGETS,
             is_cut: false,
         };
+        if answer.truncated {
+            self.max_references = MAX_REFERENCES_OF_COMMON;
+        }
         let targets = &targets[..targets.len().min(MAX_TARGETS)];
         for target in targets {
             answer.targets.push(self.resolver.scopes.node(*target)?);
@@ -164,6 +177,7 @@ impl<'a> Traversal<'a> {
         step: Follow,
         depth: usize,
     ) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
+        self.near = targets.to_vec();
         let mut seen: HashSet<SymbolId> = HashSet::new();
         let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
         let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
@@ -426,7 +440,21 @@ impl<'a> Traversal<'a> {
         if let Some(refs) = self.by_name.get(name) {
             return Ok(refs.clone());
         }
-        let refs = NamedRefs::new(self.resolver.scopes.tables.refs_named(name)?);
+        let mut rows = self.resolver.scopes.tables.refs_named(name)?;
+        if rows.len() > self.max_references {
+            self.resolver.work.spend();
+            let files: HashSet<FileId> = self.near.iter().map(|target| target.file).collect();
+            let scopes = &self.resolver.scopes;
+            let directories: HashSet<String> =
+                files.iter().map(|file| scopes.directory_of(*file)).collect();
+            rows.sort_by_cached_key(|row| {
+                let file = row.from.file;
+                let is_near = directories.contains(&scopes.directory_of(file));
+                (!files.contains(&file), !is_near, file, row.from.n)
+            });
+            rows.truncate(self.max_references);
+        }
+        let refs = NamedRefs::new(rows);
         self.by_name.insert(name.to_string(), refs.clone());
         Ok(refs)
     }

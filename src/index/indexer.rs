@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::chunker::{chunk_and_relate, chunk_file, chunk_lines, set_origin};
 use super::history::{self, HistoryUpdate, Reading};
 use super::plan::{Action, IndexPlan, trusted_before};
-use super::relating::{FileRelations, RelationsRun, RelationsSink};
+use super::relating::{FileRelations, HandOn, RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
@@ -509,7 +509,10 @@ impl Indexer {
                     parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks),
                 )?;
             }
-            for (path, action, parsed) in parsed {
+            for (path, action, mut parsed) in parsed {
+                if let Some(hand_on) = parsed.as_mut().and_then(|p| p.hand_on.take()) {
+                    hand_on();
+                }
                 let old_n =
                     previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
@@ -598,7 +601,9 @@ impl Indexer {
         relating: Option<&dyn RelationsRun>,
     ) -> Option<Parsed> {
         let (mut entry, bytes) = self.read(root, file)?;
-        let Some(bytes) = bytes else { return Some(Parsed { entry, chunks: Vec::new() }) };
+        let Some(bytes) = bytes else {
+            return Some(Parsed { entry, chunks: Vec::new(), hand_on: None });
+        };
         // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -609,27 +614,22 @@ impl Indexer {
             redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
         let text = &*redacted.text;
         let relating = relating.filter(|run| run.wants(&file.path, &entry.sha256));
+        let read = || match relating {
+            None => (chunk_file(&file.path, text), None),
+            Some(run) => {
+                let (chunks, relations) = chunk_and_relate(&file.path, text);
+                let (path, hash) = (&*file.path, &*entry.sha256);
+                (chunks, Some(run.take(FileRelations { path, hash, text, relations })))
+            }
+        };
         // A parser that panics must not exclude the file: it is cut by lines.
-        let mut chunks = match relating {
-            None => std::panic::catch_unwind(|| chunk_file(&file.path, text)),
-            Some(run) => std::panic::catch_unwind(|| chunk_and_relate(&file.path, text)).map(
-                |(chunks, relations)| {
-                    run.put(FileRelations {
-                        path: &file.path,
-                        hash: &entry.sha256,
-                        text,
-                        relations,
-                    });
-                    chunks
-                },
-            ),
-        }
-        .unwrap_or_else(|_| chunk_lines(&file.path, text));
+        let (mut chunks, hand_on) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
+            .unwrap_or_else(|_| (chunk_lines(&file.path, text), None));
         set_origin(&mut chunks, file.origin, text);
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
-        Some(Parsed { entry, chunks })
+        Some(Parsed { entry, chunks, hand_on })
     }
 
     /// Makes the vectors that [`Indexer::run`] left to later because the embedder is slow, for all
@@ -777,6 +777,8 @@ struct Parsing<'a> {
 struct Parsed {
     entry: SourceEntry,
     chunks: Vec<Chunk>,
+    /// Hands on the relations of the file.
+    hand_on: Option<HandOn>,
 }
 
 /// Splits the plan into batches of bounded size, in order.

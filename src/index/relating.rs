@@ -29,5 +29,10 @@ pub trait RelationsRun: Send + Sync {
     /// Whether the relations of this file are not known yet.
     fn wants(&self, path: &str, hash: &str) -> bool;
 
-    fn put(&self, file: FileRelations);
+    /// Takes a file on a thread that parses, and returns what hands it on. The run calls that in the
+    /// order of paths, so that equal trees give equal data.
+    fn take(&self, file: FileRelations) -> HandOn;
 }
+
+/// Hands on the data of one file.
+pub type HandOn = Box<dyn FnOnce() + Send>;
