@@ -18,8 +18,10 @@ use crate::graph::{CodeGraph, FileRows, GraphError};
 use crate::index::{FileRelations, HandOn, RelationsRun, RelationsSink};
 use crate::store::Layout;
 
-/// Most files whose rows wait for the thread that writes them, and most files of one transaction.
-const QUEUED_FILES: usize = 128;
+/// Most files whose rows wait for the thread that writes them. A run hands on the files of a batch at
+/// once, and would wait if there were fewer.
+const QUEUED_FILES: usize = 512;
+/// Most files of one transaction.
 const BATCH_FILES: usize = 128;
 /// How long rows wait for others of the same transaction.
 const BATCH_WAIT: Duration = Duration::from_millis(100);
