@@ -155,6 +155,7 @@ impl Bed {
                 lock_wait: Duration::ZERO,
                 cancel: Arc::default(),
                 journal: None,
+                relations: None,
             },
             origin,
         };

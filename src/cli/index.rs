@@ -62,6 +62,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if let Err(e) = prepared {
         tell!("the first search has to prepare itself: {e}");
     }
+    let bar = Bar::graph(quiet);
+    if let Err(e) = engine.prepare_graph(&|progress| bar.show(progress)) {
+        tell!("the first question about the code graph has to read the files: {e}");
+    }
     engine.end();
     summary.ms += u64::try_from(start.elapsed().as_millis()).unwrap_or(0);
     if args.json {

@@ -1,9 +1,12 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
+use super::graph_rows::BUSY;
 use super::grep::GrepRequest;
 use super::operation::Advised;
 use super::paths;
@@ -176,7 +179,7 @@ pub struct GraphRow {
 const AS_VALUE: &str = "takes it as a value";
 /// Number of uses of unknown meaning that an answer lists without results, and beside results.
 const USES_INSTEAD: usize = 10;
-const USES_BESIDE: usize = 5;
+pub(super) const USES_BESIDE: usize = 5;
 
 /// The error of a project that has chunk files but no source files.
 pub(super) const NO_SOURCES: &str = "the code graph is built from source files, and this project has none: chunk files alone do not say which symbol calls which";
@@ -343,6 +346,18 @@ impl Engine {
         }
     }
 
+    /// Adds the rows that the code graph lacks of the files of the index, in a command.
+    ///
+    /// # Errors
+    /// When the graph cannot be read or written.
+    pub fn prepare_graph(&self, tell: &dyn Fn(Progress)) -> Result<(), AskError> {
+        let sources =
+            SourceTable::read(&self.project.layout).filter(|_| !self.project.layout.is_foreign());
+        let Some(sources) = sources else { return Ok(()) };
+        let graph = CodeGraph::open_within(&self.project.code_graph_file()?, BUSY)?;
+        Ok(self.project.update_graph(&graph, sources, tell)?)
+    }
+
     /// Updates the code graph and returns it, and whether there are source files. The source files
     /// are those of the index or, if another program writes the chunk files, those of the tree.
     fn code_graph(&self, call: &Call) -> Result<(CodeGraph, bool), AskError> {
@@ -371,11 +386,13 @@ impl Engine {
 
 impl Project {
     fn code_graph(&self) -> Result<CodeGraph, GraphError> {
-        let path = self
-            .layout
+        CodeGraph::open(&self.code_graph_file()?)
+    }
+
+    fn code_graph_file(&self) -> Result<PathBuf, GraphError> {
+        self.layout
             .prepare_code_graph()
-            .map_err(|source| GraphError::Unwritable { path: self.layout.code_graph(), source })?;
-        CodeGraph::open(&path)
+            .map_err(|source| GraphError::Unwritable { path: self.layout.code_graph(), source })
     }
 
     /// Drops the nodes of files that are gone, though nobody has indexed that yet.
@@ -392,16 +409,24 @@ impl Project {
         sources: SourceTable,
         tell: &dyn Fn(Progress),
     ) -> Result<(), GraphError> {
+        self.update_graph(&self.code_graph()?, sources, tell)
+    }
+
+    fn update_graph(
+        &self,
+        graph: &CodeGraph,
+        sources: SourceTable,
+        tell: &dyn Fn(Progress),
+    ) -> Result<(), GraphError> {
         let is_there = |entry: &SourceEntry| entry.skipped.is_none() && !entry.deleted;
-        let files = sources
-            .files
-            .into_iter()
-            .filter(|(_, entry)| is_there(entry))
-            .map(|(path, entry)| (path, entry.sha256));
+        let files =
+            sources.files.into_iter().filter(|(_, entry)| is_there(entry)).map(|(path, entry)| {
+                let ahead = self.rows_ahead.hash(&path);
+                (path, ahead.unwrap_or(entry.sha256))
+            });
         let read = |path: &str| self.read_text(path).ok();
-        let graph = self.code_graph()?;
         graph.update(files, read, |done, total| tell(Progress { done, total }))?;
-        self.sync_scip(&graph)
+        self.sync_scip(graph)
     }
 }
 

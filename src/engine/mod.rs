@@ -12,6 +12,7 @@ mod explore;
 mod filters;
 mod freshness;
 mod graph;
+mod graph_rows;
 mod graph_upkeep;
 mod grep;
 mod hook;

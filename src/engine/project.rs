@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use super::graph_rows::{GraphRows, RowsAhead};
 use super::operation::FrontEnd;
 use crate::chunk::{Cancel, ChunkSet, Feed, FeedError, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
@@ -35,6 +36,8 @@ pub struct Project {
     pub front_end: FrontEnd,
     pub(super) walk: WalkOptions,
     pub(super) embedder: Arc<dyn Embedder>,
+    /// The rows of the code graph that runs of this process have written.
+    pub(super) rows_ahead: Arc<RowsAhead>,
     /// Set at the first use, because the choice needs a look into the database.
     memory_home: OnceLock<MemoryHome>,
 }
@@ -171,7 +174,8 @@ impl Project {
             None => StaticModel::bundled(),
         };
         let (folder, front_end) = (PathBuf::new(), FrontEnd::default());
-        Self { layout, config, folder, front_end, walk, embedder, memory_home: OnceLock::new() }
+        let (rows_ahead, memory_home) = (Arc::default(), OnceLock::new());
+        Self { layout, config, folder, front_end, walk, embedder, rows_ahead, memory_home }
     }
 
     /// Returns an indexer that waits up to `lock_wait` for the index run of another process.
@@ -191,7 +195,14 @@ impl Project {
             history: self.config.history,
             cancel: Arc::default(),
             journal: Some(Arc::new(self.memory_home().journal())),
+            relations: Some(Arc::new(self.graph_rows(true))),
         }
+    }
+
+    /// Writes the rows of the code graph of the files that are indexed. `waits` says whether a run
+    /// waits for them.
+    pub(super) fn graph_rows(&self, waits: bool) -> GraphRows {
+        GraphRows { layout: self.layout.clone(), ahead: self.rows_ahead.clone(), waits }
     }
 
     /// Whether files changed since they were indexed.

@@ -683,7 +683,11 @@ fn follow(
             recording.when_quiet(window);
         }
     };
-    let indexer = Indexer { journal: Some(Arc::new(journal)), ..project.indexer(SERVICE_WAIT) };
+    let indexer = Indexer {
+        journal: Some(Arc::new(journal)),
+        relations: Some(Arc::new(project.graph_rows(false))),
+        ..project.indexer(SERVICE_WAIT)
+    };
     let indexing = IndexingService::spawn(indexer, project.config.debounce, told)?;
     let recorder = project.recorder().spawn(indexing.is_leading())?;
     // It is set only here.

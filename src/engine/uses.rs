@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::graph::{GraphNode, NameUse, Namesake};
+use super::graph::{GraphNode, NameUse, Namesake, USES_BESIDE};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
@@ -15,8 +15,12 @@ use crate::syntax::{PlaceKind, Places};
 use crate::text::cut;
 use crate::work::WorkBudget;
 
-/// Most files that are parsed to tell uses from comments and strings.
+/// Most files that are parsed to tell uses from comments and strings. In the others, each line counts.
 const MAX_PARSED: usize = 150;
+/// Most bytes of these files if the uses are only beside results. The first files are parsed whatever
+/// their size.
+const MAX_BYTES_BESIDE: usize = 512 << 10;
+const LEAST_PARSED: usize = 8;
 /// Most characters of a line that a use shows.
 const MAX_TEXT: usize = 120;
 
@@ -59,17 +63,18 @@ impl Engine {
         let mut found = scan::grep(self.project.layout.tree(), &files, &matcher, work).files;
         found.retain(|(at, _)| self.project.may_read(files[*at]));
         found.sort_by_key(|(at, _)| (Reverse(in_common(near, files[*at])), files[*at]));
-        let (mut ranked, mut total) = (Vec::new(), 0);
+        let max_bytes = if limit > USES_BESIDE { usize::MAX } else { MAX_BYTES_BESIDE };
+        let (mut ranked, mut total, mut n_bytes) = (Vec::new(), 0, 0);
         let mut namesakes: BTreeMap<(String, u32), Namesake> = BTreeMap::new();
         for (n, (at, n_lines)) in found.into_iter().enumerate() {
             let path = files[at];
-            let text = match self.project.read_text(path) {
-                Ok(text) if n < MAX_PARSED && work.goes_on() => text,
-                _ => {
-                    total += n_lines;
-                    continue;
-                }
+            let is_parsed =
+                n < MAX_PARSED && (n < LEAST_PARSED || n_bytes < max_bytes) && work.goes_on();
+            let Some(text) = is_parsed.then(|| self.project.read_text(path).ok()).flatten() else {
+                total += n_lines;
+                continue;
             };
+            n_bytes += text.len();
             let language = detect(path, &text);
             let places = match language.kind {
                 LanguageKind::Code(grammar) => Places::new(grammar, &text),

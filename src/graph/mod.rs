@@ -31,7 +31,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
-use self::rows::Parsed;
+pub use self::rows::FileRows;
 pub use self::scip::check as check_scip;
 use self::scopes::Scopes;
 pub use self::sql::PreciseSource;
@@ -99,6 +99,40 @@ impl CodeGraph {
     /// When it cannot be written.
     pub fn open(path: &Path) -> Result<Self, GraphError> {
         Ok(Self { tables: Tables::open(path)? })
+    }
+
+    /// Does the same, but waits only this long for another process that writes.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn open_within(path: &Path, busy: Duration) -> Result<Self, GraphError> {
+        Ok(Self { tables: Tables::open_within(path, busy)? })
+    }
+
+    /// Returns the hash of every file that has rows, by path.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn hashes(&self) -> Result<HashMap<String, String>, GraphError> {
+        self.tables.hashes()
+    }
+
+    /// Replaces the rows of these files. Use [`CodeGraph::renew`] if the database is damaged.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put(&self, files: &[FileRows]) -> Result<(), GraphError> {
+        self.tables.replace(files, &[])
+    }
+
+    /// Takes more memory, because many files follow.
+    pub fn expect_many(&self) {
+        self.tables.expect_many();
+    }
+
+    /// Ends a number of calls of [`CodeGraph::put`].
+    pub fn settle(&self) {
+        self.tables.settle();
     }
 
     /// Updates the graph to these files (path and hash of the content). Only files with another
@@ -298,7 +332,10 @@ impl CodeGraph {
         if !gone.is_empty() {
             self.tables.replace(&[], &gone)?;
         }
-        let mut parsed: Vec<Result<Parsed, String>> = Vec::new();
+        if changed.len() > BATCH_FILES {
+            self.tables.expect_many();
+        }
+        let mut parsed: Vec<Result<FileRows, String>> = Vec::new();
         let mut batches = changed.chunks(BATCH_FILES);
         let mut n_done = 0;
         loop {
@@ -325,7 +362,7 @@ impl CodeGraph {
         Ok(Updated { n_parsed: changed.len(), n_removed: gone.len(), ms })
     }
 
-    fn write(&self, parsed: Vec<Result<Parsed, String>>) -> Result<(), GraphError> {
+    fn write(&self, parsed: Vec<Result<FileRows, String>>) -> Result<(), GraphError> {
         if parsed.is_empty() {
             return Ok(());
         }
@@ -355,7 +392,11 @@ pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> 
 }
 
 /// Parses a file. The error is its path if it cannot be read.
-fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Result<Parsed, String> {
+fn parse(
+    path: &str,
+    hash: &str,
+    read: &impl Fn(&str) -> Option<String>,
+) -> Result<FileRows, String> {
     let text = read(path).ok_or_else(|| path.to_string())?;
     let language = detect(path, &text);
     let found = match &language.kind {
@@ -365,14 +406,23 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
         }
         _ => None,
     };
-    let mut relations = found.unwrap_or_else(Relations::default);
-    match path.rsplit('/').next() {
-        Some("Cargo.toml") => relations.package = crate_name(&text),
-        Some("package.json") => relations.package = package_name(&text),
-        _ => {}
+    Ok(FileRows::new(path, hash, &text, found))
+}
+
+impl FileRows {
+    /// Makes the rows of a file from its text and the relations that it states.
+    #[must_use]
+    pub fn new(path: &str, hash: &str, text: &str, relations: Option<Relations>) -> Self {
+        let language = detect(path, text).name;
+        let mut relations = relations.unwrap_or_default();
+        match path.rsplit('/').next() {
+            Some("Cargo.toml") => relations.package = crate_name(text),
+            Some("package.json") => relations.package = package_name(text),
+            _ => {}
+        }
+        let roles = roles(path, language, text, &relations.symbols);
+        Self { path: path.into(), hash: hash.into(), language, relations, roles }
     }
-    let roles = roles(path, language.name, &text, &relations.symbols);
-    Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations, roles })
 }
 
 /// Returns the name of the crate that a manifest of Cargo describes: that of its library, else that

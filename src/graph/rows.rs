@@ -13,8 +13,9 @@ pub(super) struct SymbolId {
     pub(super) n: i64,
 }
 
-/// A parsed file, whose rows are to be written.
-pub(super) struct Parsed {
+/// The rows of a file, which follow from its text alone.
+#[derive(Debug)]
+pub struct FileRows {
     pub(super) path: String,
     pub(super) hash: String,
     pub(super) language: &'static str,

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 pub use self::precise::PreciseSource;
 use super::error::GraphError;
-use super::rows::{BaseRow, FileId, FileRow, ImportRow, Parsed, RefRow, SymbolId, SymbolRow};
+use super::rows::{BaseRow, FileId, FileRow, FileRows, ImportRow, RefRow, SymbolId, SymbolRow};
 use crate::languages::TestRole;
 use crate::sqlite;
 use crate::syntax::{ReferenceKind, SymbolKind};
@@ -127,9 +127,14 @@ impl Tables {
     /// Opens the database. If it is damaged or of another version, it is deleted and created empty,
     /// because all of it is derived.
     pub(super) fn open(path: &Path) -> Result<Self, GraphError> {
+        Self::open_within(path, BUSY)
+    }
+
+    /// Does the same, but waits only this long for another process.
+    pub(super) fn open_within(path: &Path, busy: Duration) -> Result<Self, GraphError> {
         let failed =
             |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
-        let connection = match open(path) {
+        let connection = match open(path, busy) {
             Ok(Some(connection)) => connection,
             Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
             _ => {
@@ -137,7 +142,7 @@ impl Tables {
                     path: path.to_path_buf(),
                     source,
                 })?;
-                open(path)
+                open(path, busy)
                     .map_err(failed)?
                     .ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
             }
@@ -185,7 +190,7 @@ impl Tables {
 
     /// Replaces the rows of these files and deletes those of the `gone` ones, in one transaction. A
     /// file whose hash is stored already, because another process updated it, is skipped.
-    pub(super) fn replace(&self, files: &[Parsed], gone: &[String]) -> Result<(), GraphError> {
+    pub(super) fn replace(&self, files: &[FileRows], gone: &[String]) -> Result<(), GraphError> {
         let result = sqlite::write(&mut self.connection(), |t| {
             let mut delete = t.prepare_cached("DELETE FROM files WHERE path = ?1")?;
             for path in gone {
@@ -204,6 +209,15 @@ impl Tables {
             Ok(())
         });
         result.map_err(|e| self.error(e))
+    }
+
+    /// Keeps more pages in memory, and moves the log into the database less often, because the indexes
+    /// over names change in all their pages.
+    pub(super) fn expect_many(&self) {
+        // A failure costs only time.
+        let _ = self
+            .connection()
+            .execute_batch("PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 8192;");
     }
 
     /// Moves the content of SQLite's log into the database.
@@ -356,8 +370,8 @@ impl Tables {
 
 /// Opens the database. Returns `None` if its version or schema is not ours: the file may have come
 /// with a repository.
-fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
-    let mut connection = sqlite::open(path, BUSY)?;
+fn open(path: &Path, busy: Duration) -> rusqlite::Result<Option<Connection>> {
+    let mut connection = sqlite::open(path, busy)?;
     match sqlite::version(&connection)? {
         VERSION => {
             let ours = Connection::open_in_memory()?;
@@ -392,7 +406,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
+fn insert(t: &Transaction, file: &FileRows) -> rusqlite::Result<()> {
     let package = file.relations.package.as_deref().unwrap_or("");
     let values = params![file.path, file.hash, file.language, package];
     t.prepare_cached("INSERT INTO files(path, hash, language, package) VALUES(?1, ?2, ?3, ?4)")?

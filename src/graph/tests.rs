@@ -644,6 +644,23 @@ fn a_name_with_thousands_of_definitions_takes_for_ever() {
     assert!(nothing.results.is_empty() && nothing.is_cut, "a cancelled call works on");
 }
 
+/// A name that hundreds of symbols have is cut early, and one symbol of that name is not.
+#[test]
+fn a_common_name_is_cut_and_one_symbol_of_it_is_not() {
+    let class = |n: usize| {
+        let uses: String =
+            (0..20).map(|i| format!("def f{n}_{i}(c: C{n}):\n    return c.get({i})\n\n")).collect();
+        format!("class C{n}:\n    def get(self, k):\n        return k\n\n{uses}")
+    };
+    let files: Vec<(String, String)> = (0..60).map(|n| (format!("m{n}.py"), class(n))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let p = Project::new(&files);
+    let all = p.ask(Operation::Callers, "get", None, 1);
+    assert!(all.is_cut && all.truncated && all.total > 500, "{} results", all.total);
+    let one = p.ask(Operation::Callers, "C59.get", None, 1);
+    assert!(!one.is_cut && one.total == 20, "{} results", one.total);
+}
+
 /// Bug: a search for a path that was cut looked like one that had searched everything.
 #[test]
 fn a_path_that_is_not_found_in_time_is_cut() {

@@ -1,5 +1,6 @@
 //! Follows the edges of the graph from the targets of a query.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -17,6 +18,10 @@ const LEAST_CANDIDATE: f32 = 0.1;
 const MAX_VISITED: usize = 5_000;
 /// Largest number of types below one that a path looks at.
 const MAX_SUBTYPES: usize = 200;
+/// Most references of one name that are resolved for one query.
+const MAX_REFERENCES: usize = 20_000;
+/// The same if the query names more symbols than it follows, such as `new`: its answer is one of many.
+const MAX_REFERENCES_OF_COMMON: usize = 1_000;
 /// Largest number of steps of a path; a call through an interface counts as two.
 const MAX_PATH: usize = 2 * MAX_DEPTH;
 /// Largest number of targets that one query follows.
@@ -30,6 +35,34 @@ pub(super) struct Edge {
     pub(super) to: SymbolId,
     pub(super) lines: Vec<u32>,
     pub(super) confidence: f32,
+}
+
+/// The references of a name, and what those mean that were resolved.
+#[derive(Clone)]
+pub(super) struct NamedRefs {
+    pub(super) rows: Rc<Vec<RefRow>>,
+    meanings: Rc<RefCell<Vec<Option<Rc<Vec<Meaning>>>>>>,
+}
+
+impl NamedRefs {
+    fn new(rows: Vec<RefRow>) -> Self {
+        let meanings = Rc::new(RefCell::new(vec![None; rows.len()]));
+        Self { rows: Rc::new(rows), meanings }
+    }
+
+    /// Returns the meanings of the reference at a position, likeliest first.
+    pub(super) fn meanings(
+        &self,
+        n: usize,
+        resolver: &mut Resolver,
+    ) -> Result<Rc<Vec<Meaning>>, GraphError> {
+        if let Some(known) = &self.meanings.borrow()[n] {
+            return Ok(known.clone());
+        }
+        let found = Rc::new(resolver.resolve(&self.rows[n])?);
+        self.meanings.borrow_mut()[n] = Some(found.clone());
+        Ok(found)
+    }
 }
 
 /// The direction of the steps, and the kinds of references that count.
@@ -51,6 +84,12 @@ pub(super) const USES: &[ReferenceKind] =
 pub(super) struct Traversal<'a> {
     pub(super) resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+    /// The targets of the query. Of a name with too many references, those near them are resolved.
+    near: Vec<SymbolId>,
+    /// Most references of one name that are resolved.
+    max_references: usize,
+    /// The references of each name that was searched.
+    by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
     unresolved: BTreeMap<SymbolId, Edge>,
     /// Names that a target uses and that no symbol has, or whose receiver is unknown, with the lines.
@@ -62,6 +101,9 @@ impl<'a> Traversal<'a> {
         Self {
             resolver,
             refs: HashMap::new(),
+            near: Vec::new(),
+            max_references: MAX_REFERENCES,
+            by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
         }
@@ -80,6 +122,9 @@ impl<'a> Traversal<'a> {
             truncated: targets.len() > MAX_TARGETS,
             is_cut: false,
         };
+        if answer.truncated {
+            self.max_references = MAX_REFERENCES_OF_COMMON;
+        }
         let targets = &targets[..targets.len().min(MAX_TARGETS)];
         for target in targets {
             answer.targets.push(self.resolver.scopes.node(*target)?);
@@ -136,6 +181,7 @@ impl<'a> Traversal<'a> {
         step: Follow,
         depth: usize,
     ) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
+        self.near = targets.to_vec();
         let mut seen: HashSet<SymbolId> = HashSet::new();
         let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
         let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
@@ -358,19 +404,20 @@ impl<'a> Traversal<'a> {
         }
         let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
         for name in searched {
-            for reference in self.resolver.scopes.tables.refs_named(&name)? {
+            let refs = self.refs_named(&name)?;
+            for (n, reference) in refs.rows.iter().enumerate() {
                 if !self.goes_on() {
                     break;
                 }
                 if !kinds.contains(&reference.kind) {
                     continue;
                 }
-                let meanings = self.resolver.resolve(&reference)?;
+                let meanings = refs.meanings(n, &mut self.resolver)?;
                 let sure = meanings
                     .iter()
                     .filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?))
                     .fold(0.0, f32::max);
-                let is_open = is_target && self.resolver.is_of_unknown(&reference, &meanings)?;
+                let is_open = is_target && self.resolver.is_of_unknown(reference, &meanings)?;
                 if sure < LEAST_CANDIDATE && !is_open {
                     continue;
                 }
@@ -439,6 +486,31 @@ impl<'a> Traversal<'a> {
         }
         out.retain(|id| *id != symbol.id);
         Ok(out)
+    }
+
+    /// Returns the references of a name. A name in a large project may have too many to resolve all:
+    /// then they are those nearest to the targets, and the answer is not complete.
+    pub(super) fn refs_named(&mut self, name: &str) -> Result<NamedRefs, GraphError> {
+        if let Some(refs) = self.by_name.get(name) {
+            return Ok(refs.clone());
+        }
+        let mut rows = self.resolver.scopes.tables.refs_named(name)?;
+        if rows.len() > self.max_references {
+            self.resolver.work.spend();
+            let files: HashSet<FileId> = self.near.iter().map(|target| target.file).collect();
+            let scopes = &self.resolver.scopes;
+            let directories: HashSet<String> =
+                files.iter().map(|file| scopes.directory_of(*file)).collect();
+            rows.sort_by_cached_key(|row| {
+                let file = row.from.file;
+                let is_near = directories.contains(&scopes.directory_of(file));
+                (!files.contains(&file), !is_near, file, row.from.n)
+            });
+            rows.truncate(self.max_references);
+        }
+        let refs = NamedRefs::new(rows);
+        self.by_name.insert(name.to_string(), refs.clone());
+        Ok(refs)
     }
 
     fn refs_of(&mut self, file: FileId) -> Result<Rc<Vec<RefRow>>, GraphError> {

@@ -62,11 +62,12 @@ impl Traversal<'_> {
                         .extend([symbol.start_line, symbol.line].map(|line| (path.clone(), line)));
                 }
             }
-            for reference in self.resolver.scopes.tables.refs_named(&name)? {
+            let refs = self.refs_named(&name)?;
+            for (n, reference) in refs.rows.iter().enumerate() {
                 if !self.resolver.work.goes_on() {
                     break;
                 }
-                let meanings = self.resolver.resolve(&reference)?;
+                let meanings = refs.meanings(n, &mut self.resolver)?;
                 let Some(best) = meanings.first().filter(|m| m.confidence >= LEAST_CONFIDENCE)
                 else {
                     continue;

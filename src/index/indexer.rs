@@ -10,9 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::chunker::{chunk_file, chunk_lines, set_origin};
+use super::chunker::{chunk_and_relate, chunk_file, chunk_lines, set_origin};
 use super::history::{self, HistoryUpdate, Reading};
 use super::plan::{Action, IndexPlan, trusted_before};
+use super::relating::{FileRelations, HandOn, RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
@@ -92,6 +93,8 @@ pub struct Indexer {
     /// Receives the files that changed since they were indexed, before the new
     /// generation is published.
     pub journal: Option<Arc<Journal>>,
+    /// Receives the relations of the files that a run parses.
+    pub relations: Option<Arc<dyn RelationsSink>>,
 }
 
 /// Records changes of files. If a run fails after the call, the next one reports them again.
@@ -331,6 +334,8 @@ impl Indexer {
             && late.is_none()
             && !history::is_stale(head.as_deref(), known);
         let mut reading = None;
+        // It ends when the table of this run is written.
+        let mut relating = None;
         let manifest = match &previous.manifest {
             Some(manifest) if is_current => {
                 table.files = plan.into_kept();
@@ -343,7 +348,9 @@ impl Indexer {
                     Some(late) => late,
                     None => HistoryUpdate::begin(root, head, known)?,
                 };
-                let parts = (plan, history, packing);
+                let sink = self.relations.as_ref();
+                relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
+                let parts = (plan, history, packing, relating.as_deref());
                 let (manifest, left) =
                     self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
@@ -366,6 +373,9 @@ impl Indexer {
         table.manifest = Some(manifest);
         table.write(&self.layout)?;
         store::remove_unused_vectors(&self.layout, &lock, self.embedder.id());
+        // Others may write chunk files while the rest is received.
+        drop((announcement, lock));
+        drop(relating);
         summary.skipped_files.sort();
         Ok((summary, reading))
     }
@@ -442,7 +452,12 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing): (IndexPlan, HistoryUpdate, Packing),
+        (plan, history, packing, relating): (
+            IndexPlan,
+            HistoryUpdate,
+            Packing,
+            Option<&dyn RelationsRun>,
+        ),
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
@@ -474,8 +489,8 @@ impl Indexer {
             done: HashSet::new(),
         };
         let root = Dir::open(self.layout.root())?;
-        let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
-        let parsing = Parsing { root: &root, done: AtomicUsize::new(0), total, progress };
+        let total = plan.n_parsed();
+        let parsing = Parsing { root: &root, done: AtomicUsize::new(0), total, progress, relating };
         let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
@@ -494,7 +509,10 @@ impl Indexer {
                     parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks),
                 )?;
             }
-            for (path, action, parsed) in parsed {
+            for (path, action, mut parsed) in parsed {
+                if let Some(hand_on) = parsed.as_mut().and_then(|p| p.hand_on.take()) {
+                    hand_on();
+                }
                 let old_n =
                     previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
@@ -534,7 +552,7 @@ impl Indexer {
         if self.cancel.load(Ordering::Relaxed) {
             return None;
         }
-        let parsed = self.parse(parsing.root, file);
+        let parsed = self.parse(parsing.root, file, parsing.relating);
         (parsing.progress)(Progress {
             done: parsing.done.fetch_add(1, Ordering::Relaxed) + 1,
             total: parsing.total,
@@ -576,9 +594,16 @@ impl Indexer {
     }
 
     /// Reads and chunks one file. A file that is not for indexing gives no chunks.
-    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
+    fn parse(
+        &self,
+        root: &Dir,
+        file: &SourceFile,
+        relating: Option<&dyn RelationsRun>,
+    ) -> Option<Parsed> {
         let (mut entry, bytes) = self.read(root, file)?;
-        let Some(bytes) = bytes else { return Some(Parsed { entry, chunks: Vec::new() }) };
+        let Some(bytes) = bytes else {
+            return Some(Parsed { entry, chunks: Vec::new(), hand_on: None });
+        };
         // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -588,14 +613,23 @@ impl Indexer {
         entry.secrets =
             redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
         let text = &*redacted.text;
+        let relating = relating.filter(|run| run.wants(&file.path, &entry.sha256));
+        let read = || match relating {
+            None => (chunk_file(&file.path, text), None),
+            Some(run) => {
+                let (chunks, relations) = chunk_and_relate(&file.path, text);
+                let (path, hash) = (&*file.path, &*entry.sha256);
+                (chunks, Some(run.take(FileRelations { path, hash, text, relations })))
+            }
+        };
         // A parser that panics must not exclude the file: it is cut by lines.
-        let mut chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text))
-            .unwrap_or_else(|_| chunk_lines(&file.path, text));
+        let (mut chunks, hand_on) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
+            .unwrap_or_else(|_| (chunk_lines(&file.path, text), None));
         set_origin(&mut chunks, file.origin, text);
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
-        Some(Parsed { entry, chunks })
+        Some(Parsed { entry, chunks, hand_on })
     }
 
     /// Makes the vectors that [`Indexer::run`] left to later because the embedder is slow, for all
@@ -737,11 +771,14 @@ struct Parsing<'a> {
     done: AtomicUsize,
     total: usize,
     progress: &'a (dyn Fn(Progress) + Sync),
+    relating: Option<&'a dyn RelationsRun>,
 }
 
 struct Parsed {
     entry: SourceEntry,
     chunks: Vec<Chunk>,
+    /// Hands on the relations of the file.
+    hand_on: Option<HandOn>,
 }
 
 /// Splits the plan into batches of bounded size, in order.

@@ -9,11 +9,13 @@ mod chunker;
 mod history;
 mod indexer;
 mod plan;
+mod relating;
 mod report;
 mod service;
 
 pub use chunker::chunk_file;
 pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
+pub use relating::{FileRelations, HandOn, RelationsRun, RelationsSink};
 pub use report::{Progress, Summary};
 pub use service::{IndexEvent, IndexingService, ServiceStatus, Watching};

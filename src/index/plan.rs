@@ -114,6 +114,11 @@ impl IndexPlan {
             .collect()
     }
 
+    /// Returns the number of files that are read and parsed.
+    pub(super) fn n_parsed(&self) -> usize {
+        self.actions.values().filter(|a| matches!(a, Action::Parse(_))).count()
+    }
+
     /// Whether nothing changes, except perhaps time stamps.
     pub(super) fn is_empty(&self) -> bool {
         self.actions.values().all(|a| matches!(a, Action::Keep(_)))

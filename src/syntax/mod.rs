@@ -21,5 +21,8 @@ pub use opening::{is_description, leading_comment, paragraphs};
 pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};
 pub use place::{PlaceKind, Places};
-pub use relations::{Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, relations};
+pub use relations::{
+    Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, outline_and_relations,
+    relations,
+};
 pub use symbol::{Symbol, SymbolKind};

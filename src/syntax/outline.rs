@@ -118,8 +118,18 @@ fn parse(
 /// callers then cut by lines.
 #[must_use]
 pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
+    outline_with(grammar, text, |_, _, _| ())
+}
+
+/// Does the same, and shows the tree, its symbols and the rest of the time budget to `see`.
+pub(super) fn outline_with(
+    grammar: &Grammar,
+    text: &str,
+    see: impl FnOnce(&Tree, &[Symbol], &ParseBudget),
+) -> Option<Outline> {
     let (tree, budget) = tree(grammar, text)?;
     let (symbols, imports) = definitions(grammar, &tree, text, &budget)?;
+    see(&tree, &symbols, &budget);
     Some(Outline { symbols, imports, cut_depth: cut_depth(&tree, text) })
 }
 

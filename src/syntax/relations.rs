@@ -10,6 +10,7 @@ mod import;
 mod macros;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tree_sitter::{
     Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
@@ -17,7 +18,7 @@ use tree_sitter::{
 
 use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
-use super::outline::{ParseBudget, definitions, tree, tree_of};
+use super::outline::{Outline, ParseBudget, definitions, outline, outline_with, tree, tree_of};
 use super::symbol::Symbol;
 use crate::languages::{Grammar, Hides};
 pub use import::Import;
@@ -119,15 +120,46 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
     let text = opened.as_deref().unwrap_or(text);
     let (tree, budget) = tree(grammar, text)?;
     let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
+    relations_in(grammar, &tree, text, symbols, &budget)
+}
+
+/// Parses `text` once for its outline and its relations. Each of them is what [`outline`] and
+/// [`relations`] return, so a text that is opened for its relations is parsed twice.
+#[must_use]
+pub fn outline_and_relations(
+    grammar: &Grammar,
+    text: &str,
+) -> (Option<Outline>, Option<Relations>) {
+    // A query that panics costs the relations, but not the outline.
+    let caught =
+        |read: &dyn Fn() -> Option<Relations>| catch_unwind(AssertUnwindSafe(read)).ok().flatten();
+    if grammar.spec.hides == Hides::MacroCalls && macros::open(text).is_some() {
+        return (outline(grammar, text), caught(&|| relations(grammar, text)));
+    }
+    let mut found = None;
+    let outline = outline_with(grammar, text, |tree, symbols, budget| {
+        found = caught(&|| relations_in(grammar, tree, text, symbols.to_vec(), budget));
+    });
+    (outline, found)
+}
+
+/// Finds the relations in a tree.
+fn relations_in(
+    grammar: &Grammar,
+    tree: &Tree,
+    text: &str,
+    symbols: Vec<Symbol>,
+    budget: &ParseBudget,
+) -> Option<Relations> {
     let mut reader = RelationReader::new(text, &symbols);
-    reader.run(grammar.references(), &tree, &budget);
+    reader.run(grammar.references(), tree, budget);
     if budget.is_spent() {
         return None;
     }
     if let Some((language, query)) = grammar.components()
-        && let Some(markup) = tree_of(&language, text, &budget)
+        && let Some(markup) = tree_of(&language, text, budget)
     {
-        reader.run(query, &markup, &budget);
+        reader.run(query, &markup, budget);
     }
     let (references, bindings) = reader.references();
     let RelationReader { package, shapes, imports, bases, locals, .. } = reader;

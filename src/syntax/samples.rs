@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use super::{Outline, outline};
+use super::{Outline, outline, outline_and_relations, relations};
 use crate::languages::{Grammar, detect, grammars};
 
 /// File name and text of the sample of each language.
@@ -60,6 +60,22 @@ fn broken_text_is_no_panic() {
                     check(&outline, text);
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn one_parse_finds_what_two_find() {
+    let opened = "cfg_rt! {\n    pub fn run() {\n        walk();\n    }\n}\n".to_string();
+    let more = [("m.rs".to_string(), opened)];
+    let texts = SAMPLES.iter().chain(&more);
+    for (file, text) in texts {
+        let grammar = grammar_of(file, text);
+        let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+        for text in [text, &text[..half], &text[half..], ""] {
+            let (outlined, related) = outline_and_relations(grammar, text);
+            assert_eq!(format!("{outlined:?}"), format!("{:?}", outline(grammar, text)), "{file}");
+            assert_eq!(format!("{related:?}"), format!("{:?}", relations(grammar, text)), "{file}");
         }
     }
 }

@@ -53,6 +53,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
         journal: None,
+        relations: None,
     }
 }
 

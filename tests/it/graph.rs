@@ -1,11 +1,14 @@
 //! `cortex graph` and `cortex map`.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
+use rusqlite::{Connection, TransactionBehavior};
 use serde_json::json;
 
 use crate::project::Project;
 use crate::server::{Client, Server, warnings};
+use crate::support::wait_until;
 
 fn project() -> Project {
     Project::with(&[
@@ -312,6 +315,104 @@ fn shapes_and_sizes_on_the_command_line() {
     assert!(p.run(&["files", "--by", "file"]).expect(0).stdout.contains("src/store.rs"));
 }
 
+/// Returns the files that have rows, and the functions of these rows.
+fn rows(p: &Project) -> (Vec<String>, Vec<String>) {
+    let database = Connection::open(p.path(".cortex/graph/code-graph.db")).unwrap();
+    let list = |sql: &str| {
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |r| r.get(0)).unwrap();
+        rows.collect::<Result<Vec<String>, _>>().unwrap()
+    };
+    (
+        list("SELECT path FROM files ORDER BY path"),
+        list("SELECT name FROM symbols WHERE kind IN ('function', 'method') ORDER BY name"),
+    )
+}
+
+#[test]
+fn an_index_run_writes_the_graph_of_the_files_that_it_parses() {
+    let p = project();
+    p.write("notes.md", "# Notes\n\nNo code.\n");
+    p.index();
+    let files = ["notes.md", "src/main.rs", "src/store.rs"].map(String::from);
+    assert_eq!(rows(&p), (files.to_vec(), vec!["get".into(), "main".into()]));
+    p.write("src/store.rs", p.read("src/store.rs").replace("get", "fetch"));
+    p.remove("notes.md");
+    p.index();
+    assert_eq!(rows(&p), (files[1..].to_vec(), vec!["fetch".into(), "main".into()]));
+    p.run(&["graph", "callers", "Store::fetch"]).expect(1);
+    // Without its database, an index that is up to date gets it again.
+    fs::remove_dir_all(p.path(".cortex/graph")).unwrap();
+    p.index();
+    assert_eq!(rows(&p).0, files[1..]);
+}
+
+#[test]
+fn a_search_writes_the_graph_of_changed_files_only() {
+    let p = project();
+    p.index();
+    fs::remove_dir_all(p.path(".cortex/graph")).unwrap();
+    p.run(&["search", "store"]).expect(0);
+    assert!(!p.path(".cortex/graph").exists(), "a search without a change opens no graph");
+    p.write("src/main.rs", format!("{}fn later() {{}}\n", p.read("src/main.rs")));
+    p.run(&["search", "store"]).expect(0);
+    assert_eq!(rows(&p).0, ["src/main.rs"]);
+    let answer = p.json(&["graph", "callers", "Store::get"]);
+    assert_eq!(answer["results"][0]["symbol"], "main");
+}
+
+/// The graph has its secrets removed as the index has, whoever writes it.
+#[test]
+fn rows_that_an_index_run_writes_hold_no_secret() {
+    let p = Project::with(&[(
+        "a.py",
+        "def connect(token='ghp_0123456789abcdefghijklmnopqrstuvwxyzAB'):\n    return token\n",
+    )]);
+    p.index();
+    let bytes = fs::read(p.path(".cortex/graph/code-graph.db")).unwrap();
+    let holds = |word: &[u8]| bytes.windows(word.len()).any(|at| at == word);
+    assert!(holds(b"connect") && !holds(b"ghp_0123456789abcdef"));
+}
+
+#[test]
+fn an_index_run_goes_on_without_a_graph_that_is_busy_or_cannot_be_written() {
+    let p = project();
+    p.index();
+    let mut database = Connection::open(p.path(".cortex/graph/code-graph.db")).unwrap();
+    let lock = database.transaction_with_behavior(TransactionBehavior::Exclusive).unwrap();
+    p.write("src/main.rs", format!("{}fn later() {{}}\n", p.read("src/main.rs")));
+    let start = Instant::now();
+    let said = p.run(&["index"]).expect(0).stderr;
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    assert!(said.contains("the code graph"), "{said}");
+    assert_eq!(p.found(&["later"])[0], "src/main.rs");
+    drop(lock);
+    drop(database);
+    assert_eq!(p.json(&["graph", "callers", "Store::get"])["results"][0]["symbol"], "main");
+    assert_eq!(rows(&p).1, ["get", "later", "main"]);
+    fs::write(p.path(".cortex/graph/code-graph.db"), "no database").unwrap();
+    p.write("src/main.rs", format!("{}fn last() {{}}\n", p.read("src/main.rs")));
+    p.index();
+    assert_eq!(rows(&p).1, ["get", "last", "later", "main"], "damage is repaired");
+}
+
+#[test]
+fn a_server_writes_the_graph_of_what_it_indexes_without_a_question() {
+    let p = project();
+    let _server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let has = |name: &str| {
+        p.path(".cortex/graph/code-graph.db").exists()
+            && Connection::open(p.path(".cortex/graph/code-graph.db")).is_ok_and(|database| {
+                let sql = "SELECT count(*) FROM symbols WHERE name = ?1";
+                database.query_row(sql, [name], |r| r.get::<_, i64>(0)).is_ok_and(|n| n > 0)
+            })
+    };
+    wait_until("the rows of the first index", || has("main"));
+    p.write("src/main.rs", format!("{}fn later() {{}}\n", p.read("src/main.rs")));
+    wait_until("the rows of a change", || has("later"));
+}
+
 /// Bug: damage in pages that only queries read failed every query, until a file changed.
 #[test]
 fn a_damaged_graph_is_built_again_by_the_query_that_meets_the_damage() {
@@ -338,6 +439,8 @@ fn a_call_does_not_wait_for_a_large_graph_without_end() {
         p.write(format!("src/many/m{i}.rs"), functions.collect::<String>());
     }
     p.index();
+    // As after an index run that another process kept from writing the graph.
+    fs::remove_dir_all(p.path(".cortex/graph")).unwrap();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let client = Client::new(&server.line());
     let mut callers = json!({ "operation": "callers", "target": "Store::get", "wait_ms": 0 });

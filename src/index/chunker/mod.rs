@@ -16,20 +16,40 @@ use std::collections::{HashMap, HashSet};
 use self::draft::{Draft, LineIndex};
 pub(super) use self::origin::set_origin;
 use crate::chunk::{Chunk, ChunkType, Metadata};
-use crate::languages::{Language, LanguageKind, detect};
-use crate::syntax;
+use crate::languages::{Grammar, Language, LanguageKind, detect};
+use crate::syntax::{self, Outline, Relations};
 
 /// Returns the chunks of a file, in the order of their types and lines. `path` is relative to the
 /// root, with `/` as separator. The time stamps are 1970; the indexer sets them.
 #[must_use]
 pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
+    chunk_parsed(path, text, syntax::outline)
+}
+
+/// Does the same, and returns the relations of the file from the same parse; `None` if its language
+/// is not parsed, or the parser has no usable result.
+pub(super) fn chunk_and_relate(path: &str, text: &str) -> (Vec<Chunk>, Option<Relations>) {
+    let mut relations = None;
+    let chunks = chunk_parsed(path, text, |grammar, text| {
+        let (outline, found) = syntax::outline_and_relations(grammar, text);
+        relations = found;
+        outline
+    });
+    (chunks, relations)
+}
+
+fn chunk_parsed(
+    path: &str,
+    text: &str,
+    outline: impl FnOnce(&Grammar, &str) -> Option<Outline>,
+) -> Vec<Chunk> {
     let language = detect(path, text);
     let lines = LineIndex::new(text);
     if text.trim().is_empty() {
         return Vec::new();
     }
     let mut drafts = match &language.kind {
-        LanguageKind::Code(grammar) => match syntax::outline(grammar, text) {
+        LanguageKind::Code(grammar) => match outline(grammar, text) {
             Some(outline) => code::drafts(path, grammar, &outline, &lines),
             None => pieces::by_lines(path, ChunkType::Definitions, &lines),
         },
