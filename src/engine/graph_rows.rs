@@ -111,7 +111,7 @@ impl RelationsRun for Run {
         Box::new(move || {
             ahead.files.lock().insert(path, (id, hash));
             // It fails if the thread has ended.
-            let _ = sender.map(|sender| sender.send(rows));
+            let _ = sender.is_some_and(|sender| sender.send(rows).is_ok());
         })
     }
 }

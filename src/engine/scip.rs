@@ -49,7 +49,7 @@ impl Engine {
         crate::graph::check_scip(&mut BufReader::new(&mut *index))
             .map_err(|reason| AskError::Arguments(format!("cannot import {name}: {reason}")))?;
         index.rewind().map_err(unusable)?;
-        let folder = self.project.scip_folder().map_err(unusable)?;
+        let folder = self.project.scip_folder(true).map_err(unusable)?;
         let folder = folder.make(PRIVATE_DIR).map_err(unusable)?;
         folder.remove_abandoned();
         let (unfinished, mut copy) = folder.unfinished(PRIVATE_FILE).map_err(unusable)?;
@@ -78,7 +78,7 @@ impl Engine {
     pub fn forget_scip(&self, name: &str, call: &Call) -> Result<bool, AskError> {
         let known = self.scip_indexes(call)?.iter().any(|source| source.name == name);
         if known {
-            let folder = self.project.scip_folder().and_then(|folder| folder.open());
+            let folder = self.project.scip_folder(false).and_then(|folder| folder.open());
             folder
                 .and_then(|folder| folder.remove_file(name))
                 .map_err(|e| AskError::Failed(format!("cannot remove {name}: {e}")))?;
@@ -99,15 +99,16 @@ impl Engine {
 }
 
 impl Project {
-    fn scip_folder(&self) -> io::Result<OwnedDir> {
+    /// Returns the folder of the indexes; `make` creates the state directory.
+    fn scip_folder(&self, make: bool) -> io::Result<OwnedDir> {
         let state = config::state_home().ok_or(io::ErrorKind::NotFound)?;
-        Ok(memory::private_dir(&state, self.layout.tree())?.below(FOLDER))
+        Ok(memory::private_dir(&state, self.layout.tree(), make)?.below(FOLDER))
     }
 
     /// Imports the kept indexes that the graph does not have, and drops those that are not kept: a
     /// database that came with a clone may hold any.
     pub(super) fn sync_scip(&self, graph: &CodeGraph) -> Result<(), GraphError> {
-        let folder = self.scip_folder().and_then(|folder| folder.open());
+        let folder = self.scip_folder(false).and_then(|folder| folder.open());
         let known = graph.sources()?;
         let mut kept = Vec::new();
         if let Ok(folder) = &folder {

@@ -37,11 +37,14 @@ pub(super) struct Edge {
     pub(super) confidence: f32,
 }
 
+/// The meanings of a reference, likeliest first.
+type Meanings = Rc<Vec<Meaning>>;
+
 /// The references of a name, and what those mean that were resolved.
 #[derive(Clone)]
 pub(super) struct NamedRefs {
     pub(super) rows: Rc<Vec<RefRow>>,
-    meanings: Rc<RefCell<Vec<Option<Rc<Vec<Meaning>>>>>>,
+    meanings: Rc<RefCell<Vec<Option<Meanings>>>>,
 }
 
 impl NamedRefs {
@@ -55,7 +58,7 @@ impl NamedRefs {
         &self,
         n: usize,
         resolver: &mut Resolver,
-    ) -> Result<Rc<Vec<Meaning>>, GraphError> {
+    ) -> Result<Meanings, GraphError> {
         if let Some(known) = &self.meanings.borrow()[n] {
             return Ok(known.clone());
         }

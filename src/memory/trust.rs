@@ -26,8 +26,11 @@ const MAX_RECORD: u64 = 1 << 16;
 /// state directory `state`, so it cannot come with a clone.
 ///
 /// # Errors
-/// When the state directory cannot be opened or created.
-pub fn private_dir(state: &Path, tree: &SharedDir) -> io::Result<OwnedDir> {
+/// When the state directory cannot be opened. It is created only if `make` is true.
+pub fn private_dir(state: &Path, tree: &SharedDir, make: bool) -> io::Result<OwnedDir> {
+    if !make && !state.is_dir() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
     Records::new(state, tree).apart()
 }
 
