@@ -21,6 +21,8 @@ use crate::syntax::SymbolKind;
 const SAME_SCOPE: f32 = 0.97;
 /// It is imported by name.
 pub(super) const IMPORTED: f32 = 0.96;
+/// It seems to be what the imported file exports by default.
+const DEFAULT_EXPORT: f32 = 0.9;
 /// It is in the same package.
 const SAME_PACKAGE: f32 = 0.95;
 /// Its whole module is imported.
@@ -65,6 +67,7 @@ impl Resolver<'_> {
         let (from, wanted) = (reference.from, reference.kind.into());
         if reference.receiver.is_empty() {
             let found = self.bare(&reference.name, from, wanted)?;
+            let found = self.last_before(&found, reference)?;
             return self.by_arity(&found, reference);
         }
         let Known { entity, confidence } = match self.package_of(reference)? {
@@ -111,6 +114,41 @@ impl Resolver<'_> {
             return Ok(false);
         }
         Ok(self.evaluate(&reference.receiver, reference.from)?.entity == Entity::Unknown)
+    }
+
+    /// Lowers the confidence of functions of one name that a file defines in several blocks, except of
+    /// those that precede a use most closely: the rows know functions, not blocks.
+    fn last_before(
+        &mut self,
+        found: &[Meaning],
+        reference: &RefRow,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let mut out = found.to_vec();
+        let file = reference.from.file;
+        if out.len() < 2 || self.scopes.file(file).is_none_or(|f| f.names.family != "ecmascript") {
+            return Ok(out);
+        }
+        let best = out[0].confidence;
+        let is_equal = |m: &Meaning| m.symbol.file == file && m.confidence >= best - 0.001;
+        let scope = self.scopes.scope_of(file)?;
+        let lines: Vec<(SymbolId, u32)> = scope
+            .symbols
+            .iter()
+            .filter(|s| out.iter().any(|m| is_equal(m) && m.symbol == s.id))
+            .map(|s| (s.id, s.line))
+            .collect();
+        let nearest: HashSet<SymbolId> = reference
+            .lines
+            .iter()
+            .filter_map(|line| {
+                let before = lines.iter().filter(|(_, defined)| defined <= line);
+                before.max_by_key(|(_, defined)| *defined).or(lines.first()).map(|(id, _)| *id)
+            })
+            .collect();
+        for meaning in out.iter_mut().filter(|m| is_equal(m) && !nearest.contains(&m.symbol)) {
+            meaning.confidence *= 0.3;
+        }
+        Ok(out)
     }
 
     /// Lowers the confidence of functions that take another number of arguments, and sorts the
@@ -327,6 +365,12 @@ impl Resolver<'_> {
         } else {
             &import.name
         };
+        if import.name.is_empty() || import.name == "default" {
+            let default = self.default_exports(import, from)?;
+            if !default.is_empty() {
+                return Ok(default);
+            }
+        }
         let named = self.named_in(&import.module, from, name, from, wanted, MAX_HANDED_ON)?;
         if named.found.iter().any(|(s, _)| *s >= 0.5)
             || !self.scopes.module_exists(&import.module, from)
@@ -336,6 +380,39 @@ impl Resolver<'_> {
         let others =
             named.others.into_iter().filter(|c| c.exported).map(|c| (ELSEWHERE_IN_PROJECT, c));
         Ok(named.found.into_iter().chain(others).collect())
+    }
+
+    /// Returns what an import of JavaScript without a name may mean: the file exports it without a
+    /// name, or under that of the import or of the file. Types that are declared beside code are left
+    /// out.
+    fn default_exports(
+        &mut self,
+        import: &ImportRow,
+        from: FileId,
+    ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
+        if self.scopes.file(from).is_none_or(|f| f.names.family != "ecmascript") {
+            return Ok(Vec::new());
+        }
+        let mut out = Vec::new();
+        for file in self.scopes.files_of_module(&import.module, from).iter() {
+            let Some(path) = self.scopes.file(*file).map(|f| f.row.path.clone()) else { continue };
+            let stem = path.rsplit('/').next().and_then(|name| name.split('.').next());
+            let is_meant = |s: &&SymbolRow| {
+                let like = |name: &str| s.name.eq_ignore_ascii_case(name);
+                s.exported
+                    && s.parent < 0
+                    && (like("default")
+                        || like("module.exports")
+                        || like(&import.alias)
+                        || stem.is_some_and(like))
+            };
+            let scope = self.scopes.scope_of(*file)?;
+            if !path.ends_with(".d.ts") {
+                let found = scope.symbols.iter().filter(is_meant);
+                out.extend(found.take(1).map(|s| (DEFAULT_EXPORT, s.clone())));
+            }
+        }
+        Ok(out)
     }
 
     /// Returns the symbols of a name in a module.

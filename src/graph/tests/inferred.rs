@@ -266,3 +266,22 @@ fn cpp_tests_belong_to_their_fixture_and_classes_follow_macros() {
     assert_eq!(p.callers("DbTest::Put"), ["db/db_test.cc DbTest::DbTest, Writes [8]"]);
     assert_eq!(p.callers("Mutex::Lock"), ["db/db_test.cc DbTest::Put [4]"]);
 }
+
+#[test]
+fn javascript_blocks_define_one_name_and_modules_export_without_a_name() {
+    let p = Project::new(&[
+        (
+            "src/app.test.js",
+            "describe('a', () => {\n  const App = () => 1;\n  render(App());\n});\ndescribe('b', () => {\n  const App = () => 2;\n});\n",
+        ),
+        (
+            "lib/server.js",
+            "function start() {}\nfunction server() { start(); }\nmodule.exports = server;\n",
+        ),
+        ("lib/server.d.ts", "export declare function Server(): void;\n"),
+        ("main.js", "const Server = require('./lib/server');\nfunction main() { Server(); }\n"),
+    ]);
+    assert_eq!(p.callers("src/app.test.js:2"), ["src/app.test.js src/app.test.js [3]"]);
+    assert_eq!(p.callers("src/app.test.js:6"), Vec::<String>::new());
+    assert_eq!(p.callers("lib/server.js#server"), ["main.js main [2]"]);
+}
