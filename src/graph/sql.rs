@@ -309,6 +309,16 @@ impl Tables {
         )
     }
 
+    /// Returns module and alias of the imports that give a name to a whole module, or to what it
+    /// exports by default.
+    pub(super) fn default_imports(&self) -> Result<Vec<(String, String)>, GraphError> {
+        self.all(
+            "SELECT DISTINCT module, alias FROM imports WHERE name IN ('', 'default') AND alias <> ''",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+    }
+
     /// Returns scope, name and type of each binding.
     pub(super) fn bindings_of(
         &self,

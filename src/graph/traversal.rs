@@ -395,6 +395,7 @@ impl<'a> Traversal<'a> {
         let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
         let mut searched = vec![symbol.name.clone()];
         searched.extend(self.resolver.scopes.tables.aliases_of(&symbol.name)?);
+        searched.extend(self.default_aliases(&symbol)?);
         for above in self.overridden(&symbol)? {
             wanted.insert(above, DISPATCHED);
         }
@@ -453,6 +454,28 @@ impl<'a> Traversal<'a> {
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    /// Returns the names under which files of JavaScript import what this symbol's file exports by
+    /// default.
+    fn default_aliases(&self, symbol: &SymbolRow) -> Result<Vec<String>, GraphError> {
+        let Some(file) = self.resolver.scopes.file(symbol.id.file) else { return Ok(Vec::new()) };
+        if file.names.family != "ecmascript" || !symbol.exported || symbol.parent >= 0 {
+            return Ok(Vec::new());
+        }
+        let stem = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name.split('.').next().unwrap_or(name).to_string()
+        };
+        let own = stem(&file.row.path);
+        let mut out = Vec::new();
+        for (module, alias) in self.resolver.scopes.tables.default_imports()? {
+            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(&module) == own;
+            if is_likely && alias != symbol.name && !out.contains(&alias) {
+                out.push(alias);
+            }
+        }
+        Ok(out)
     }
 
     pub(super) fn is_constructor(&self, symbol: &SymbolRow) -> bool {

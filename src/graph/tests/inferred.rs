@@ -283,5 +283,9 @@ fn javascript_blocks_define_one_name_and_modules_export_without_a_name() {
     ]);
     assert_eq!(p.callers("src/app.test.js:2"), ["src/app.test.js src/app.test.js [3]"]);
     assert_eq!(p.callers("src/app.test.js:6"), Vec::<String>::new());
-    assert_eq!(p.callers("lib/server.js#server"), ["main.js main [2]"]);
+    assert_eq!(
+        p.callers("lib/server.js#server"),
+        ["main.js main [2]", "lib/server.js lib/server.js [3]"],
+        "the export takes it as a value"
+    );
 }
