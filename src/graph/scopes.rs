@@ -281,6 +281,8 @@ impl<'a> Scopes<'a> {
             }
             rows.retain(|s| last[&(s.id.file, s.parent)] == s.id.n);
         }
+        // Types that are declared beside code have no uses of their own.
+        rows.retain(|s| !self.is_declared_beside(s.id.file));
         // A constructor that is named as its type counts as the type.
         if rows.iter().any(SymbolRow::is_type) {
             rows.retain(|s| s.owner != s.name || s.is_type());
@@ -317,6 +319,16 @@ impl<'a> Scopes<'a> {
     pub(super) fn is_inner_type(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
         let file_scope = self.scope_of(symbol.id.file)?;
         Ok(symbol.is_type() && file_scope.around(symbol.id).nth(1).is_some_and(SymbolRow::is_type))
+    }
+
+    /// Returns whether a file declares the types of a file of JavaScript beside it: `a.d.ts` of `a.js`.
+    fn is_declared_beside(&self, file: FileId) -> bool {
+        let stem = self.file(file).and_then(|f| f.row.path.strip_suffix(".d.ts"));
+        stem.is_some_and(|stem| {
+            ["js", "mjs", "cjs", "jsx"]
+                .iter()
+                .any(|end| self.file_at(&format!("{stem}.{end}")).is_some())
+        })
     }
 
     /// Returns whether two files belong to one crate of Rust.

@@ -9,7 +9,7 @@ mod chain;
 mod import;
 mod macros;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tree_sitter::{
@@ -37,7 +37,7 @@ pub struct Relations {
     pub bindings: Vec<Binding>,
     pub bases: Vec<Base>,
     /// Parameters and variables, each with the index of its function.
-    pub locals: HashSet<(usize, String)>,
+    pub locals: BTreeSet<(usize, String)>,
 }
 
 /// The arguments and the result of a function.
@@ -219,8 +219,8 @@ struct RelationReader<'a> {
     /// Fields that are assigned in a function: index of the binding, and the function.
     assigned: Vec<(usize, usize)>,
     /// Names of local values, by function.
-    locals: HashSet<(usize, String)>,
-    bases: std::collections::BTreeSet<Base>,
+    locals: BTreeSet<(usize, String)>,
+    bases: BTreeSet<Base>,
 }
 
 /// The captures of one match.
@@ -244,8 +244,8 @@ impl<'a> RelationReader<'a> {
             imports: Vec::new(),
             bindings: Vec::new(),
             assigned: Vec::new(),
-            locals: HashSet::new(),
-            bases: std::collections::BTreeSet::new(),
+            locals: BTreeSet::new(),
+            bases: BTreeSet::new(),
         }
     }
 
@@ -563,7 +563,11 @@ impl<'a> RelationReader<'a> {
     /// Returns the references, with equal uses of a name in a function merged, and the
     /// bindings that they need.
     fn references(&mut self) -> (Vec<Reference>, Vec<Binding>) {
-        let mut places: BTreeMap<Use, Vec<u32>> = BTreeMap::new();
+        let mut places: BTreeMap<(Use, usize), Vec<u32>> = BTreeMap::new();
+        let mut defined: HashMap<&str, Vec<u32>> = HashMap::new();
+        for symbol in self.symbols {
+            defined.entry(&symbol.name).or_default().push(symbol.definition_line);
+        }
         let own = std::mem::take(&mut self.own);
         for (_, (found, line)) in
             std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))
@@ -571,14 +575,21 @@ impl<'a> RelationReader<'a> {
             if found.3.is_empty() && self.is_local(found.0, &found.1) {
                 continue;
             }
-            let lines = places.entry(found).or_default();
+            // A name that the file defines several times may mean another definition further down.
+            let n_before = match defined.get(&*found.1) {
+                Some(all) if all.len() > 1 && found.3.is_empty() => {
+                    all.iter().filter(|defined| **defined <= line).count()
+                }
+                _ => 0,
+            };
+            let lines = places.entry((found, n_before)).or_default();
             if lines.last() != Some(&line) {
                 lines.push(line);
             }
         }
         let references: Vec<Reference> = places
             .into_iter()
-            .map(|((symbol, name, kind, receiver, arguments), mut lines)| {
+            .map(|(((symbol, name, kind, receiver, arguments), _), mut lines)| {
                 lines.sort_unstable();
                 lines.dedup();
                 Reference { symbol, name, kind, receiver, arguments, lines }
