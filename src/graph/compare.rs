@@ -118,7 +118,9 @@ pub(super) fn compare(mut resolver: Resolver) -> Result<Comparison, GraphError> 
             }
         }
     }
-    let languages = tallies.into_iter().map(|(language, tally)| (language, tally.sum())).collect();
+    let sums = tallies.into_iter().map(|(language, tally)| (language, tally.sum()));
+    // Data has no calls.
+    let languages = sums.filter(|(_, sum)| sum.pairs + sum.wrong > 0).collect();
     Ok(Comparison { languages, differences })
 }
 

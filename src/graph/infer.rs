@@ -212,9 +212,8 @@ impl Resolver<'_> {
             return Ok(if is_ours { UNKNOWN } else { ELSEWHERE });
         }
         if step.is_path {
-            let exists = self.scopes.module_exists(name, file)
-                || (has_namespaces(self.scopes.file(file).map_or("", |f| f.names.family))
-                    && self.scopes.is_namespace(name, file)?);
+            let exists =
+                self.scopes.module_exists(name, file) || self.scopes.is_namespace(name, file)?;
             return Ok(if exists {
                 surely(Entity::Module { name: name.into(), file })
             } else {
@@ -323,8 +322,7 @@ impl Resolver<'_> {
                 }
                 let inner = format!("{module}{}{}", separator(&module, step.is_path), step.name);
                 if self.scopes.module_exists(&inner, file)
-                    || (has_namespaces(self.scopes.file(file).map_or("", |f| f.names.family))
-                        && self.scopes.is_namespace(step.name, file)?)
+                    || self.scopes.is_namespace(step.name, file)?
                 {
                     return Ok(surely(Entity::Module { name: inner, file }));
                 }
@@ -428,11 +426,6 @@ fn with_argument(result: Entity, of: &Entity) -> Entity {
         return name.map_or(result, |of| Entity::Instance { of, at: *at });
     }
     result
-}
-
-/// Returns whether code of this family opens namespaces that many files share.
-fn has_namespaces(family: &str) -> bool {
-    matches!(family, "ruby" | "c" | "csharp" | "php")
 }
 
 /// Returns the separator between the parts of a module path.

@@ -125,7 +125,7 @@ impl Resolver<'_> {
     ) -> Result<Vec<Meaning>, GraphError> {
         let mut out = found.to_vec();
         let file = reference.from.file;
-        if out.len() < 2 || self.scopes.file(file).is_none_or(|f| f.names.family != "ecmascript") {
+        if out.len() < 2 || !self.scopes.is_npm(file) {
             return Ok(out);
         }
         let best = out[0].confidence;
@@ -315,7 +315,7 @@ impl Resolver<'_> {
                 0.7
             });
         }
-        let is_inner = names.family != "ruby" && self.scopes.is_inner_type(c)?;
+        let is_inner = !names.open_inner_types && self.scopes.is_inner_type(c)?;
         let is_nested = (c.parent >= 0 && !c.is_type()) || is_inner;
         let (Some(a), Some(b)) = (self.scopes.file(from.file), self.scopes.file(c.id.file)) else {
             return Ok(0.0);
@@ -390,7 +390,7 @@ impl Resolver<'_> {
         import: &ImportRow,
         from: FileId,
     ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
-        if self.scopes.file(from).is_none_or(|f| f.names.family != "ecmascript") {
+        if !self.scopes.is_npm(from) {
             return Ok(Vec::new());
         }
         let mut out = Vec::new();

@@ -295,20 +295,24 @@ impl<'a> Scopes<'a> {
         Ok(rows)
     }
 
-    /// Returns whether a symbol of C is visible in its file only: a macro or a `static` function that
+    /// Returns whether a symbol is visible in its file only: a macro of C or a `static` function that
     /// is not in a header.
     pub(super) fn is_private_to_its_file(&self, symbol: &SymbolRow) -> bool {
-        let Some(file) = self.file(symbol.id.file).filter(|f| f.names.family == "c") else {
-            return false;
-        };
-        let is_source = ["c", "cc", "cpp", "cxx", "m", "mm"]
-            .iter()
-            .any(|end| file.row.path.rsplit('.').next() == Some(end));
-        is_source && (symbol.kind == SymbolKind::Macro || !symbol.exported)
+        let Some(file) = self.file(symbol.id.file) else { return false };
+        let is_closed = file
+            .row
+            .path
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| file.names.closed_files.contains(&end));
+        is_closed && (symbol.kind == SymbolKind::Macro || !symbol.exported)
     }
 
-    /// Returns whether the code opens a module or a namespace of this name.
+    /// Returns whether the code opens a module or a namespace of this name, in a language where many
+    /// files open one.
     pub(super) fn is_namespace(&mut self, name: &str, from: FileId) -> Result<bool, GraphError> {
+        if !self.file(from).is_some_and(|f| f.names.namespaces) {
+            return Ok(false);
+        }
         let rows = self.named(name)?;
         Ok(rows
             .iter()
@@ -331,6 +335,11 @@ impl<'a> Scopes<'a> {
         })
     }
 
+    /// Returns whether a file is JavaScript, or a language that becomes it.
+    pub(super) fn is_npm(&self, file: FileId) -> bool {
+        self.file(file).is_some_and(|f| f.names.modules == Modules::Npm)
+    }
+
     /// Returns whether two files belong to one crate of Rust.
     pub(super) fn is_same_crate(&self, a: FileId, b: FileId) -> bool {
         let name = |id| self.file(id)?.module.own_crate.as_deref();
@@ -347,7 +356,7 @@ impl<'a> Scopes<'a> {
     fn places(&self, module: &str, from: &SourceFile) -> Vec<Module> {
         let style = from.names.modules;
         // `@scope/name/rest`; `@/rest` is an alias of a folder.
-        let scoped = (from.names.family == "ecmascript" && !self.packages.is_empty())
+        let scoped = (from.names.modules == Modules::Npm && !self.packages.is_empty())
             .then(|| module.strip_prefix('@'))
             .flatten()
             .filter(|rest| !rest.starts_with('/'));

@@ -10,6 +10,7 @@ use super::answer::{
 use super::error::GraphError;
 use super::resolver::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
+use crate::languages::Modules;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// A neighbour with less confidence is dropped.
@@ -460,7 +461,7 @@ impl<'a> Traversal<'a> {
     /// default.
     fn default_aliases(&self, symbol: &SymbolRow) -> Result<Vec<String>, GraphError> {
         let Some(file) = self.resolver.scopes.file(symbol.id.file) else { return Ok(Vec::new()) };
-        if file.names.family != "ecmascript" || !symbol.exported || symbol.parent >= 0 {
+        if file.names.modules != Modules::Npm || !symbol.exported || symbol.parent >= 0 {
             return Ok(Vec::new());
         }
         let stem = |path: &str| {

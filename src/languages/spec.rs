@@ -131,6 +131,12 @@ pub struct Names {
     pub open_imports: bool,
     /// Whether a type implements an interface by having its methods.
     pub structural: bool,
+    /// Whether many files open the same modules or namespaces (`module Jekyll`, `namespace App`).
+    pub namespaces: bool,
+    /// Whether a type within another one is visible by its name alone.
+    pub open_inner_types: bool,
+    /// Extensions of the files whose macros and private functions no other file sees.
+    pub closed_files: &'static [&'static str],
     /// Whether the last of several definitions of a name in a scope is the only one that counts, as
     /// with Python's `@overload` and setters.
     pub redefines: bool,
@@ -175,6 +181,9 @@ pub enum Modules {
     Paths(&'static [char]),
     /// Names separated by `.`, `/`, `:` or a backslash.
     Names,
+    /// Paths relative to the file, and packages by the names in their `package.json`. A module may
+    /// export a value without a name, and blocks may define functions of one name.
+    Npm,
 }
 
 /// Methods that most standard libraries have. If a type of the project has one, too, that is weak
