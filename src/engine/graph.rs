@@ -1,5 +1,6 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ use crate::index::{IndexingService, Progress};
 use crate::search::Searcher;
 use crate::store::{SourceEntry, SourceTable};
 use crate::text::{count, cut};
+use crate::work::WorkBudget;
 
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -219,8 +221,8 @@ impl Engine {
         let to = to.as_deref();
         let limit = request.limit.unwrap_or(LIMIT);
         let query = GraphQuery { operation, target, to, depth, limit };
-        let work = call.work();
-        let (mut answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
+        let ask = |graph: &CodeGraph, work: &WorkBudget| graph.answer(query, work);
+        let (mut answer, has_sources, work) = self.ask_graph_in_time(call, ask)?;
         call.check()?;
         self.project.drop_gone(&mut answer.targets);
         if answer.targets.is_empty() && !has_sources {
@@ -344,6 +346,19 @@ impl Engine {
             }
             answer => Ok((answer?, has_sources)),
         }
+    }
+
+    /// The same for an answer that has a time limit, which begins when the graph is up to date. Also
+    /// returns what is left of it.
+    pub(super) fn ask_graph_in_time<T>(
+        &self,
+        call: &Call,
+        ask: impl Fn(&CodeGraph, &WorkBudget) -> Result<T, GraphError>,
+    ) -> Result<(T, bool, WorkBudget), AskError> {
+        let begun = OnceCell::new();
+        let (answer, has_sources) =
+            self.ask_graph(call, |graph| ask(graph, begun.get_or_init(|| call.work())))?;
+        Ok((answer, has_sources, begun.into_inner().unwrap_or_else(|| call.work())))
     }
 
     /// Adds the rows that the code graph lacks of the files of the index, in a command.

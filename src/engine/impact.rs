@@ -13,7 +13,9 @@ use super::paths;
 use super::serving::{Engine, View};
 use super::tested::reason;
 use super::{AskError, Call};
-use crate::graph::{ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node};
+use crate::graph::{
+    CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node,
+};
 use crate::languages::{LanguageKind, detect};
 use crate::search::ChangedTogether;
 use crate::source::{self, DiffError, DiffFile, Difference};
@@ -192,12 +194,12 @@ impl Engine {
             }
         };
         call.check()?;
-        let work = call.work();
         let targets: Vec<ImpactTarget> =
             change.targets.iter().map(|(target, _)| target.clone()).collect();
         let query =
             ImpactQuery { targets: &targets, depth, test_depth: TEST_DEPTH, max_tests: limit };
-        let (found, has_sources) = self.ask_graph(call, |graph| graph.impact(query, &work))?;
+        let ask = |graph: &CodeGraph, work: &WorkBudget| graph.impact(query, work);
+        let (found, has_sources, work) = self.ask_graph_in_time(call, ask)?;
         call.check()?;
         if !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
