@@ -16,7 +16,11 @@ impl Batch {
     /// Opens a file and locks its directory, unless this change has locked it.
     pub(super) fn open(&mut self, root: &Root, path: &str) -> Result<EditTarget, EditError> {
         let place = EditTarget::open(root, path, false)?;
-        if !self.locks.iter().any(|lock| folder(&lock.path) == folder(&place.path)) {
+        if !self
+            .locks
+            .iter()
+            .any(|lock| folder_and_name(&lock.path).0 == folder_and_name(&place.path).0)
+        {
             let lock = EditTarget::open(root, path, false)?;
             lock.lock(LOCK_WAIT)?;
             self.locks.push(lock);
@@ -52,10 +56,6 @@ impl Batch {
         self.files.iter().for_each(|(place, ..)| place.settle());
         Ok(())
     }
-}
-
-fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Returns folder and name of a path.

@@ -97,12 +97,10 @@ impl<'a> Outlined<'a> {
                 }
                 _ => i,
             };
-            let range = symbol.start_line as usize..=symbol.end_line as usize;
-            innermost.iter_mut().enumerate().skip(*range.start()).for_each(|(line, at)| {
-                if range.contains(&line) {
-                    *at = Some(counted);
-                }
-            });
+            let end = (symbol.end_line as usize).min(innermost.len() - 1);
+            if let Some(of_symbol) = innermost.get_mut(symbol.start_line as usize..=end) {
+                of_symbol.fill(Some(counted));
+            }
         }
         Self { lines, symbols, paths, innermost }
     }

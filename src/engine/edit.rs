@@ -20,7 +20,7 @@ impl Engine {
     ) -> Result<(Edited, AnswerState), AskError> {
         let edited = self.changeable()?.edit(path, expected, edit)?;
         // The file is written now, so a problem from here on is a warning and not an error.
-        let late = edited.lines.and_then(|_| self.index_now(&edited.path, call));
+        let late = edited.lines.and_then(|_| self.index_now(&[&edited.path], call));
         // The state fails only for a cancelled call, whose reply nobody reads.
         let state = self.state(call).unwrap_or_default().warning_first(late).in_brief(call);
         Ok((edited, state))

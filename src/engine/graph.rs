@@ -375,7 +375,7 @@ impl Engine {
 
     /// Updates the code graph and returns it, and whether there are source files. The source files
     /// are those of the index or, if another program writes the chunk files, those of the tree.
-    fn code_graph(&self, call: &Call) -> Result<(CodeGraph, bool), AskError> {
+    pub(super) fn code_graph(&self, call: &Call) -> Result<(CodeGraph, bool), AskError> {
         let layout = &self.project.layout;
         let sources = match &self.upkeep {
             _ if !layout.is_foreign() => SourceTable::read(layout),

@@ -257,7 +257,7 @@ impl Engine {
         for (file, mut nodes) in files.iter().zip(named) {
             self.project.drop_gone(&mut nodes);
             if nodes.is_empty() {
-                // A document is no part of the graph, but of the history.
+                // The graph does not hold documents, but the history does.
                 let place = self.with_code(call, |view: View| {
                     paths::place(&self.project, &view.code.corpus, file)
                 });

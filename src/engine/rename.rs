@@ -137,7 +137,7 @@ struct Read {
     shown: String,
 }
 
-/// The files with the name, and the budget of the call.
+/// The files with the name, by their paths.
 type Files = BTreeMap<String, Read>;
 
 impl Engine {
@@ -150,10 +150,9 @@ impl Engine {
         let RenameRequest { new_name: new, .. } = request;
         let target = &*self.graph_target(&request.target, call);
         let mut state = self.state(call)?;
-        let work = call.work();
         let files: RefCell<(Files, Vec<NamedIn>)> = RefCell::default();
         let failed: RefCell<Option<AskError>> = RefCell::default();
-        let find = |name: &str| match self.places_of(name, new, &work, call) {
+        let find = |name: &str, work: &WorkBudget| match self.places_of(name, new, work, call) {
             Ok((read, named)) => {
                 *files.borrow_mut() = (read, named.clone());
                 named
@@ -163,8 +162,9 @@ impl Engine {
                 Vec::new()
             }
         };
-        let (plan, has_sources) =
-            self.ask_graph(call, |graph| graph.rename(target, new, &find, &work))?;
+        let (plan, has_sources, _) = self.ask_graph_in_time(call, |graph, work| {
+            graph.rename(target, new, &|name| find(name, work), work)
+        })?;
         call.check()?;
         if let Some(e) = failed.into_inner() {
             return Err(e);
@@ -286,7 +286,7 @@ impl Engine {
         let written = self.changeable()?.edit_all(&edits)?;
         let paths: Vec<&str> = written.iter().map(|edited| &*edited.path).collect();
         // The files are written now, so a problem from here on is a warning and not an error.
-        Ok(self.index_all_now(&paths, call))
+        Ok(self.index_now(&paths, call))
     }
 }
 

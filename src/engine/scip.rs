@@ -2,7 +2,7 @@
 //! one: what an index says counts as certain.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read};
 use std::time::UNIX_EPOCH;
 
 use super::project::Project;
@@ -45,46 +45,21 @@ impl Engine {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
             .collect();
-        // An index that cannot be read does not replace one that can.
-        crate::graph::check_scip(&mut BufReader::new(&mut *index))
-            .map_err(|reason| AskError::Arguments(format!("cannot import {name}: {reason}")))?;
-        index.rewind().map_err(unusable)?;
+        // Before the copy is there, the update of the graph does not import it.
+        self.state(call)?;
+        let (graph, _) = self.code_graph(call)?;
         let folder = self.project.scip_folder(true).map_err(unusable)?;
         let folder = folder.make(PRIVATE_DIR).map_err(unusable)?;
         folder.remove_abandoned();
         let (unfinished, mut copy) = folder.unfinished(PRIVATE_FILE).map_err(unusable)?;
-        io::copy(&mut index.take(MAX_BYTES), &mut copy)
-            .and_then(|_| folder.rename(&unfinished, &name))
-            .map_err(unusable)?;
-        self.state(call)?;
-        let (imported, _) =
-            self.ask_graph(call, |graph| self.project.import_kept(graph, &folder, &name))?;
-        Ok(imported)
-    }
-
-    /// Returns the imported SCIP indexes.
-    ///
-    /// # Errors
-    /// When the graph cannot be read or written.
-    pub fn scip_indexes(&self, call: &Call) -> Result<Vec<PreciseSource>, AskError> {
-        self.state(call)?;
-        Ok(self.ask_graph(call, CodeGraph::sources)?.0)
-    }
-
-    /// Forgets a SCIP index. Returns whether there was one of this name.
-    ///
-    /// # Errors
-    /// When its file cannot be removed, or the graph cannot be written.
-    pub fn forget_scip(&self, name: &str, call: &Call) -> Result<bool, AskError> {
-        let known = self.scip_indexes(call)?.iter().any(|source| source.name == name);
-        if known {
-            let folder = self.project.scip_folder(false).and_then(|folder| folder.open());
-            folder
-                .and_then(|folder| folder.remove_file(name))
-                .map_err(|e| AskError::Failed(format!("cannot remove {name}: {e}")))?;
-            self.ask_graph(call, |graph| graph.forget(name))?;
+        io::copy(&mut index.take(MAX_BYTES), &mut copy).map_err(unusable)?;
+        // An index that cannot be read does not replace one that can.
+        let imported = self.project.import_kept(&graph, &folder, &unfinished, &name);
+        match imported {
+            Ok(_) => folder.rename(&unfinished, &name).map_err(unusable)?,
+            Err(_) => folder.remove_file(&unfinished).map_err(unusable)?,
         }
-        Ok(known)
+        Ok(imported?)
     }
 
     /// Compares what the graph infers with what the imported SCIP indexes say.
@@ -119,7 +94,7 @@ impl Project {
                 let Ok(Some(stat)) = folder.stat(name) else { continue };
                 let is_known = |s: &PreciseSource| s.name == name && s.stamp == stamp(&stat);
                 if !known.iter().any(is_known)
-                    && let Err(e) = self.import_kept(graph, folder, name)
+                    && let Err(e) = self.import_kept(graph, folder, name, name)
                 {
                     tracing::warn!("{e}");
                 }
@@ -132,17 +107,19 @@ impl Project {
         Ok(())
     }
 
+    /// Imports the index in a file of the folder under a name.
     fn import_kept(
         &self,
         graph: &CodeGraph,
         folder: &Dir,
+        file: &str,
         name: &str,
     ) -> Result<Imported, GraphError> {
         let failed =
             |e: io::Error| GraphError::NoScip { name: name.to_string(), reason: e.to_string() };
-        let stat = folder.stat(name).map_err(failed)?.ok_or(io::ErrorKind::NotFound.into());
+        let stat = folder.stat(file).map_err(failed)?.ok_or(io::ErrorKind::NotFound.into());
         let stamp = stamp(&stat.map_err(failed)?);
-        let open = || folder.open_file(name).map(BufReader::new);
+        let open = || folder.open_file(file).map(BufReader::new);
         let read = |path: &str| self.read_text(path).ok();
         graph.import(name, &stamp, self.layout.root(), open, read)
     }

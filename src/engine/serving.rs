@@ -483,36 +483,22 @@ impl Engine {
 
     /// Indexes a file that was just written, so that the next question finds its new content.
     /// Returns a warning if it may not.
-    pub(super) fn index_now(&self, path: &str, call: &Call) -> Option<String> {
-        let no_index = "the file is written, but this server does not index: run `cortex index`";
+    pub(super) fn index_now(&self, paths: &[&str], call: &Call) -> Option<String> {
+        let written =
+            if paths.len() == 1 { "the file is written" } else { "the files are written" };
         match &self.upkeep {
             _ if self.project.layout.is_foreign() => {
-                Some("the file is written, but only another program updates the index".into())
-            }
-            Upkeep::Server(server) => match &server.indexing {
-                Some(indexing) => index_written(&[path], server, indexing, call),
-                None => Some(no_index.into()),
-            },
-            Upkeep::Command(_) => Some(no_index.into()),
-        }
-    }
-
-    /// Does the same for several files; a command indexes them itself.
-    pub(super) fn index_all_now(&self, paths: &[&str], call: &Call) -> Option<String> {
-        match &self.upkeep {
-            _ if self.project.layout.is_foreign() => {
-                Some("the files are written, but only another program updates the index".into())
+                Some(format!("{written}, but only another program updates the index"))
             }
             Upkeep::Server(server) => match &server.indexing {
                 Some(indexing) => index_written(paths, server, indexing, call),
-                None => Some(
-                    "the files are written, but this server does not index: run `cortex index`"
-                        .into(),
-                ),
+                None => {
+                    Some(format!("{written}, but this server does not index: run `cortex index`"))
+                }
             },
             Upkeep::Command(_) => {
                 let indexed = self.project.index(Mode::Incremental, SHORT_WAIT, &|_| ());
-                indexed.err().map(|e| format!("the files are written, but not indexed: {e}"))
+                indexed.err().map(|e| format!("{written}, but not indexed: {e}"))
             }
         }
     }

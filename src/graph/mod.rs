@@ -47,7 +47,6 @@ pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 pub use self::rows::FileRows;
-pub use self::scip::check as check_scip;
 use self::scopes::Scopes;
 pub use self::sql::PreciseSource;
 use self::sql::Tables;

@@ -1,7 +1,7 @@
 //! What SCIP indexes say about names. It goes before all inference, in files that have not changed
 //! since their index was made.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::error::GraphError;
@@ -18,6 +18,9 @@ impl Resolver<'_> {
     ) -> Result<Option<Rc<PreciseUses>>, GraphError> {
         if let Some(known) = self.precise.get(&file) {
             return Ok(known.clone());
+        }
+        if !self.described()?.contains(&file) {
+            return Ok(None);
         }
         let rows = self.scopes.tables.precise_uses_of(file)?;
         let mut uses = PreciseUses::new();
@@ -71,7 +74,7 @@ impl Resolver<'_> {
         let is_here = symbol.line == place.line
             || (symbol.start_line..=symbol.line).contains(&place.line)
             // Its file has changed since the index was made.
-            || self.precise_uses_are_old(file)?;
+            || !self.described()?.contains(&file);
         if !is_here {
             return Ok(None);
         }
@@ -113,9 +116,9 @@ impl Resolver<'_> {
         &mut self,
         symbol: &SymbolRow,
     ) -> Result<Vec<(SymbolId, u32, bool)>, GraphError> {
-        let Some(path) = self.scopes.file(symbol.id.file).map(|f| f.row.path.clone()) else {
-            return Ok(Vec::new());
-        };
+        let described = self.described()?;
+        let path = self.scopes.file(symbol.id.file).map(|f| f.row.path.clone());
+        let Some(path) = path.filter(|_| !described.is_empty()) else { return Ok(Vec::new()) };
         let mut out = Vec::new();
         let mut means: HashMap<u32, bool> = HashMap::new();
         for (defined, file, line, is_call) in
@@ -139,10 +142,12 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    fn precise_uses_are_old(&mut self, file: FileId) -> Result<bool, GraphError> {
-        if self.current.is_none() {
-            self.current = Some(self.scopes.tables.precise_files()?.into_iter().collect());
+    /// Returns the files that a SCIP index describes as they are now.
+    fn described(&mut self) -> Result<Rc<HashSet<FileId>>, GraphError> {
+        if let Some(known) = &self.described {
+            return Ok(known.clone());
         }
-        Ok(self.current.as_ref().is_some_and(|current| !current.contains(&file)))
+        let files = Rc::new(self.scopes.tables.precise_files()?.into_iter().collect());
+        Ok(self.described.insert(files).clone())
     }
 }

@@ -10,7 +10,6 @@ use super::resolver::Meaning;
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::ExpectedKind;
 use super::traversal::Traversal;
-use crate::languages::TestRole;
 use crate::syntax::{Occurrence, PlaceKind, ReferenceKind, Role, SymbolKind};
 
 /// A place is renamed from this confidence on.
@@ -132,7 +131,6 @@ impl Traversal<'_> {
             SymbolKind::Table | SymbolKind::Block | SymbolKind::Rule | SymbolKind::Element => {
                 Some(format!("the uses of a {} are not in the code graph", symbol.kind.as_str()))
             }
-            _ if symbol.role != TestRole::Other && symbol.role != TestRole::Test => None,
             _ => None,
         }
     }

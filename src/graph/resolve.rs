@@ -68,7 +68,7 @@ impl Resolver<'_> {
         if reference.receiver.is_empty() {
             let found = self.bare(&reference.name, from, wanted)?;
             let found = self.last_before(&found, reference)?;
-            return self.by_arity(&found, reference);
+            return self.by_arity(found, reference);
         }
         let Known { entity, confidence } = match self.package_of(reference)? {
             Some(package) => package,
@@ -99,7 +99,7 @@ impl Resolver<'_> {
             .into_iter()
             .map(|m| Meaning { confidence: m.confidence * confidence, ..m })
             .collect();
-        self.by_arity(&found, reference)
+        self.by_arity(found, reference)
     }
 
     /// Whether a reference is to a member of a value of which nothing is known, so that it may mean
@@ -155,10 +155,9 @@ impl Resolver<'_> {
     /// meanings, likeliest first.
     fn by_arity(
         &mut self,
-        found: &[Meaning],
+        mut out: Vec<Meaning>,
         reference: &RefRow,
     ) -> Result<Vec<Meaning>, GraphError> {
-        let mut out = found.to_vec();
         if out.len() > 1 {
             let mut fits = Vec::with_capacity(out.len());
             for meaning in &out {

@@ -93,7 +93,7 @@ pub(super) struct Resolver<'a> {
     pub(super) is_precise: bool,
     pub(super) precise: HashMap<FileId, Option<Rc<PreciseUses>>>,
     /// The files that a SCIP index describes as they are now.
-    pub(super) current: Option<HashSet<FileId>>,
+    pub(super) described: Option<Rc<HashSet<FileId>>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -106,7 +106,7 @@ impl<'a> Resolver<'a> {
             known: HashMap::new(),
             is_precise: true,
             precise: HashMap::new(),
-            current: None,
+            described: None,
         }
     }
 }

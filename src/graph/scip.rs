@@ -4,7 +4,7 @@
 //! An index does not say of which text it was made. So a document counts only if its places are
 //! names in the text as it is now; after a change in the middle of a file they are not.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -73,7 +73,7 @@ pub(super) fn read<R: BufRead>(
 ) -> Result<Precise, String> {
     let mut precise = Precise::default();
     let mut known: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut texts: HashMap<String, Vec<(u32, String, usize)>> = HashMap::new();
+    let mut fitting: HashSet<String> = HashSet::new();
     let mut n_documents = 0;
     let tool = each_document(root, open().map_err(|e| e.to_string())?, |document| {
         n_documents += 1;
@@ -101,7 +101,7 @@ pub(super) fn read<R: BufRead>(
             return;
         }
         let path = document.relative_path;
-        texts.insert(path.clone(), Vec::new());
+        fitting.insert(path.clone());
         for (symbol, line, name) in definitions {
             let n = precise.places.len();
             precise.places.push(Place { path: path.clone(), line, name });
@@ -114,7 +114,8 @@ pub(super) fn read<R: BufRead>(
     precise.tool = tool;
     each_document(root, open().map_err(|e| e.to_string())?, |document| {
         let path = &document.relative_path;
-        let text = texts.remove(path).and_then(|_| read(path));
+        // A program may write a document twice.
+        let text = fitting.remove(path).then(|| read(path)).flatten();
         let Some(text) = text else { return };
         let lines: Vec<&str> = text.lines().collect();
         let mut uses = Vec::new();
@@ -158,16 +159,6 @@ fn definition(all: &[usize], places: &[Place], path: &str) -> Result<Option<usiz
 /// Returns the key of a symbol. Local symbols are numbered in each document.
 fn key(path: &str, symbol: &str) -> String {
     if symbol.starts_with("local ") { format!("{path} {symbol}") } else { symbol.to_string() }
-}
-
-/// Checks that this is a SCIP index.
-///
-/// # Errors
-/// The reason why it is none.
-pub fn check(index: &mut dyn BufRead) -> Result<(), String> {
-    let mut n_documents = 0;
-    each_document(Path::new(""), index, |_| n_documents += 1)?;
-    if n_documents == 0 { Err(NO_DOCUMENTS.into()) } else { Ok(()) }
 }
 
 /// Calls `each` with every document, one at a time, because an index may be larger than the memory.

@@ -92,6 +92,8 @@ pub(super) struct Traversal<'a> {
     near: Vec<SymbolId>,
     /// Most references of one name that are resolved.
     max_references: usize,
+    /// Module and alias of the imports that give a name to a whole module.
+    default_imports: Option<Vec<(String, String)>>,
     /// The references of each name that was searched.
     by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
@@ -107,6 +109,7 @@ impl<'a> Traversal<'a> {
             refs: HashMap::new(),
             near: Vec::new(),
             max_references: MAX_REFERENCES,
+            default_imports: None,
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
@@ -459,7 +462,7 @@ impl<'a> Traversal<'a> {
 
     /// Returns the names under which files of JavaScript import what this symbol's file exports by
     /// default.
-    fn default_aliases(&self, symbol: &SymbolRow) -> Result<Vec<String>, GraphError> {
+    fn default_aliases(&mut self, symbol: &SymbolRow) -> Result<Vec<String>, GraphError> {
         let Some(file) = self.resolver.scopes.file(symbol.id.file) else { return Ok(Vec::new()) };
         if file.names.modules != Modules::Npm || !symbol.exported || symbol.parent >= 0 {
             return Ok(Vec::new());
@@ -469,11 +472,14 @@ impl<'a> Traversal<'a> {
             name.split('.').next().unwrap_or(name).to_string()
         };
         let own = stem(&file.row.path);
+        if self.default_imports.is_none() {
+            self.default_imports = Some(self.resolver.scopes.tables.default_imports()?);
+        }
         let mut out = Vec::new();
-        for (module, alias) in self.resolver.scopes.tables.default_imports()? {
-            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(&module) == own;
-            if is_likely && alias != symbol.name && !out.contains(&alias) {
-                out.push(alias);
+        for (module, alias) in self.default_imports.iter().flatten() {
+            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(module) == own;
+            if is_likely && *alias != symbol.name && !out.contains(alias) {
+                out.push(alias.clone());
             }
         }
         Ok(out)

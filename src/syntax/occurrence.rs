@@ -69,7 +69,7 @@ pub fn occurrences(
     let mut locals: HashSet<(usize, &str)> =
         relations.locals.iter().map(|(function, name)| (*function, name.as_str())).collect();
     let symbols = &relations.symbols;
-    let mut found: Vec<(Occurrence, bool)> = Vec::new();
+    let mut found: Vec<Occurrence> = Vec::new();
     for (line, range) in words {
         let node = places.name_at(range.clone());
         let mut place = places.kind(line, range.start - line_start(text, range.start));
@@ -99,7 +99,7 @@ pub fn occurrences(
             statement,
             range,
         };
-        found.push((occurrence, binds));
+        found.push(occurrence);
     }
     let is_local = |line: u32, name: &str| {
         let innermost = innermost(symbols, line);
@@ -109,7 +109,7 @@ pub fn occurrences(
     Some(
         found
             .into_iter()
-            .map(|(occurrence, _)| Occurrence {
+            .map(|occurrence| Occurrence {
                 is_local: occurrence.receiver.is_empty() && is_local(occurrence.line, name),
                 is_hidden: occurrence.receiver.is_empty() && is_local(occurrence.line, new),
                 ..occurrence
