@@ -439,7 +439,7 @@ impl Project {
                 let ahead = self.rows_ahead.hash(&path);
                 (path, ahead.unwrap_or(entry.sha256))
             });
-        let read = |path: &str| self.read_text(path).ok();
+        let read = |path: &str| self.read_hashed(path).ok();
         graph.update(files, read, |done, total| tell(Progress { done, total }))?;
         self.sync_scip(graph)
     }

@@ -130,12 +130,26 @@ impl Project {
     /// # Errors
     /// When the file may not be read or cannot be read.
     pub(super) fn read_text(&self, path: &str) -> Result<String, ReadError> {
-        if !self.may_read(path) {
-            return Err(ReadError::Forbidden(format!(
-                "`{path}`: it is hidden, and no rule or setting includes it"
-            )));
-        }
+        self.check_readable(path)?;
         source::read_text(self.layout.root(), path)
+    }
+
+    /// Does the same, and returns the hash of the file's content, too.
+    ///
+    /// # Errors
+    /// When the file may not be read or cannot be read.
+    pub(super) fn read_hashed(&self, path: &str) -> Result<(String, String), ReadError> {
+        self.check_readable(path)?;
+        source::read_hashed(self.layout.root(), path)
+    }
+
+    fn check_readable(&self, path: &str) -> Result<(), ReadError> {
+        if self.may_read(path) {
+            return Ok(());
+        }
+        Err(ReadError::Forbidden(format!(
+            "`{path}`: it is hidden, and no rule or setting includes it"
+        )))
     }
 
     /// Whether an indexed file is still there. The chunk files of other programs may name files that

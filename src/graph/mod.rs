@@ -135,14 +135,15 @@ impl CodeGraph {
     }
 
     /// Updates the graph to these files (path and hash of the content). Only files with another
-    /// hash are read; a file that cannot be read is left out.
+    /// hash are read; a file that cannot be read is left out. `read` returns the text of a file and
+    /// the hash of its content, which may be newer than the list.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub fn update(
         &self,
         files: impl IntoIterator<Item = (String, String)>,
-        read: impl Fn(&str) -> Option<String> + Sync,
+        read: impl Fn(&str) -> Option<(String, String)> + Sync,
         tell: impl Fn(usize, usize),
     ) -> Result<Updated, GraphError> {
         let files: HashMap<String, String> = files.into_iter().collect();
@@ -318,7 +319,7 @@ impl CodeGraph {
     fn bring_up_to_date(
         &self,
         files: &HashMap<String, String>,
-        read: &(impl Fn(&str) -> Option<String> + Sync),
+        read: &(impl Fn(&str) -> Option<(String, String)> + Sync),
         tell: &impl Fn(usize, usize),
     ) -> Result<Updated, GraphError> {
         let start = Instant::now();
@@ -344,9 +345,7 @@ impl CodeGraph {
             let batch = batches.next();
             // One batch is written while the next is parsed.
             let parse = || {
-                batch.map(|b| {
-                    b.par_iter().map(|(path, hash)| parse(path, hash, read)).collect::<Vec<_>>()
-                })
+                batch.map(|b| b.par_iter().map(|(path, _)| parse(path, read)).collect::<Vec<_>>())
             };
             let (written, next) = rayon::join(|| self.write(std::mem::take(&mut parsed)), parse);
             written?;
@@ -391,12 +390,8 @@ pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> 
 }
 
 /// Parses a file. The error is its path if it cannot be read.
-fn parse(
-    path: &str,
-    hash: &str,
-    read: &impl Fn(&str) -> Option<String>,
-) -> Result<FileRows, String> {
-    let text = read(path).ok_or_else(|| path.to_string())?;
+fn parse(path: &str, read: &impl Fn(&str) -> Option<(String, String)>) -> Result<FileRows, String> {
+    let (text, hash) = read(path).ok_or_else(|| path.to_string())?;
     let language = detect(path, &text);
     let found = match &language.kind {
         // A parser that panics affects only this file.
@@ -405,7 +400,7 @@ fn parse(
         }
         _ => None,
     };
-    Ok(FileRows::new(path, hash, &text, found))
+    Ok(FileRows::new(path, &hash, &text, found))
 }
 
 impl FileRows {

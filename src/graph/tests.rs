@@ -79,10 +79,13 @@ fn rows(found: &[Neighbour]) -> Vec<String> {
 }
 
 fn update(graph: &CodeGraph, files: &BTreeMap<String, String>) -> Updated {
-    let hashes = files.iter().map(|(path, text)| {
-        (path.clone(), format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes())))
-    });
-    graph.update(hashes, |path| files.get(path).cloned(), |_, _| ()).unwrap()
+    let hashes = files.iter().map(|(path, text)| (path.clone(), hash(text)));
+    let read = |path: &str| files.get(path).map(|text| (text.clone(), hash(text)));
+    graph.update(hashes, read, |_, _| ()).unwrap()
+}
+
+fn hash(text: &str) -> String {
+    format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
 }
 
 const STORE: &str = "pub struct Store { pool: Pool }\nimpl Store {\n    pub fn new() -> Self { Self { pool: Pool::new() } }\n    pub fn get(&self) -> u8 { self.pool.take() }\n}\n";
@@ -429,14 +432,32 @@ fn what_is_no_program_has_no_rows_and_is_not_read_again() {
     p.files.insert("gone.rs".into(), String::new());
     let hashes: Vec<(String, String)> =
         p.files.keys().map(|k| (k.clone(), "other".into())).collect();
-    p.graph
-        .update(
-            hashes.clone(),
-            |path| p.files.get(path).filter(|_| path != "gone.rs").cloned(),
-            |_, _| (),
-        )
-        .unwrap();
+    let read = |path: &str| {
+        let text = p.files.get(path).filter(|_| path != "gone.rs")?;
+        Some((text.clone(), "other".into()))
+    };
+    p.graph.update(hashes.clone(), read, |_, _| ()).unwrap();
     assert_eq!(p.graph.update(hashes, |_| None, |_, _| ()).unwrap().n_parsed, 1);
+}
+
+#[test]
+fn an_edit_between_the_index_and_a_question_that_is_undone_leaves_no_rows() {
+    let p = rust();
+    let before = p.callers("Store::get");
+    let listed: Vec<(String, String)> =
+        p.files.iter().map(|(path, text)| (path.clone(), hash(text))).collect();
+    let edited = |text: &str| text.replace("    store.get();\n", "");
+    // The list of files is older than the text.
+    p.graph.update([], |_| None, |_, _| ()).unwrap();
+    let read = |path: &str| {
+        let text = edited(&p.files[path]);
+        Some((text.clone(), hash(&text)))
+    };
+    p.graph.update(listed, read, |_, _| ()).unwrap();
+    assert_eq!(p.callers("Store::get"), Vec::<String>::new());
+    p.update();
+    assert_eq!(p.callers("Store::get"), before);
+    assert!(!before.is_empty());
 }
 
 #[test]

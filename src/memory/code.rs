@@ -206,7 +206,11 @@ mod tests {
         let files = ["retry.rs", "other.rs"].map(|path| (path.to_string(), "1".to_string()));
         crate::graph::CodeGraph::open(&database)
             .unwrap()
-            .update(files, |path| fs::read_to_string(dir.path().join(path)).ok(), |_, _| ())
+            .update(
+                files,
+                |path| Some((fs::read_to_string(dir.path().join(path)).ok()?, path.into())),
+                |_, _| (),
+            )
             .unwrap();
         assert_eq!(
             tied(&of("We found that retry_later doubles.")),

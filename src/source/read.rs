@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
+use super::hash::sha256;
 use super::skip::is_never_read;
 use crate::dir::{Dir, FileKind, is_refused};
 use crate::secrets::redact_file;
@@ -36,6 +37,16 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
     Ok(without_secrets(read_exact(root, path)?))
 }
 
+/// Does the same, and returns the SHA-256 of the bytes that were read, too.
+///
+/// # Errors
+/// Same as [`read_text`].
+pub fn read_hashed(root: &Path, path: &str) -> Result<(String, String), ReadError> {
+    let bytes = read_bytes(root, path)?;
+    let hash = sha256(&bytes);
+    Ok((without_secrets(text_of(bytes)), hash))
+}
+
 fn without_secrets(text: String) -> String {
     match redact_file(&text).text {
         Cow::Owned(clean) => clean,
@@ -59,10 +70,14 @@ fn text_of(bytes: Vec<u8>) -> String {
 /// # Errors
 /// Same as [`read_text`].
 pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
+    Ok(text_of(read_bytes(root, path)?))
+}
+
+fn read_bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
     let failed = |source| ReadError::Failed { path: path.into(), source };
     let mut bytes = Vec::new();
     read_where(&Dir::open(root).map_err(failed)?, path, &mut bytes, |_| true)?;
-    Ok(text_of(bytes))
+    Ok(bytes)
 }
 
 /// Returns the text of a file as [`read_text`] does, if its bytes are wanted; otherwise `None`. It

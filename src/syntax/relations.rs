@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tree_sitter::{
-    Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
+    Node, Query, QueryCapture, QueryCursor, QueryCursorOptions, QueryCursorState,
+    StreamingIterator, Tree,
 };
 
 use self::chain::{chain, chain_before, root, split};
@@ -224,7 +225,21 @@ struct RelationReader<'a> {
 }
 
 /// The captures of one match.
-type Captures<'t, 'q> = HashMap<&'q str, Node<'t>>;
+struct Captures<'m, 't> {
+    /// The labels of the query, by the index of a capture.
+    labels: &'m [&'m str],
+    found: &'m [QueryCapture<'t>],
+}
+
+impl<'m, 't> Captures<'m, 't> {
+    fn iter(&self) -> impl Iterator<Item = (&'m str, Node<'t>)> {
+        self.found.iter().map(|capture| (self.labels[capture.index as usize], capture.node))
+    }
+
+    fn get(&self, label: &str) -> Option<Node<'t>> {
+        self.iter().find(|(other, _)| *other == label).map(|(_, node)| node)
+    }
+}
 
 impl<'a> RelationReader<'a> {
     fn new(text: &'a str, symbols: &'a [Symbol]) -> Self {
@@ -250,15 +265,14 @@ impl<'a> RelationReader<'a> {
     }
 
     fn run(&mut self, query: &Query, tree: &Tree, budget: &ParseBudget) {
-        let names = query.capture_names();
+        let labels = query.capture_names();
         let mut cursor = QueryCursor::new();
         let mut in_time = |_: &QueryCursorState| budget.go_on();
         let options = QueryCursorOptions::new().progress_callback(&mut in_time);
         let mut matches =
             cursor.matches_with_options(query, tree.root_node(), self.text.as_bytes(), options);
         while let Some(m) = matches.next() {
-            let captures = m.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();
-            self.take(&captures);
+            self.take(&Captures { labels, found: m.captures() });
             if self.uses.len() >= MAX_REFERENCES {
                 break;
             }
@@ -266,35 +280,35 @@ impl<'a> RelationReader<'a> {
     }
 
     fn take(&mut self, captures: &Captures) {
-        for (label, node) in captures {
-            match *label {
-                "call" => self.call(*node, captures.get("receiver").copied()),
-                "call.token" => self.token_call(*node),
-                "call.symbol" => self.symbol_call(*node),
-                "call.word" => self.word(*node, ReferenceKind::Call),
-                "name.word" => self.word(*node, ReferenceKind::Value),
-                "component" => self.component(*node),
+        for (label, node) in captures.iter() {
+            match label {
+                "call" => self.call(node, captures.get("receiver")),
+                "call.token" => self.token_call(node),
+                "call.symbol" => self.symbol_call(node),
+                "call.word" => self.word(node, ReferenceKind::Call),
+                "name.word" => self.word(node, ReferenceKind::Value),
+                "component" => self.component(node),
                 "own" => _ = self.own.insert(node.end_byte()),
                 "call.value" => {
-                    self.named(*node, ReferenceKind::Value, captures.get("receiver").copied());
+                    self.named(node, ReferenceKind::Value, captures.get("receiver"));
                 }
-                "name" => self.named(*node, ReferenceKind::Value, None),
-                "type" => self.named(*node, ReferenceKind::Type, None),
-                "binding" | "field" => self.binding(*node, captures),
-                "element" => self.element(*node),
-                "local" => self.local(*node),
-                "base" => self.base(*node),
-                "package" => self.package = Some(fold_whitespace(source(*node, self.text))),
-                "parameters" => self.parameters(*node),
-                "result" => self.result(*node),
-                "import.path" | "import.module" => self.import(*node, captures),
+                "name" => self.named(node, ReferenceKind::Value, None),
+                "type" => self.named(node, ReferenceKind::Type, None),
+                "binding" | "field" => self.binding(node, captures),
+                "element" => self.element(node),
+                "local" => self.local(node),
+                "base" => self.base(node),
+                "package" => self.package = Some(fold_whitespace(source(node, self.text))),
+                "parameters" => self.parameters(node),
+                "result" => self.result(node),
+                "import.path" | "import.module" => self.import(node, captures),
                 // `export { own as name }` names no module.
                 "import.alias"
                     if !["import.path", "import.module"]
                         .iter()
-                        .any(|l| captures.contains_key(l)) =>
+                        .any(|l| captures.get(l).is_some()) =>
                 {
-                    self.import(*node, captures);
+                    self.import(node, captures);
                 }
                 _ => {}
             }
@@ -442,7 +456,7 @@ impl<'a> RelationReader<'a> {
     }
 
     fn binding(&mut self, name: Node, captures: &Captures) {
-        let is_field = captures.contains_key("field");
+        let is_field = captures.get("field").is_some();
         let line = line(name);
         let name = source(name, self.text).trim_start_matches(['$', '#']).to_string();
         if self.around(line).any(|i| {
@@ -455,10 +469,10 @@ impl<'a> RelationReader<'a> {
         let followed = |label: &str, end: &str| {
             captures
                 .get(label)
-                .and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)))
+                .and_then(|v| Some(format!("={}{end}", chain(source(v, self.text))?)))
         };
         let is = match captures.get("is") {
-            Some(is) => Some(fold_whitespace(source(*is, self.text))),
+            Some(is) => Some(fold_whitespace(source(is, self.text))),
             None => [("from", ""), ("each", "[]"), ("first", ".0"), ("second", ".1")]
                 .iter()
                 .find_map(|(label, end)| followed(label, end)),
@@ -545,7 +559,7 @@ impl<'a> RelationReader<'a> {
     }
 
     fn import(&mut self, node: Node, captures: &Captures) {
-        let text = |label| captures.get(label).map(|n| source(*n, self.text));
+        let text = |label| captures.get(label).map(|n| source(n, self.text));
         let line = line(node);
         let found = match text("import.path") {
             Some(path) => import::paths(path, text("import.alias"), line),
