@@ -14,9 +14,9 @@ use super::serving::{Engine, View};
 use super::tested::reason;
 use super::{AskError, Call};
 use crate::graph::{
-    CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node,
+    CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node, TestsAnswer,
 };
-use crate::languages::{LanguageKind, detect};
+use crate::languages::{LanguageKind, detect, is_test_file};
 use crate::search::ChangedTogether;
 use crate::source::{self, DiffError, DiffFile, Difference};
 use crate::text::count;
@@ -53,6 +53,10 @@ const MAX_COMPARED: usize = 300;
 /// Largest number of deleted symbols whose uses are searched, and of uses of each.
 const MAX_DELETED: usize = 10;
 const MAX_USES: usize = 10;
+/// Largest number of files of tests that only commits lead to, and the least share of the commits of
+/// the changed file that changed them, too.
+const MAX_TESTS_BY_HISTORY: usize = 3;
+const LIKELY_TEST: f64 = 0.1;
 /// Largest number of reasons of a file.
 const MAX_REASONS: usize = 3;
 
@@ -199,7 +203,7 @@ impl Engine {
         let query =
             ImpactQuery { targets: &targets, depth, test_depth: TEST_DEPTH, max_tests: limit };
         let ask = |graph: &CodeGraph, work: &WorkBudget| graph.impact(query, work);
-        let (found, has_sources, work) = self.ask_graph_in_time(call, ask)?;
+        let (mut found, has_sources, work) = self.ask_graph_in_time(call, ask)?;
         call.check()?;
         if !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
@@ -209,16 +213,17 @@ impl Engine {
         }
         change.take_lines(&found);
         let deleted_uses = self.uses_of_deleted(&change, &work, call)?;
+        let changed_paths: Vec<&str> = change.paths.iter().map(|path| &**path).collect();
+        let mut together = code.corpus.changed_together(&changed_paths);
+        together.retain(|file| self.project.has_file(&file.path));
+        let files = self.next_files(&change, &found, &deleted_uses, &together);
+        add_by_history(&mut found.tests, &together);
         let (commands, n_left_out) = self.test_commands(&found.tests, call)?;
         if n_left_out > 0 {
             change.warnings.push(format!(
                 "no command runs {n_left_out} of these tests: the runner is unknown, or the name is not safe in a shell"
             ));
         }
-        let changed_paths: Vec<&str> = change.paths.iter().map(|path| &**path).collect();
-        let mut together = code.corpus.changed_together(&changed_paths);
-        together.retain(|file| self.project.has_file(&file.path));
-        let files = self.next_files(&change, &found, &deleted_uses, &together);
         let row = |user| self.graph_row(user, user.node.file.clone(), 0);
         let candidates = found.candidates.iter().take(limit.saturating_sub(found.users.len()));
         let tests =
@@ -427,6 +432,21 @@ impl Engine {
         }
         let is_other = |path: &str| !change.paths.contains(path) && self.project.has_file(path);
         evidence.ranked(is_other)
+    }
+}
+
+/// Adds files of tests that usually change with the change, though no step leads to them.
+fn add_by_history(tests: &mut TestsAnswer, together: &[ChangedTogether]) {
+    let is_likely = |file: &&ChangedTogether| {
+        file.support >= LEAST_SUPPORT
+            && file.likelihood >= LIKELY_TEST
+            && is_test_file(&file.path)
+            && !tests.files.contains(&file.path)
+    };
+    let likely: Vec<&ChangedTogether> =
+        together.iter().filter(is_likely).take(MAX_TESTS_BY_HISTORY).collect();
+    for ChangedTogether { path, with, support, .. } in likely {
+        tests.add_by_history(path, with, *support);
     }
 }
 

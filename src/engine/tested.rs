@@ -181,6 +181,9 @@ pub(super) fn reason(test: &FoundTest, answer: &TestsAnswer) -> String {
         Reason::Fixture(name) => format!("fixture {name}"),
         Reason::SameFile => "tests of its file".into(),
         Reason::Name => "named like it".into(),
+        Reason::History { with, commits } => {
+            format!("changed with {with} in {}", count(*commits, "commit"))
+        }
         Reason::UnknownReceiver => "uses the name, of an unknown type".into(),
     }
 }

@@ -128,6 +128,9 @@ impl GraphAnswer {
     }
 }
 
+/// The name of a node that is a whole file.
+const MODULE: &str = "<module>";
+
 /// A symbol, or a file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Node {
@@ -147,6 +150,19 @@ pub struct Node {
 }
 
 impl Node {
+    /// A file as a whole.
+    pub(super) fn of_file(path: &str) -> Self {
+        Self {
+            name: MODULE.into(),
+            symbol: path.into(),
+            file: path.into(),
+            kind: "file".into(),
+            line: 0,
+            end_line: 0,
+            start_line: 0,
+        }
+    }
+
     /// Whether it is a function, a method or a macro.
     #[must_use]
     pub fn is_function(&self) -> bool {

@@ -7,7 +7,6 @@ use super::error::GraphError;
 use super::rows::{FileId, SymbolId, SymbolRow};
 use super::tested::TestsAnswer;
 use super::traversal::{Follow, MAX_TARGETS, Traversal};
-use crate::languages::is_test_file;
 
 /// What changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub struct ImpactQuery<'a> {
 pub struct ImpactAnswer {
     /// The symbols and files of each target, in their order.
     pub targets: Vec<Vec<Node>>,
-    /// Users outside of tests that are not targets; nearest first.
+    /// Users outside of the files of these tests that are not targets; nearest first.
     pub users: Vec<Neighbour>,
     /// Those whose confidence is too low.
     pub candidates: Vec<Neighbour>,
@@ -63,12 +62,14 @@ impl Traversal<'_> {
         let tests = self.tests_of(all.clone(), query.test_depth, query.max_tests)?;
         let (users, candidates) = self.walk(&all, Follow::Touched, query.depth)?;
         let with_tests = self.files_with_tests()?;
+        let with_found_tests: HashSet<&str> = tests.files.iter().map(|path| &**path).collect();
         let changed: HashSet<&Node> = targets.iter().flatten().collect();
         let mut without_tests = |found: Vec<Neighbour>| -> Result<Vec<Neighbour>, GraphError> {
             let mut kept = Vec::new();
             for user in found {
-                let is_test =
-                    is_test_file(&user.node.file) || self.is_test(&user.node, &with_tests)?;
+                // A helper of tests is told by the tests that use it, if there are any.
+                let is_test = with_found_tests.contains(&*user.node.file)
+                    || self.is_test(&user.node, &with_tests)?;
                 if !is_test && !changed.contains(&user.node) {
                     kept.push(user);
                 }

@@ -114,28 +114,10 @@ impl Scopes<'_> {
 
     pub(super) fn node(&mut self, id: SymbolId) -> Result<Node, GraphError> {
         let file = self.file(id.file).map(|f| f.row.clone());
-        let Some(file) = file else {
-            return Ok(Node {
-                file: String::new(),
-                name: String::new(),
-                symbol: String::new(),
-                kind: "file".into(),
-                line: 0,
-                end_line: 0,
-                start_line: 0,
-            });
-        };
+        let Some(file) = file else { return Ok(Node::of_file("")) };
         let file_scope = self.scope_of(id.file)?;
         let Some(symbol) = file_scope.around(id).next() else {
-            return Ok(Node {
-                name: MODULE.into(),
-                symbol: file.path.clone(),
-                file: file.path,
-                kind: "file".into(),
-                line: 0,
-                end_line: 0,
-                start_line: 0,
-            });
+            return Ok(Node::of_file(&file.path));
         };
         let mut parts: Vec<&str> = file_scope.around(id).map(|s| s.name.as_str()).collect();
         if symbol.parent < 0 && !symbol.owner.is_empty() {
@@ -153,6 +135,3 @@ impl Scopes<'_> {
         })
     }
 }
-
-/// The name of a node that is a whole file.
-const MODULE: &str = "<module>";

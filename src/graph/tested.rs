@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::answer::{GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node};
+use super::answer::{GraphQuery, MAX_DEPTH, Neighbour, Node};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId, SymbolRow};
 use super::traversal::{Edge, Follow, MAX_TARGETS, Traversal, USES, add};
@@ -36,6 +36,8 @@ pub enum Reason {
     SameFile,
     /// The test uses something of the target's name, whose type is unknown.
     UnknownReceiver,
+    /// So many commits changed it together with this file.
+    History { with: String, commits: usize },
 }
 
 /// A test, or a file of tests.
@@ -43,6 +45,15 @@ pub enum Reason {
 pub struct FoundTest {
     pub found: Neighbour,
     pub reason: Reason,
+}
+
+impl FoundTest {
+    /// A test that no step leads to.
+    fn without_step(node: Node, reason: Reason) -> Self {
+        let (sites, via, confidence) = (Vec::new(), String::new(), BY_NAME);
+        let found = Neighbour { node, sites, confidence, depth: 0, via, is_value: false };
+        Self { found, reason }
+    }
 }
 
 /// The tests that reach the target of a query.
@@ -62,6 +73,16 @@ pub struct TestsAnswer {
     pub truncated: bool,
     /// Whether the search stopped early.
     pub is_cut: bool,
+}
+
+impl TestsAnswer {
+    /// Adds a file of tests that is found by commits.
+    pub fn add_by_history(&mut self, path: &str, with: &str, commits: usize) {
+        let reason = Reason::History { with: with.to_string(), commits };
+        self.results.push(FoundTest::without_step(Node::of_file(path), reason));
+        self.files.push(path.to_string());
+        self.total += 1;
+    }
 }
 
 impl Traversal<'_> {
@@ -121,7 +142,7 @@ impl Traversal<'_> {
         files.sort_unstable();
         files.dedup();
         let is_cut = self.resolver.work.is_spent();
-        results.truncate(limit);
+        spread(&mut results, limit);
         candidates.truncate(MAX_CANDIDATES.min(limit.saturating_sub(results.len())));
         Ok(TestsAnswer {
             targets: nodes,
@@ -394,20 +415,33 @@ impl Traversal<'_> {
                 continue;
             }
             let is_beside = is_whole && targets.iter().any(|target| target.file == id.file);
-            out.push(FoundTest {
-                reason: if is_beside { Reason::SameFile } else { Reason::Name },
-                found: Neighbour {
-                    node,
-                    sites: Vec::new(),
-                    confidence: BY_NAME.max(LEAST_CONFIDENCE),
-                    depth: 0,
-                    via: String::new(),
-                    is_value: false,
-                },
-            });
+            let reason = if is_beside { Reason::SameFile } else { Reason::Name };
+            out.push(FoundTest::without_step(node, reason));
         }
         Ok(out)
     }
+}
+
+/// Keeps `limit` tests in their order, the first ones of as many files as possible: the tests of one
+/// file often outnumber all others.
+fn spread(tests: &mut Vec<FoundTest>, limit: usize) {
+    if tests.len() <= limit {
+        return;
+    }
+    let mut of_file: HashMap<String, usize> = HashMap::new();
+    let mut turns: Vec<(usize, usize)> = tests
+        .iter()
+        .enumerate()
+        .map(|(i, test)| {
+            let n = of_file.entry(test.found.node.file.clone()).or_default();
+            *n += 1;
+            (*n, i)
+        })
+        .collect();
+    turns.sort_unstable();
+    let kept: HashSet<usize> = turns.into_iter().take(limit).map(|(_, i)| i).collect();
+    let mut i = 0..;
+    tests.retain(|_| i.next().is_some_and(|i| kept.contains(&i)));
 }
 
 /// Whether all of these symbols have names that standard libraries use, too.

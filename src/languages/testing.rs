@@ -44,6 +44,8 @@ struct Marks {
     languages: &'static [&'static str],
     /// Beginnings of the names of tests, in files of tests only.
     names: &'static [&'static str],
+    /// Calls that define a test, which the outline takes as a function: `TEST(Suite, Name) { … }`.
+    calls: &'static [&'static str],
     /// Last names of the attributes of tests.
     attributes: &'static [&'static str],
     /// Attributes of fixtures.
@@ -55,6 +57,7 @@ struct Marks {
 const JVM: Marks = Marks {
     languages: &["java", "kotlin", "scala", "groovy", "csharp"],
     names: &["test"],
+    calls: &[],
     attributes: &[
         "Test",
         "ParameterizedTest",
@@ -87,6 +90,7 @@ const MARKS: [Marks; 9] = [
     Marks {
         languages: &["rust"],
         names: &[],
+        calls: &[],
         attributes: &["test", "rstest", "test_case", "test_log", "quickcheck", "wasm_bindgen_test"],
         fixtures: &["fixture"],
         setups: &[],
@@ -94,6 +98,7 @@ const MARKS: [Marks; 9] = [
     Marks {
         languages: &["python"],
         names: &["test"],
+        calls: &[],
         attributes: &[],
         fixtures: &["fixture"],
         setups: &[
@@ -110,6 +115,7 @@ const MARKS: [Marks; 9] = [
     Marks {
         languages: &["go"],
         names: &["Test", "Benchmark", "Example", "Fuzz"],
+        calls: &[],
         attributes: &[],
         fixtures: &[],
         setups: &["SetupTest", "SetupSuite", "SetUpTest", "SetUpSuite"],
@@ -117,6 +123,7 @@ const MARKS: [Marks; 9] = [
     Marks {
         languages: &["php"],
         names: &["test"],
+        calls: &[],
         attributes: &["Test", "test", "DataProvider"],
         fixtures: &[],
         setups: &["setUp", "setUpBeforeClass", "Before"],
@@ -124,21 +131,47 @@ const MARKS: [Marks; 9] = [
     Marks {
         languages: &["ruby"],
         names: &["test_"],
+        calls: &[],
         attributes: &[],
         fixtures: &[],
         setups: &["setup", "before_setup"],
     },
-    Marks { languages: &["elixir"], names: &[], attributes: &[], fixtures: &[], setups: &[] },
+    Marks {
+        languages: &["elixir"],
+        names: &[],
+        calls: &["test", "property"],
+        attributes: &[],
+        fixtures: &[],
+        setups: &[],
+    },
     Marks {
         languages: &["swift", "objc"],
         names: &["test"],
+        calls: &[],
         attributes: &["Test"],
         fixtures: &[],
         setups: &["setUp", "setUpWithError"],
     },
     Marks {
         languages: &["c", "cpp"],
-        names: &["test_", "TEST"],
+        names: &["test_"],
+        calls: &[
+            "TEST",
+            "TEST_F",
+            "TEST_P",
+            "TYPED_TEST",
+            "TYPED_TEST_P",
+            "TEST_CASE",
+            "TEST_CASE_METHOD",
+            "TEMPLATE_TEST_CASE",
+            "SCENARIO",
+            "BOOST_AUTO_TEST_CASE",
+            "BOOST_FIXTURE_TEST_CASE",
+            "TEST_METHOD",
+            "START_TEST",
+            "Test",
+            "Theory",
+        ],
         attributes: &[],
         fixtures: &[],
         setups: &["SetUp"],
@@ -157,12 +190,14 @@ pub fn test_role(function: Function) -> TestRole {
     if has(marks.fixtures) {
         return TestRole::Fixture;
     }
+    let called = |declaration: &str| {
+        let end = declaration.find(|c: char| c != '_' && !c.is_alphanumeric());
+        end.is_some_and(|end| {
+            declaration[end..].starts_with(['(', ' ']) && marks.calls.contains(&&declaration[..end])
+        })
+    };
     let is_test = match language {
-        // A test is a call with a text, which the outline takes as a function.
-        "elixir" => {
-            let declaration = head.lines().last().unwrap_or_default().trim_start();
-            ["test ", "test(", "property "].iter().any(|word| declaration.starts_with(word))
-        }
+        _ if called(head.lines().last().unwrap_or_default().trim_start()) => true,
         "go" => path.ends_with("_test.go") && name != "TestMain" && starts_a_test(name, marks),
         _ => is_test_file(path) && starts_a_test(name, marks),
     };
