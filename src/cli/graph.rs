@@ -10,6 +10,7 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use console::style;
 
+use self::import::Import;
 use self::row::print_row;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
@@ -38,7 +39,6 @@ Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
     /// A symbol name, `Type::method`, `file:line`, or a file
-    #[arg(required_unless_present_any = ["diff", "files", "run"])]
     target: Option<String>,
     /// With path: the symbol at the end of the path; with rename: the new name
     to: Option<String>,
@@ -52,6 +52,9 @@ pub(super) struct Args {
     /// With import: run the indexer of this project that is installed, and import what it writes
     #[arg(long, conflicts_with = "target")]
     run: bool,
+    /// With import: delete an imported index (without FILE and flags, import lists them)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["target", "run"])]
+    forget: Option<String>,
     /// With rename: write the files [default: show what would change]
     #[arg(long)]
     apply: bool,
@@ -127,9 +130,18 @@ enum Format {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     if matches!(args.operation, OperationArg::Import) {
-        return import::run(args.target.as_deref(), args.run, &args.project, args.json);
+        let what = match (&args.target, &args.forget) {
+            _ if args.run => Import::Run,
+            (_, Some(name)) => Import::Forget(name),
+            (Some(file), None) => Import::File(file),
+            (None, None) => Import::List,
+        };
+        return import::run(&what, &args.project, args.json);
     }
-    ensure!(!args.run, "--run belongs to `cortex graph import`");
+    ensure!(
+        !args.run && args.forget.is_none(),
+        "--run and --forget belong to `cortex graph import`"
+    );
     if matches!(args.operation, OperationArg::Rename) {
         let (Some(target), Some(new_name)) = (&args.target, &args.to) else {
             bail!("give the symbol and its new name: cortex graph rename TARGET NEW_NAME");
@@ -155,6 +167,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         .map_or_else(String::new, |value| value.get_name().to_string());
     let Args { to, depth, context, limit, .. } = args;
     let Some(target) = &args.target else {
+        ensure!(
+            args.diff.is_some() || !args.files.is_empty(),
+            "give a target: cortex graph {name} TARGET (a name, Type::method, file:line or a file)"
+        );
         ensure!(
             matches!(operation, OperationArg::Impact),
             "--diff and --files belong to `cortex graph impact`, but the operation is {name}"
@@ -203,6 +219,9 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         let what = format!("{} {}", target.kind, target.symbol);
         let at = paths.place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
+    }
+    if answer.total_targets > answer.targets.len() {
+        tell!("and of {} more", answer.total_targets - answer.targets.len());
     }
     answer.results.iter().try_for_each(|row| print_row(row, paths))?;
     if let Some(n) = answer.test_files.filter(|_| answer.results.is_empty()) {

@@ -13,6 +13,7 @@ use super::operation::Advised;
 use super::paths;
 use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
+use super::uses::OtherUses;
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
@@ -61,8 +62,10 @@ pub struct GraphAnswer {
     /// The operation of the request.
     #[schemars(with = "String")]
     pub operation: Operation,
-    /// The symbols or files that the target matches; empty if there is none.
+    /// The symbols or files that the target matches, the first ten; empty if there is none.
     pub targets: Vec<GraphNode>,
+    /// Number of these, listed or not.
+    pub total_targets: usize,
     /// Nearest first; a path in its order.
     pub results: Vec<GraphRow>,
     /// Possible results whose confidence is too low.
@@ -224,9 +227,16 @@ impl Engine {
         let ask = |graph: &CodeGraph, work: &WorkBudget| graph.answer(query, work);
         let (mut answer, has_sources, work) = self.ask_graph_in_time(call, ask)?;
         call.check()?;
+        let (n_matched, n_followed) = (answer.n_matched, answer.targets.len());
         self.project.drop_gone(&mut answer.targets);
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
+        }
+        if n_matched > n_followed {
+            state.warnings.push(format!(
+                "{n_matched} symbols are named {}, and {n_followed} of them were followed: give Type::method, file:line or a file",
+                cut(target, 100)
+            ));
         }
         if answer.is_cut {
             state.warnings.push(format!(
@@ -240,13 +250,19 @@ impl Engine {
             _ => USES_BESIDE,
         };
         let near = answer.targets.first().map_or("", |target| &target.file);
-        let other = self.other_uses(&answer.name_uses, near, n_uses, &work, call)?;
+        // Of a name that so many symbols have, uses of unknown meaning say nothing about one of them.
+        let other = if n_matched > n_followed && !answer.results.is_empty() && !request.unresolved {
+            OtherUses::default()
+        } else {
+            self.other_uses(&answer.name_uses, near, n_uses, &work, call)?
+        };
         let row = |found: &Neighbour| {
             self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
         Ok(GraphAnswer {
             operation,
-            targets: answer.targets.iter().map(GraphNode::new).collect(),
+            targets: GraphNode::listed(&answer.targets),
+            total_targets: n_matched,
             results: answer.results.iter().map(row).collect(),
             candidates: answer.candidates.iter().map(row).collect(),
             unresolved: other.uses,
@@ -455,7 +471,15 @@ fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usi
     Some((first, lines.join("\n")))
 }
 
+/// Most targets that an answer lists.
+const LISTED_TARGETS: usize = 10;
+
 impl GraphNode {
+    /// Returns the targets that an answer lists.
+    pub(super) fn listed(targets: &[graph::Node]) -> Vec<Self> {
+        targets.iter().take(LISTED_TARGETS).map(Self::new).collect()
+    }
+
     pub(super) fn new(node: &graph::Node) -> Self {
         Self {
             path: node.file.clone(),

@@ -62,6 +62,37 @@ impl Engine {
         Ok(imported?)
     }
 
+    /// Returns the imported SCIP indexes.
+    ///
+    /// # Errors
+    /// When the graph cannot be read or written.
+    pub fn scip_indexes(&self, call: &Call) -> Result<Vec<PreciseSource>, AskError> {
+        self.state(call)?;
+        Ok(self.ask_graph(call, CodeGraph::sources)?.0)
+    }
+
+    /// Deletes an imported SCIP index, and returns what it covered.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be deleted.
+    pub fn forget_scip(&self, name: &str, call: &Call) -> Result<PreciseSource, AskError> {
+        let known = self.scip_indexes(call)?;
+        let Some(index) = known.iter().find(|index| index.name == name) else {
+            let names: Vec<&str> = known.iter().map(|index| &*index.name).collect();
+            let instead = match names[..] {
+                [] => "none is imported".to_string(),
+                _ => format!("give one of {}", names.join(", ")),
+            };
+            return Err(AskError::NotFound(format!("there is no index {name}: {instead}")));
+        };
+        let folder = self.project.scip_folder(false).and_then(|folder| folder.open());
+        folder
+            .and_then(|folder| folder.remove_file(name))
+            .map_err(|e| AskError::Failed(format!("cannot delete {name}: {e}")))?;
+        self.ask_graph(call, |graph| graph.forget(name))?;
+        Ok(index.clone())
+    }
+
     /// Compares what the graph infers with what the imported SCIP indexes say.
     ///
     /// # Errors

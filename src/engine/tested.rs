@@ -66,7 +66,8 @@ impl Engine {
         let row = |test: &FoundTest| self.test_row(test, &found, request.context);
         Ok(GraphAnswer {
             operation: Operation::Tests,
-            targets: found.targets.iter().map(GraphNode::new).collect(),
+            targets: GraphNode::listed(&found.targets),
+            total_targets: found.targets.len(),
             results: found.results.iter().map(row).collect(),
             candidates: found.candidates.iter().map(row).collect(),
             total_unresolved: mentions.len(),

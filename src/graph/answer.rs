@@ -94,6 +94,8 @@ pub struct GraphAnswer {
     pub operation: Operation,
     /// The symbols and files that the target matched; empty if it matched none.
     pub targets: Vec<Node>,
+    /// Number of symbols and files that it matched; those beyond a limit were not followed.
+    pub n_matched: usize,
     /// Nearest first, then by file and line; the nodes of a path in its order.
     pub results: Vec<Neighbour>,
     /// Neighbours below [`LEAST_CONFIDENCE`], likeliest first.

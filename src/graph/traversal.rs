@@ -121,6 +121,7 @@ impl<'a> Traversal<'a> {
         let mut answer = GraphAnswer {
             operation: question.operation,
             targets: Vec::new(),
+            n_matched: targets.len(),
             results: Vec::new(),
             candidates: Vec::new(),
             name_uses: NameUses::default(),

@@ -141,6 +141,9 @@ impl Reply for GraphAnswer {
     fn lines(&self) -> Vec<String> {
         let mut text: Vec<String> =
             self.targets.iter().map(|target| format!("of {}", place(target))).collect();
+        if self.total_targets > self.targets.len() {
+            text.push(format!("of {} more", self.total_targets - self.targets.len()));
+        }
         let cut =
             if self.truncated { format!(", {} shown", self.results.len()) } else { String::new() };
         text.push(format!("{}{cut}", count(self.total, "result")));

@@ -88,6 +88,17 @@ fn an_index_of_scip_python_is_read_from_a_file() {
     let said = p.run(&["graph", "import", "out.scip"]).expect(0).stdout;
     assert!(said.contains("out.scip: 2 files, by scip-python"), "{said}");
     assert_eq!(callers(&p, "Circle.area"), ["total 1.0"]);
+
+    p.write("main.py", "from shapes import make\n");
+    let listed = p.run(&["graph", "import"]).expect(0).stdout;
+    assert!(
+        listed.contains("2 files, 1 of them changed since and resolved without it"),
+        "{listed}"
+    );
+    let said = p.run(&["graph", "import", "--forget", "other.scip"]).error();
+    assert!(said.contains("there is no index other.scip: give one of out.scip"), "{said}");
+    p.run(&["graph", "import", "--forget", "out.scip"]).expect(0);
+    p.run(&["graph", "import"]).expect(1);
 }
 
 /// A clone may bring a database with any rows, and an index that says anything.

@@ -10,8 +10,8 @@ use super::super::args::{OfProject, end};
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
 use super::super::temporary::PrivateFolder;
-use crate::engine::{AnswerFrom, Call};
-use crate::graph::Imported;
+use crate::engine::{AnswerFrom, Call, Engine};
+use crate::graph::{Imported, PreciseSource};
 
 /// A program that writes SCIP indexes.
 struct Indexer {
@@ -62,14 +62,46 @@ const INDEXERS: [Indexer; 9] = [
     Indexer { program: "scip-php", manifests: &["composer.json"], arguments: &["--output", "OUT"] },
 ];
 
-/// Imports the index `file`, or what an installed indexer writes (`run`).
-pub(super) fn run(
-    file: Option<&str>,
-    run: bool,
-    project: &OfProject,
-    as_json: bool,
-) -> Result<Outcome> {
+/// What to do with indexes.
+pub(super) enum Import<'a> {
+    /// Import this file.
+    File(&'a str),
+    /// Import what an installed indexer writes.
+    Run,
+    /// Delete the one of this name.
+    Forget(&'a str),
+    /// List those that are imported.
+    List,
+}
+
+pub(super) fn run(what: &Import, project: &OfProject, as_json: bool) -> Result<Outcome> {
     let engine = project.engine(AnswerFrom::Tree)?;
+    let found = match what {
+        Import::File(_) | Import::Run => return import(engine, what, as_json),
+        Import::Forget(name) => vec![engine.forget_scip(name, &Call::default())?],
+        Import::List => engine.scip_indexes(&Call::default())?,
+    };
+    if as_json {
+        json(&found)?;
+    } else if found.is_empty() {
+        tell!("no index is imported: cortex graph import FILE, or --run");
+    } else {
+        let verb = if matches!(what, Import::Forget(_)) { "forgotten: " } else { "" };
+        for PreciseSource { name, tool, n_files, n_current, .. } in &found {
+            let by = if tool.is_empty() { String::new() } else { format!(", by {tool}") };
+            let changed = match n_files - n_current {
+                0 => String::new(),
+                n => format!(", {n} of them changed since and resolved without it"),
+            };
+            let text = format!("{verb}{name}{by}: {}{changed}", count(*n_files, "file"));
+            line(&printable(&text))?;
+        }
+    }
+    Ok(end(engine, if found.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
+}
+
+/// Imports an index, or those that installed indexers write.
+fn import(engine: Engine, what: &Import, as_json: bool) -> Result<Outcome> {
     let root = engine.project.layout.root().to_path_buf();
     let import = |path: &Path, name: &str| -> Result<Imported> {
         let mut index =
@@ -77,7 +109,7 @@ pub(super) fn run(
         Ok(engine.import_scip(name, &mut index, &Call::default())?)
     };
     let mut all = Vec::new();
-    if run {
+    if matches!(what, Import::Run) {
         let out = PrivateFolder::new()?;
         for indexer in installed(&root)? {
             let path = out.dir.path().join(format!("{}.scip", indexer.program));
@@ -85,7 +117,7 @@ pub(super) fn run(
             index_with(indexer, &root, &path)?;
             all.push(import(&path, &format!("{}.scip", indexer.program))?);
         }
-    } else if let Some(file) = file {
+    } else if let Import::File(file) = what {
         let path = std::path::absolute(file)?;
         let name = path.strip_prefix(&root).map_or_else(
             |_| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
