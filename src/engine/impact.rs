@@ -10,6 +10,7 @@ use super::changed::{FileChange, How, SymbolChange, changed};
 use super::freshness::AnswerState;
 use super::graph::{GraphNode, GraphRow, NO_SOURCES, NameUse};
 use super::paths;
+use super::search::SearchRequest;
 use super::serving::{Engine, View};
 use super::tested::reason;
 use super::{AskError, Call};
@@ -57,6 +58,8 @@ const MAX_USES: usize = 10;
 /// the changed file that changed them, too.
 const MAX_TESTS_BY_HISTORY: usize = 3;
 const LIKELY_TEST: f64 = 0.1;
+/// Largest number of symbols that a search looks for.
+const MAX_SEARCHED: usize = 8;
 /// Largest number of reasons of a file.
 const MAX_REASONS: usize = 3;
 
@@ -216,7 +219,8 @@ impl Engine {
         let changed_paths: Vec<&str> = change.paths.iter().map(|path| &**path).collect();
         let mut together = code.corpus.changed_together(&changed_paths);
         together.retain(|file| self.project.has_file(&file.path));
-        let files = self.next_files(&change, &found, &deleted_uses, &together);
+        let alike = self.found_by_search(&change, call)?;
+        let files = self.next_files(&change, &found, &deleted_uses, &together, &alike);
         add_by_history(&mut found.tests, &together);
         let (commands, n_left_out) = self.test_commands(&found.tests, call)?;
         if n_left_out > 0 {
@@ -307,11 +311,9 @@ impl Engine {
             ));
         }
         change.n_files = files.len();
-        let is_code = |path: &str| {
-            matches!(detect(path, "").kind, LanguageKind::Code(_)) && !source::is_never_read(path)
-        };
+        let is_compared = |path: &str| is_code(path) && !source::is_never_read(path);
         let compared: Vec<&DiffFile> =
-            files.iter().filter(|file| is_code(&file.path)).take(MAX_COMPARED).collect();
+            files.iter().filter(|file| is_compared(&file.path)).take(MAX_COMPARED).collect();
         let of_end = |file: &&DiffFile| difference.end.is_some().then(|| file.new_blob.clone());
         let ids: Vec<String> = compared
             .iter()
@@ -387,6 +389,39 @@ impl Engine {
         Ok(uses)
     }
 
+    /// Searches for the names of the change: the first changed file, and the symbols that change.
+    fn found_by_search(&self, change: &Change, call: &Call) -> Result<Vec<String>, AskError> {
+        let Some(first) = change.rows.first() else { return Ok(Vec::new()) };
+        let file = first.node.path.rsplit('/').next().unwrap_or(&first.node.path);
+        let mut words = vec![file.split('.').next().unwrap_or(file)];
+        for row in change.rows.iter().filter(|row| row.node.kind != "file") {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_';
+            let name = row.node.symbol.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+            if name.chars().count() > 2 && !words.contains(&name) {
+                words.push(name);
+            }
+        }
+        words.truncate(1 + MAX_SEARCHED);
+        let query = words.join(" ");
+        if query.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let limit = change.n_files.min(MAX_FILES) + MAX_FILES;
+        let request = SearchRequest { query, limit, one_per_file: true, ..Default::default() };
+        // A name may have no words. Then nothing is found by it.
+        let found = match self.search(&request, call) {
+            Err(AskError::Arguments(_)) => return Ok(Vec::new()),
+            found => found?,
+        };
+        let mut paths: Vec<String> = Vec::new();
+        for path in found.results.into_iter().filter_map(|row| row.path) {
+            if !change.paths.contains(&path) && !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
+    }
+
     /// Ranks the files to look at: each kind of evidence counts as the chance that the file changes,
     /// too, and all kinds as independent.
     fn next_files(
@@ -395,6 +430,7 @@ impl Engine {
         found: &Affected,
         deleted_uses: &[DeletedUse],
         together: &[ChangedTogether],
+        alike: &[String],
     ) -> Vec<NextFile> {
         let mut evidence = Evidence::default();
         for DeletedUse { deleted, name_use } in deleted_uses {
@@ -423,16 +459,24 @@ impl Engine {
         }
         for file in together {
             let name = file.with.rsplit('/').next().unwrap_or(&file.with);
-            let why = format!(
-                "changed with {name} in {} ({:.0}% of its commits)",
-                count(file.support, "commit"),
-                file.confidence * 100.0
-            );
+            let share = match (file.confidence * 100.0).round() {
+                0.0 => String::new(),
+                share => format!(" ({share}% of its commits)"),
+            };
+            let why = format!("changed with {name} in {}{share}", count(file.support, "commit"));
             evidence.add(&file.path, Kind::Together, 0, file.likelihood * TOGETHER, why);
+        }
+        for (rank, path) in (1_u32..).zip(alike) {
+            let why = "found by the changed names".to_string();
+            evidence.add(path, Kind::Search, 0, SEARCH / f64::from(rank), why);
         }
         let is_other = |path: &str| !change.paths.contains(path) && self.project.has_file(path);
         evidence.ranked(is_other)
     }
+}
+
+fn is_code(path: &str) -> bool {
+    matches!(detect(path, "").kind, LanguageKind::Code(_))
 }
 
 /// Adds files of tests that usually change with the change, though no step leads to them.
@@ -441,6 +485,7 @@ fn add_by_history(tests: &mut TestsAnswer, together: &[ChangedTogether]) {
         file.support >= LEAST_SUPPORT
             && file.likelihood >= LIKELY_TEST
             && is_test_file(&file.path)
+            && is_code(&file.path)
             && !tests.files.contains(&file.path)
     };
     let likely: Vec<&ChangedTogether> =
@@ -459,6 +504,8 @@ const TEST_BY_NAME: f64 = 0.1;
 const TESTS: f64 = 0.02;
 const TESTS_FAR: f64 = 0.002;
 const TOGETHER: f64 = 0.9;
+/// Of the first file that a search finds; the next ones get a half, a third …
+const SEARCH: f64 = 0.15;
 /// Largest chance of all users, and of all tests.
 const MOST_OF_GRAPH: f64 = 0.05;
 
@@ -467,6 +514,7 @@ enum Kind {
     Deleted,
     Uses,
     Tests,
+    Search,
     Together,
 }
 
@@ -500,7 +548,7 @@ impl Evidence {
                 let chance = |(kind, (stays, _, line, why)): (Kind, (f64, f64, u32, String))| {
                     let most = match kind {
                         Kind::Uses | Kind::Tests => MOST_OF_GRAPH,
-                        Kind::Deleted | Kind::Together => 1.0,
+                        Kind::Deleted | Kind::Together | Kind::Search => 1.0,
                     };
                     ((1.0 - stays).min(most), line, why)
                 };

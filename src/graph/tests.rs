@@ -736,6 +736,24 @@ fn tests_use_a_symbol_directly_through_others_and_through_fixtures() {
     );
 }
 
+/// Before: the first tests of one file filled the list, and other files were never named.
+#[test]
+fn a_short_list_names_tests_of_many_files() {
+    let test = |n: usize| format!("def test_{n}():\n    double({n})\n");
+    let many: Vec<String> = (0..5).map(test).collect();
+    let p = Project::new(&[
+        ("app.py", "def double(x):\n    return x + x\n"),
+        ("test_a.py", &format!("from app import double\n{}", many.concat())),
+        ("test_b.py", &format!("from app import double\n{}", test(7))),
+    ]);
+    let query =
+        GraphQuery { operation: Operation::Tests, target: "double", to: None, depth: 3, limit: 3 };
+    let found = p.graph.tests(query, &work()).unwrap();
+    let names: Vec<&str> = found.results.iter().map(|t| &*t.found.node.name).collect();
+    assert_eq!(names, ["test_0", "test_1", "test_7"]);
+    assert_eq!((found.total, found.truncated), (6, true));
+}
+
 #[test]
 fn what_runs_before_tests_leads_to_all_tests_beside_it() {
     let p = Project::new(&[

@@ -535,6 +535,10 @@ mod tests {
             ),
             ("php", "tests/ATest.php", "testAdds", "public function testAdds()", TestRole::Test),
             ("ruby", "test/a_test.rb", "test_adds", "def test_adds", TestRole::Test),
+            ("cpp", "src/a_test.cc", "Sum, Adds", "TEST_F(Sum, Adds)", TestRole::Test),
+            ("cpp", "a.cpp", "TEST_CASE", "TEST_CASE(\"adds\", \"[sum]\")", TestRole::Test),
+            ("cpp", "src/a_test.cc", "TESTER", "int TESTER(int x)", TestRole::Other),
+            ("c", "tests/a.c", "adds", "START_TEST(adds)", TestRole::Test),
             ("elixir", "test/a_test.exs", "adds", "test \"adds\" do", TestRole::Test),
             ("elixir", "test/a_test.exs", "helper", "defp helper(x) do", TestRole::Other),
         ] {

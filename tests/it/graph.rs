@@ -669,6 +669,31 @@ fn a_change_names_its_users_its_tests_and_what_changes_with_it() {
     assert_eq!(planned["changed"][1]["symbol"], "docs/other.md", "{planned:#}");
 }
 
+/// Before: tests that a framework or a subprocess leads to were not proposed, and a helper of tests
+/// that no test used was neither a user nor a test.
+#[test]
+fn tests_that_change_with_a_file_are_proposed_and_idle_helpers_are_users() {
+    let p = repository();
+    for n in 0..3 {
+        p.write("src/pool.rs", format!("pub fn size() -> u8 {{ {n} }}\n"));
+        p.write("tests/shop_cli.rs", format!("#[test]\nfn says_{n}() {{ run(\"shop\") }}\n"));
+        p.commit(&format!("the pool has size {n}"));
+    }
+    p.write("src/lib.rs", "pub mod pool;\n");
+    p.write("tests/support.rs", "pub fn filled() -> u8 {\n    shop::pool::size()\n}\n");
+    let answer = p.json(&["graph", "impact", "--files", "size"]);
+    let tests = &answer["tests"];
+    assert_eq!(
+        (&tests[0]["path"], &tests[0]["reason"]),
+        (&json!("tests/shop_cli.rs"), &json!("changed with src/pool.rs in 3 commits")),
+        "{answer:#}"
+    );
+    assert_eq!(answer["total_tests"], 1, "{answer:#}");
+    let commands = answer["commands"].to_string();
+    assert!(commands.contains("--test shop_cli"), "{commands}");
+    assert_eq!(answer["users"][0]["symbol"], "filled", "{answer:#}");
+}
+
 /// What a change deletes has no users in the graph any more, but its callers are still there.
 #[test]
 fn a_deleted_symbol_is_still_used_by_lines_that_the_change_missed() {
@@ -751,7 +776,7 @@ fn an_agent_gets_the_impact_as_a_short_text() {
     for expected in [
         "\nsrc/store.rs:3 method Store::get, changed, public\n",
         "\nlook at next, likeliest first:\ndocs/store.md changed with store.rs in 4 commits",
-        "\nsrc/main.rs:6 changed with store.rs in 1 commit (25% of its commits); uses Store::get\n",
+        "\nsrc/main.rs:6 found by the changed names; changed with store.rs in 1 commit (25% of its commits); uses Store::get\n",
         "\nusers: 201, ",
         "\nrun: cargo test",
     ] {
