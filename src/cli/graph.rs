@@ -37,8 +37,7 @@ Results are resolved by scopes, imports and the types in the source text. Less c
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
-    /// A symbol name, `Type::method`, `file:line`, or a file
-    #[arg(required_unless_present_any = ["diff", "files", "run"])]
+    /// A symbol name, `Type::method`, `file:line`, or a file; with unused: a file, a folder or a glob
     target: Option<String>,
     /// With path: the symbol at the end of the path; with rename: the new name
     to: Option<String>,
@@ -70,6 +69,9 @@ pub(super) struct Args {
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
+    /// With unused: list public symbols of libraries, too
+    #[arg(long)]
+    public: bool,
     /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
     #[arg(long)]
     unresolved: bool,
@@ -108,6 +110,8 @@ enum OperationArg {
     Impact,
     /// Tests that reach the target, and the commands that run them
     Tests,
+    /// Symbols of TARGET (default: the project) that nothing seems to use
+    Unused,
     /// Read a SCIP index (TARGET is its file), so that its files are resolved as its compiler does
     Import,
     /// Rename the target to TO in all files, with its uses, imports and overrides
@@ -154,7 +158,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_string());
     let Args { to, depth, context, limit, .. } = args;
-    let Some(target) = &args.target else {
+    let is_unused = matches!(operation, OperationArg::Unused);
+    ensure!(!args.public || is_unused, "--public belongs to `cortex graph unused`");
+    let target = args.target.as_deref().or(is_unused.then_some("."));
+    let Some(target) = target else {
+        ensure!(
+            args.diff.is_some() || !args.files.is_empty(),
+            "give the symbol or file: cortex graph {name} TARGET"
+        );
         ensure!(
             matches!(operation, OperationArg::Impact),
             "--diff and --files belong to `cortex graph impact`, but the operation is {name}"
@@ -170,12 +181,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     };
     let request = GraphRequest {
         operation: name,
-        target: target.clone(),
+        target: target.to_string(),
         to: to.clone(),
         depth: *depth,
         context: *context,
         limit: limit.or_else(|| (!is_tests).then_some(LIMIT)),
         unresolved: args.unresolved,
+        public: args.public,
     };
     let engine = args.project.engine(AnswerFrom::Tree)?;
     let answer = engine.graph(&request, &Call::default())?;
