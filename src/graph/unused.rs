@@ -146,6 +146,8 @@ struct Search<'s, 'a> {
     trees: HashMap<u32, Option<Rc<Places>>>,
     text: Option<(u32, Rc<str>)>,
     exempt: HashMap<usize, Option<Exempt>>,
+    /// Modules that are imported as a whole, each with the file that imports it.
+    whole_imports: Option<Vec<(String, FileId)>>,
     /// The symbols without a use that are not listed.
     left_out: BTreeMap<usize, Exempt>,
     /// The symbols without a use.
@@ -167,7 +169,10 @@ impl<'s, 'a> Search<'s, 'a> {
             .collect();
         let is_test: Vec<bool> =
             query.files.iter().map(|path| is_test_file(path) || is_test_path(path)).collect();
-        let is_document = |path: &&str| matches!(detect(path, "").kind, LanguageKind::Document(_));
+        // A page of MDX holds code.
+        let is_document = |path: &&str| {
+            matches!(detect(path, "").kind, LanguageKind::Document(_)) && !path.ends_with(".mdx")
+        };
         let is_document = query.files.iter().map(is_document).collect();
         let asked: Vec<bool> = query.files.iter().map(|path| (query.is_asked)(path)).collect();
         let rows = resolver.scopes.tables.symbols()?;
@@ -197,7 +202,8 @@ impl<'s, 'a> Search<'s, 'a> {
                 || (row.kind == SymbolKind::Module && matches!(&*row.name, "test" | "tests"))
                 || outer.is_some_and(|outer| outer.in_test);
             let name = key(&row.name);
-            let may_be_listed = asked[file as usize] && is_listed_kind(&row, outer);
+            let family = resolver.scopes.file(row.id.file).map_or("", |file| file.names.family);
+            let may_be_listed = asked[file as usize] && is_listed_kind(&row, outer, family);
             if may_be_listed {
                 let language = language_of(resolver, row.id.file);
                 let others = other_spellings(&language, name);
@@ -238,6 +244,7 @@ impl<'s, 'a> Search<'s, 'a> {
             trees: HashMap::new(),
             text: None,
             exempt: HashMap::new(),
+            whole_imports: None,
             left_out: BTreeMap::new(),
             unused: BTreeMap::new(),
         };
@@ -552,7 +559,13 @@ impl<'s, 'a> Search<'s, 'a> {
         if self.words.may_be_built(&row.name) {
             return Ok(Some(Exempt::Built));
         }
-        if row.kind.is_callable() && self.may_override(i)? {
+        if self.is_in_namespace_import(i)? {
+            return Ok(Some(Exempt::Built));
+        }
+        if self.may_be_global(i)? {
+            return Ok(Some(Exempt::Framework));
+        }
+        if self.may_override(i)? {
             return Ok(Some(Exempt::Overrides));
         }
         let is_public = self.is_public(i, &language);
@@ -576,23 +589,59 @@ impl<'s, 'a> Search<'s, 'a> {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether a type outside of the project may declare a method, so that its calls are not here.
+    /// Whether a module takes all that a file exports as one value (`import * as schema`), and may look
+    /// at each part of it.
+    fn is_in_namespace_import(&mut self, i: usize) -> Result<bool, GraphError> {
+        let row = &self.symbols[i].row;
+        let (file, is_exported) = (row.id.file, row.exported && row.parent < 0);
+        if !is_exported || !self.resolver.scopes.is_npm(file) {
+            return Ok(false);
+        }
+        if self.whole_imports.is_none() {
+            let all = self.resolver.scopes.tables.imports()?;
+            let whole = all.into_iter().filter(|i| i.name.is_empty() && !i.alias.is_empty());
+            self.whole_imports = Some(whole.map(|i| (i.module, i.file)).collect());
+        }
+        let whole = self.whole_imports.iter().flatten();
+        let scopes = &mut self.resolver.scopes;
+        Ok(whole.into_iter().any(|(module, from)| {
+            *from != file && scopes.module_matches(module, *from, file) >= LEAST_CONFIDENCE
+        }))
+    }
+
+    /// Whether a symbol is in a script of JavaScript that is no module: pages and other scripts see it.
+    fn may_be_global(&mut self, i: usize) -> Result<bool, GraphError> {
+        let file = self.symbols[i].row.id.file;
+        if !self.resolver.scopes.is_npm(file) || language_of(self.resolver, file) != "javascript" {
+            return Ok(false);
+        }
+        let scope = self.resolver.scopes.scope_of(file)?;
+        Ok(scope.imports.is_empty() && !scope.symbols.iter().any(|symbol| symbol.exported))
+    }
+
+    /// Whether a type outside of the project may declare a method, so that its calls are not here, or
+    /// may find a type that extends it.
     fn may_override(&mut self, i: usize) -> Result<bool, GraphError> {
         let symbol = &self.symbols[i];
         let file = self.resolver.scopes.file(symbol.row.id.file);
         let is_structural = file.is_some_and(|file| file.names.structural);
         let names = file.map(|file| file.names);
-        if symbol.row.owner.is_empty() {
-            // A member of an object without a name.
-            return Ok(symbol.row.kind == SymbolKind::Method);
+        let is_method = symbol.row.kind.is_callable();
+        if symbol.row.owner.is_empty() && !symbol.row.is_type() {
+            // A member of an object or a type without a name.
+            let own = names.map_or(&[][..], |names| names.own_value);
+            let parameters = symbol.row.signature.split_once('(').map_or("", |(_, rest)| rest);
+            let first = parameters.split([',', ')', ':']).next().unwrap_or_default();
+            let first = first.rsplit(['&', ' ']).next().unwrap_or_default();
+            return Ok(symbol.row.kind == SymbolKind::Method || own.contains(&first));
         }
-        if is_structural && symbol.row.exported {
+        if is_structural && is_method && symbol.row.exported {
             return Ok(true);
         }
         if is_private(&symbol.row) {
             return Ok(false);
         }
-        if names.is_some_and(|names| names.is_common_method(&symbol.row.name)) {
+        if is_method && names.is_some_and(|names| names.is_common_method(&symbol.row.name)) {
             return Ok(true);
         }
         let mut types: Vec<usize> =
@@ -602,6 +651,11 @@ impl<'s, 'a> Search<'s, 'a> {
                 .take(1)
                 .collect();
         types.extend(symbol.of_type);
+        if !is_method {
+            // Only the `impl` around an associated type says more than the type itself.
+            types.retain(|i| self.symbols[*i].row.kind == SymbolKind::Impl);
+            types.push(i);
+        }
         let is_impl = types.iter().any(|i| {
             let row = &self.symbols[*i].row;
             row.kind == SymbolKind::Impl && self.bases.contains_key(&row.id)
@@ -619,7 +673,8 @@ impl<'s, 'a> Search<'s, 'a> {
             for base in self.bases.get(&id).cloned().unwrap_or_default() {
                 let last = names::last(&base.written);
                 let last = last.split(['<', '[', '(']).next().unwrap_or(last);
-                if PLAIN_BASES.contains(&last) {
+                let is_error = ["Error", "Exception"].iter().any(|end| last.ends_with(end));
+                if PLAIN_BASES.contains(&last) || (!is_method && is_error) {
                     continue;
                 }
                 let sure: Vec<SymbolId> = (self.resolver.base_meanings(&base)?.iter())
@@ -714,30 +769,31 @@ impl<'s, 'a> Search<'s, 'a> {
 
 /// Returns a name as texts have it: without the `$`, `#`, `?` or `=` that some languages write with it.
 fn key(name: &str) -> &str {
-    name.trim_matches(|c| !is_word(c))
+    name.trim_matches(['$', '#', '@', '?', '!', '='])
 }
 
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
-/// Whether the declaration says that a symbol is nothing for other types.
+/// Whether the declaration says that a symbol is nothing for other types. An underscore does not: a
+/// class may override private methods of a library.
 fn is_private(row: &SymbolRow) -> bool {
     row.name.starts_with('#')
-        || (row.name.starts_with('_') && !row.name.starts_with("__"))
         || row.signature.split([' ', '\t']).any(|word| word == "private")
 }
 
 /// Whether symbols of this kind are listed: functions, types, macros, and constants outside of
 /// functions and types.
-fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>) -> bool {
+fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>, family: &str) -> bool {
     let is_top = outer.is_none_or(|outer| outer.row.kind == SymbolKind::Module);
     match row.kind {
         _ if row.prototype => false,
+        // Its members are used without its name.
+        SymbolKind::Enum => family != "c",
         SymbolKind::Function | SymbolKind::Method | SymbolKind::Macro => true,
         SymbolKind::Class
         | SymbolKind::Struct
-        | SymbolKind::Enum
         | SymbolKind::Interface
         | SymbolKind::Trait
         | SymbolKind::Type => true,

@@ -89,7 +89,7 @@ const RULES: [Rules; 9] = [
     },
     Rules {
         languages: &["c", "cpp", "objc"],
-        entries: &["main", "WinMain", "wWinMain", "DllMain", "_start", "LLVMFuzzerTestOneInput",
+        entries: &["main", "wmain", "WinMain", "wWinMain", "DllMain", "_start", "LLVMFuzzerTestOneInput",
             "LLVMFuzzerInitialize"],
         names: &["begin", "end", "cbegin", "cend", "swap", "what", "value_type", "iterator",
             "const_iterator", "reference", "pointer", "difference_type", "iterator_category",
@@ -137,7 +137,7 @@ const RULES: [Rules; 9] = [
         ],
         prefixes: &["ng", "["],
         inert: &[],
-        words: &["default "],
+        words: &["export default ", "declare module", "declare global"],
         found: &[
             ".config.ts", ".config.js", ".config.mjs", ".config.mts", ".config.cjs", "pages/",
             "app/routes/", "src/routes/", "playground/", "api/",
@@ -157,7 +157,7 @@ const RULES: [Rules; 9] = [
         found: &[
             "app/Http/Controllers/", "app/Console/Commands/", "app/Providers/", "app/Policies/",
             "app/Listeners/", "app/Observers/", "app/Models/", "database/", "app/Exceptions/",
-            "app/Http/Middleware/", "config/", "Controllers/", "app/View/", "app/Nova/",
+            "app/Http/Middleware/", "config/", "Controllers/", "app/View/", "app/Nova/", "artisan", "public/",
         ],
     },
     Rules {
@@ -177,7 +177,7 @@ const RULES: [Rules; 9] = [
         found: &[
             "app/controllers/", "db/", "app/mailers/", "app/jobs/", "app/channels/", "config/",
             ".rake", "Rakefile", "Gemfile", "app/policies/", "app/components/", "app/admin/",
-            "test/mailers/previews/", "lib/generators/",
+            "test/mailers/previews/", "lib/generators/", "bin/",
         ],
     },
     Rules {
@@ -211,10 +211,10 @@ pub fn used_from_outside(declared: Declaration) -> Option<OutsideUser> {
         if rules.found.iter().any(|rule| is_found(path, rule)) {
             return Some(OutsideUser::Framework);
         }
-        let mut lines = head.lines().filter(|line| !line.trim_start().starts_with("* "));
-        if lines.any(|line| rules.words.iter().any(|word| line.contains(word))) {
-            return Some(OutsideUser::Framework);
-        }
+    }
+    let mut lines = head.lines().filter(|line| !line.trim_start().starts_with("* "));
+    if lines.any(|line| rules.words.iter().any(|word| line.contains(word))) {
+        return Some(OutsideUser::Framework);
     }
     let attributes = super::testing::attributes(head, false);
     let hands_out = attributes.iter().any(|one| !rules.inert.contains(one));
