@@ -18,8 +18,9 @@ use super::render::{count, fitted, json, line, printable, warnings};
 use crate::engine::{
     AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake, RenameRequest,
 };
+use crate::graph::Operation;
 
-/// Show callers, callees, dependents, tests, implementations, or the impact of a change.
+/// Show callers, callees, dependents, tests, implementations, unused code, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
@@ -32,8 +33,9 @@ use crate::engine::{
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
   cortex graph rename ChunkManager::reload reload_all
+  cortex graph unused src/search --public
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it.
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. unused lists symbols whose name no other code has, and counts those that a library, a framework or a test may need.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
@@ -211,7 +213,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
-    for target in &answer.targets {
+    for target in answer.targets.iter().filter(|_| answer.operation != Operation::Unused) {
         let what = format!("{} {}", target.kind, target.symbol);
         let at = paths.place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
@@ -230,6 +232,9 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
     if !answer.candidates.is_empty() {
         line(&style("may be, too:").dim().to_string())?;
         answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
+    }
+    if let Some(left_out) = answer.left_out() {
+        line(&style(left_out).dim().to_string())?;
     }
     print_beside(answer, paths)?;
     if !answer.commands.is_empty() {

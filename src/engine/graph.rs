@@ -511,6 +511,14 @@ impl GraphAnswer {
             && self.targets.iter().any(|target| target.line > 0)
     }
 
+    /// Says how many symbols without a use are not listed, and what they are.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        let group = |group: &NotListed| format!("{} {}", group.count, group.what);
+        let groups: Vec<String> = self.not_listed.iter().map(group).collect();
+        (!groups.is_empty()).then(|| format!("not listed: {}", groups.join(", ")))
+    }
+
     /// Returns a copy with the first `n` rows: the results come first, then the candidates.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {

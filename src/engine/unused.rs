@@ -27,8 +27,7 @@ impl Engine {
     ) -> Result<GraphAnswer, AskError> {
         let target = target.trim().trim_start_matches("./").trim_end_matches('/');
         let is_whole = matches!(target, "" | ".");
-        let patterns: Vec<String> =
-            (!is_whole).then(|| target.to_string()).into_iter().collect();
+        let patterns: Vec<String> = (!is_whole).then(|| target.to_string()).into_iter().collect();
         let wanted = of_paths(&patterns)?;
         let View { code, mut state } = self.view(call)?;
         let chunks = code.corpus.chunks();
@@ -70,7 +69,8 @@ impl Engine {
         }
         if found.is_cut {
             state.warnings.push(
-                "the search took too long, so nothing is listed: a use may not have been seen".into(),
+                "the search took too long, so nothing is listed: a use may not have been seen"
+                    .into(),
             );
         }
         let total = found.results.len();
@@ -88,10 +88,10 @@ impl Engine {
             symbol: path.into(),
             kind: kind.into(),
         };
-        let not_listed = found.exempt.iter().map(|(why, count)| NotListed {
-            what: what(*why).into(),
-            count: *count,
-        });
+        let not_listed = found
+            .exempt
+            .iter()
+            .map(|(why, count)| NotListed { what: what(*why).into(), count: *count });
         Ok(GraphAnswer {
             targets: vec![asked],
             truncated: found.is_cut || total > results.len(),
@@ -106,8 +106,8 @@ impl Engine {
         let confidence = match symbol.why {
             WhyUnused::Nowhere => 0.98,
             WhyUnused::OnlyItself => 0.95,
-            WhyUnused::OnlyUnused(_) | WhyUnused::OnlyNamesakes => 0.9,
-            WhyUnused::OnlyComments => 0.8,
+            WhyUnused::OnlyNamesakes => 0.9,
+            WhyUnused::OnlyComments | WhyUnused::OnlyUnused(_) => 0.8,
             WhyUnused::OnlyTests => 0.6,
         };
         let found = crate::graph::Neighbour {
@@ -142,9 +142,9 @@ fn what(why: Exempt) -> &'static str {
         Exempt::Public => "public symbols of a library",
         Exempt::Test => "symbols of tests",
         Exempt::Entry => "entry points",
-        Exempt::Language => "names that the language or its library calls",
-        Exempt::Framework => "symbols that a framework finds by attribute or folder",
-        Exempt::Overrides => "methods that a type outside of the project, or an interface, may call",
-        Exempt::Built => "names that may be built at run time",
+        Exempt::Language => "names that the language calls",
+        Exempt::Framework => "symbols found by attribute or folder",
+        Exempt::Overrides => "overrides of what may be declared elsewhere",
+        Exempt::Built => "names that code may build",
     }
 }

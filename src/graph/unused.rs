@@ -54,12 +54,12 @@ pub enum WhyUnused {
     Nowhere,
     /// Only its own lines have the name.
     OnlyItself,
-    /// The other places of the name are in this symbol, which is unused.
-    OnlyUnused(String),
     /// The name is elsewhere only as that of other symbols, which nothing uses either.
     OnlyNamesakes,
     /// The name is elsewhere only in comments and documents.
     OnlyComments,
+    /// The other places of the name are in this symbol, which is unused.
+    OnlyUnused(String),
     /// Only tests use it.
     OnlyTests,
 }
@@ -283,7 +283,8 @@ impl<'s, 'a> Search<'s, 'a> {
     fn note_definitions(&mut self) {
         for symbol in &mut self.symbols {
             let places = &self.words.places[symbol.name];
-            let from = places.partition_point(|p| (p.file, p.line) < (symbol.file, symbol.row.line));
+            let from =
+                places.partition_point(|p| (p.file, p.line) < (symbol.file, symbol.row.line));
             symbol.defined = places
                 .get(from)
                 .filter(|p| p.file == symbol.file && p.line <= symbol.row.end_line)
@@ -296,7 +297,8 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut types: HashMap<(String, &'static str), Option<usize>> = HashMap::new();
         let mut of_type = Vec::new();
         for (i, symbol) in self.symbols.iter().enumerate() {
-            if symbol.row.is_type() && symbol.row.kind != SymbolKind::Impl && !symbol.row.prototype {
+            if symbol.row.is_type() && symbol.row.kind != SymbolKind::Impl && !symbol.row.prototype
+            {
                 let key = (symbol.row.name.clone(), self.family(symbol.row.id.file));
                 types.entry(key).and_modify(|known| *known = None).or_insert(Some(i));
             }
@@ -747,8 +749,7 @@ impl<'s, 'a> Search<'s, 'a> {
             // A part of an unused symbol goes with it.
             let symbol = &self.symbols[i];
             let around = [symbol.parent, symbol.of_type].into_iter().flatten();
-            let is_part =
-                around.into_iter().any(|at| at != i && self.unused_around(at).is_some());
+            let is_part = around.into_iter().any(|at| at != i && self.unused_around(at).is_some());
             if !is_part {
                 answer
                     .results
@@ -760,7 +761,11 @@ impl<'s, 'a> Search<'s, 'a> {
             other => other.clone(),
         };
         answer.results.sort_by(|a, b| {
-            (tier(&a.why), &a.node.file, a.node.line).cmp(&(tier(&b.why), &b.node.file, b.node.line))
+            (tier(&a.why), &a.node.file, a.node.line).cmp(&(
+                tier(&b.why),
+                &b.node.file,
+                b.node.line,
+            ))
         });
         self.text = None;
         Ok(answer)
@@ -779,8 +784,7 @@ fn is_word(c: char) -> bool {
 /// Whether the declaration says that a symbol is nothing for other types. An underscore does not: a
 /// class may override private methods of a library.
 fn is_private(row: &SymbolRow) -> bool {
-    row.name.starts_with('#')
-        || row.signature.split([' ', '\t']).any(|word| word == "private")
+    row.name.starts_with('#') || row.signature.split([' ', '\t']).any(|word| word == "private")
 }
 
 /// Whether symbols of this kind are listed: functions, types, macros, and constants outside of

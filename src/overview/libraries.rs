@@ -94,16 +94,16 @@ fn cargo(tree: &Tree, of: &str, text: &str) -> Option<bool> {
     let manifest: toml::Table = toml::from_str(text).ok()?;
     let package = manifest.get("package")?;
     let is_published = package.get("publish").and_then(toml::Value::as_bool) != Some(false);
-    let has_library =
-        manifest.contains_key("lib") || (tree.has)(&join(of, "src/lib.rs"));
+    let has_library = manifest.contains_key("lib") || (tree.has)(&join(of, "src/lib.rs"));
     Some(is_published && has_library)
 }
 
 fn npm(_: &Tree, _: &str, text: &str) -> Option<bool> {
     let manifest: serde_json::Value = serde_json::from_str(text).ok()?;
     let is_private = manifest.get("private").and_then(serde_json::Value::as_bool) == Some(true);
-    let has_entry =
-        ["main", "module", "exports", "types", "typings", "browser"].iter().any(|key| manifest.get(key).is_some());
+    let has_entry = ["main", "module", "exports", "types", "typings", "browser"]
+        .iter()
+        .any(|key| manifest.get(key).is_some());
     Some(!is_private && has_entry)
 }
 
