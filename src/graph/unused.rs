@@ -549,6 +549,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 continue;
             }
             match used_from_outside(declared) {
+                Some(OutsideUser::Tests) => return Ok(Some(Exempt::Test)),
                 Some(OutsideUser::Loader) => return Ok(Some(Exempt::Entry)),
                 Some(OutsideUser::Language) => return Ok(Some(Exempt::Language)),
                 // What is private is nothing for a framework.
@@ -636,6 +637,10 @@ impl<'s, 'a> Search<'s, 'a> {
             let first = parameters.split([',', ')', ':']).next().unwrap_or_default();
             let first = first.rsplit(['&', ' ']).next().unwrap_or_default();
             return Ok(symbol.row.kind == SymbolKind::Method || own.contains(&first));
+        }
+        // So is a member of a constant: a table of functions.
+        if symbol.parent.is_some_and(|outer| self.symbols[outer].row.kind.is_data()) {
+            return Ok(is_method);
         }
         if is_structural && is_method && symbol.row.exported {
             return Ok(true);
@@ -801,6 +806,10 @@ fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>, family: &str) -> bool 
         | SymbolKind::Interface
         | SymbolKind::Trait
         | SymbolKind::Type => true,
+        // In Go, a constant without a value of its own counts on from the one above it.
+        SymbolKind::Constant if family == "go" => {
+            is_top && row.signature.contains('=') && !row.signature.contains("iota")
+        }
         SymbolKind::Constant => is_top,
         _ => false,
     }

@@ -31,7 +31,8 @@ pub(super) struct Place {
 pub(super) struct Words {
     /// By the position of the name; at most [`MAX_PLACES`] and one more, in the order of the files.
     pub(super) places: Vec<Vec<Place>>,
-    /// Words that end or begin with `_`: names may be built from them.
+    /// Words that end or begin with `_`, or that a value follows in a string: names may be built from
+    /// them.
     parts: HashSet<String>,
     /// Whether every file was read.
     pub(super) is_complete: bool,
@@ -74,7 +75,9 @@ impl Words {
     /// Whether the text has a word from which this name may be built: `visit_` of `visit_call`.
     pub(super) fn may_be_built(&self, name: &str) -> bool {
         let cuts = name.match_indices('_').map(|(at, _)| at).filter(|at| *at > 0);
-        cuts.into_iter().any(|at| {
+        let mut capitals = name.char_indices().filter(|(at, c)| *at > 2 && c.is_uppercase());
+        let is_camel = capitals.any(|(at, _)| self.parts.contains(&name[..at]));
+        is_camel || cuts.into_iter().any(|at| {
             let (start, end) = (&name[..=at], &name[at..]);
             (start.len() > 2 && start.len() < name.len() && self.parts.contains(start))
                 || (end.len() > 2 && self.parts.contains(end))
@@ -146,7 +149,9 @@ fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
                     note(&pascal);
                 }
             }
-            if word.len() > 2 && word.starts_with('_') != word.ends_with('_') {
+            let is_part = word.starts_with('_') || word.ends_with('_');
+            let is_special = word.starts_with("__") && word.ends_with("__");
+            if word.len() > 2 && ((is_part && !is_special) || goes_on(&line[at..])) {
                 found.parts.push(word.to_string());
             }
         }
@@ -154,6 +159,13 @@ fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
     found.parts.sort_unstable();
     found.parts.dedup();
     found
+}
+
+/// Whether a word in a string goes on with a value: `'filter' . $name`, `filter${name}`.
+fn goes_on(after: &str) -> bool {
+    let is_filled = ["${", "{$", "#{", "{", "%s", "%v"].iter().any(|mark| after.starts_with(mark));
+    let joined = after.strip_prefix(['\'', '"']).map(str::trim_start);
+    is_filled || joined.is_some_and(|rest| rest.starts_with(['.', '+', '~', '&']))
 }
 
 /// Returns `userCard` and `UserCard` of `user-card`.
@@ -195,6 +207,8 @@ mod tests {
     #[test]
     fn names_may_be_built_from_words_that_end_or_begin_with_an_underscore() {
         let words = find(&[], &["getattr(self, 'visit_' + kind)\nf(name + '_handler')"]);
+        let php = find(&[], &["$this->{'filter' . $name}();"]);
+        assert!(php.may_be_built("filterAuthor") && !php.may_be_built("filtered"));
         assert!(words.may_be_built("visit_call") && words.may_be_built("click_handler"));
         assert!(!words.may_be_built("visitor_call") && !words.may_be_built("handler"));
     }

@@ -18,6 +18,8 @@ pub struct Declaration<'a> {
 /// What uses a symbol from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutsideUser {
+    /// It is compiled for tests only.
+    Tests,
     /// It is where a program begins.
     Loader,
     /// The language or its library calls symbols of this name.
@@ -188,7 +190,7 @@ const RULES: [Rules; 9] = [
             "EMSCRIPTEN_KEEPALIVE",
             "JNIEXPORT",
         ],
-        found: &[],
+        found: &["compat/"],
     },
     Rules {
         languages: &["java", "kotlin", "scala", "groovy", "csharp"],
@@ -506,6 +508,9 @@ pub fn used_from_outside(declared: Declaration) -> Option<OutsideUser> {
         if rules.found.iter().any(|rule| is_found(path, rule)) {
             return Some(OutsideUser::Framework);
         }
+    }
+    if language == "rust" && head.lines().any(|line| line.trim_start().starts_with("#[cfg(test")) {
+        return Some(OutsideUser::Tests);
     }
     let mut lines = head.lines().filter(|line| !line.trim_start().starts_with("* "));
     if lines.any(|line| rules.words.iter().any(|word| line.contains(word))) {
