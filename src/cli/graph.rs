@@ -33,7 +33,7 @@ use crate::graph::Operation;
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
   cortex graph rename ChunkManager::reload reload_all
-  cortex graph unused src/search --public
+  cortex graph unused src/syntax
 
 Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. unused lists symbols whose name no other code has, and counts those that a library, a framework or a test may need.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]

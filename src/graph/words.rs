@@ -77,11 +77,12 @@ impl Words {
         let cuts = name.match_indices('_').map(|(at, _)| at).filter(|at| *at > 0);
         let mut capitals = name.char_indices().filter(|(at, c)| *at > 2 && c.is_uppercase());
         let is_camel = capitals.any(|(at, _)| self.parts.contains(&name[..at]));
-        is_camel || cuts.into_iter().any(|at| {
-            let (start, end) = (&name[..=at], &name[at..]);
-            (start.len() > 2 && start.len() < name.len() && self.parts.contains(start))
-                || (end.len() > 2 && self.parts.contains(end))
-        })
+        is_camel
+            || cuts.into_iter().any(|at| {
+                let (start, end) = (&name[..=at], &name[at..]);
+                (start.len() > 2 && start.len() < name.len() && self.parts.contains(start))
+                    || (end.len() > 2 && self.parts.contains(end))
+            })
     }
 }
 
