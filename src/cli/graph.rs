@@ -19,8 +19,9 @@ use super::render::{count, fitted, json, line, printable, warnings};
 use crate::engine::{
     AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake, RenameRequest,
 };
+use crate::graph::Operation;
 
-/// Show callers, callees, dependents, tests, implementations, or the impact of a change.
+/// Show callers, callees, dependents, tests, implementations, unused code, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
@@ -33,12 +34,13 @@ use crate::engine::{
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
   cortex graph rename ChunkManager::reload reload_all
+  cortex graph unused src/syntax
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it.
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. unused lists symbols whose name no other code has, and counts those that a library, a framework or a test may need.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
-    /// A symbol name, `Type::method`, `file:line`, or a file
+    /// A symbol name, `Type::method`, `file:line`, or a file; with unused: a file, a folder or a glob
     target: Option<String>,
     /// With path: the symbol at the end of the path; with rename: the new name
     to: Option<String>,
@@ -73,6 +75,9 @@ pub(super) struct Args {
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
+    /// With unused: list public symbols of libraries, too
+    #[arg(long)]
+    public: bool,
     /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
     #[arg(long)]
     unresolved: bool,
@@ -111,6 +116,8 @@ enum OperationArg {
     Impact,
     /// Tests that reach the target, and the commands that run them
     Tests,
+    /// Symbols of TARGET (default: the project) that nothing seems to use
+    Unused,
     /// Read a SCIP index (TARGET is its file), so that its files are resolved as its compiler does
     Import,
     /// Rename the target to TO in all files, with its uses, imports and overrides
@@ -166,7 +173,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_string());
     let Args { to, depth, context, limit, .. } = args;
-    let Some(target) = &args.target else {
+    let is_unused = matches!(operation, OperationArg::Unused);
+    ensure!(!args.public || is_unused, "--public belongs to `cortex graph unused`");
+    let target = args.target.as_deref().or(is_unused.then_some("."));
+    let Some(target) = target else {
         ensure!(
             args.diff.is_some() || !args.files.is_empty(),
             "give a target: cortex graph {name} TARGET (a name, Type::method, file:line or a file)"
@@ -186,12 +196,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     };
     let request = GraphRequest {
         operation: name,
-        target: target.clone(),
+        target: target.to_string(),
         to: to.clone(),
         depth: *depth,
         context: *context,
         limit: limit.or_else(|| (!is_tests).then_some(LIMIT)),
         unresolved: args.unresolved,
+        public: args.public,
     };
     let engine = args.project.engine(AnswerFrom::Tree)?;
     let answer = engine.graph(&request, &Call::default())?;
@@ -215,7 +226,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
-    for target in &answer.targets {
+    for target in answer.targets.iter().filter(|_| answer.operation != Operation::Unused) {
         let what = format!("{} {}", target.kind, target.symbol);
         let at = paths.place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
@@ -237,6 +248,9 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
     if !answer.candidates.is_empty() {
         line(&style("may be, too:").dim().to_string())?;
         answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
+    }
+    if let Some(left_out) = answer.left_out() {
+        line(&style(left_out).dim().to_string())?;
     }
     print_beside(answer, paths)?;
     if !answer.commands.is_empty() {

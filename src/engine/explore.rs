@@ -493,6 +493,7 @@ impl Engine {
             depth: None,
             context: 0,
             unresolved: false,
+            public: false,
             limit: Some(MAX_TESTS),
         };
         let found = self.tests_of(&request.target, &request, call)?;

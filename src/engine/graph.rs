@@ -27,10 +27,10 @@ use crate::work::WorkBudget;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
     /// impact: what a change of `target` may affect; tests: which tests reach it; path: how it leads
-    /// to `to`.
+    /// to `to`; unused: dead code.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
-    /// A name, `Type::method`, `file.rs:line` or a file.
+    /// A name, `Type::method`, `file.rs:line` or a file; unused: a file, a folder, a glob or `.`.
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
@@ -44,6 +44,9 @@ pub struct GraphRequest {
     /// List up to `limit` uses of the target's name whose meaning is unknown, not only the first.
     #[serde(default)]
     pub unresolved: bool,
+    /// unused: list public symbols of libraries, too.
+    #[serde(default)]
+    pub public: bool,
     /// Maximum number of results. Default: 30, of tests 20.
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<usize>,
@@ -102,8 +105,20 @@ pub struct GraphAnswer {
     /// tests: number of files of tests in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_files: Option<usize>,
+    /// unused: symbols without a use that are not listed, because something outside may use them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub not_listed: Vec<NotListed>,
     #[serde(flatten)]
     pub state: AnswerState,
+}
+
+/// A number of symbols that are not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotListed {
+    /// What they are.
+    pub what: String,
+    pub count: usize,
 }
 
 /// A definition, or a file.
@@ -215,6 +230,9 @@ impl Engine {
                 "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
             )));
         }
+        if operation == Operation::Unused {
+            return self.unused(&request.target, request, call);
+        }
         let target = &*self.graph_target(&request.target, call);
         if operation == Operation::Tests {
             return self.tests_of(target, request, call);
@@ -260,7 +278,6 @@ impl Engine {
             self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
         Ok(GraphAnswer {
-            operation,
             targets: GraphNode::listed(&answer.targets),
             total_targets: n_matched,
             results: answer.results.iter().map(row).collect(),
@@ -275,10 +292,7 @@ impl Engine {
                 .collect(),
             total: answer.total,
             truncated: answer.truncated,
-            commands: Vec::new(),
-            runs_files: false,
-            test_files: None,
-            state,
+            ..GraphAnswer::new(operation, state)
         })
     }
 
@@ -492,12 +506,42 @@ impl GraphNode {
 }
 
 impl GraphAnswer {
+    /// Returns an answer without results.
+    pub(super) fn new(operation: Operation, state: AnswerState) -> Self {
+        Self {
+            operation,
+            targets: Vec::new(),
+            total_targets: 0,
+            results: Vec::new(),
+            candidates: Vec::new(),
+            unresolved: Vec::new(),
+            total_unresolved: 0,
+            namesakes: Vec::new(),
+            unknown: Vec::new(),
+            total: 0,
+            truncated: false,
+            commands: Vec::new(),
+            runs_files: false,
+            test_files: None,
+            not_listed: Vec::new(),
+            state,
+        }
+    }
+
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
     #[must_use]
     pub fn is_about_uses(&self) -> bool {
         !self.operation.points_outward()
-            && self.operation != Operation::Tests
+            && !matches!(self.operation, Operation::Tests | Operation::Unused)
             && self.targets.iter().any(|target| target.line > 0)
+    }
+
+    /// Says how many symbols without a use are not listed, and what they are.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        let group = |group: &NotListed| format!("{} {}", group.count, group.what);
+        let groups: Vec<String> = self.not_listed.iter().map(group).collect();
+        (!groups.is_empty()).then(|| format!("not listed: {}", groups.join(", ")))
     }
 
     /// Returns a copy with the first `n` rows: the results come first, then the candidates.

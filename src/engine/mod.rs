@@ -33,13 +33,16 @@ mod search;
 mod serving;
 mod status;
 mod tested;
+mod unused;
 mod uses;
 
 pub use changed::How;
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
-pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, UnknownName};
+pub use graph::{
+    GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
+};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};

@@ -65,21 +65,18 @@ impl Engine {
         };
         let row = |test: &FoundTest| self.test_row(test, &found, request.context);
         Ok(GraphAnswer {
-            operation: Operation::Tests,
             targets: GraphNode::listed(&found.targets),
             total_targets: found.targets.len(),
             results: found.results.iter().map(row).collect(),
             candidates: found.candidates.iter().map(row).collect(),
             total_unresolved: mentions.len(),
             unresolved: mentions,
-            namesakes: Vec::new(),
-            unknown: Vec::new(),
             total: found.total,
             truncated: found.truncated,
             commands,
             runs_files: found.total > found.results.len(),
             test_files: Some(found.n_test_files),
-            state,
+            ..GraphAnswer::new(Operation::Tests, state)
         })
     }
 

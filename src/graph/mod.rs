@@ -25,7 +25,9 @@ mod targets;
 mod tested;
 mod traversal;
 mod types;
+mod unused;
 mod uses;
+mod words;
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -52,6 +54,7 @@ pub use self::sql::PreciseSource;
 use self::sql::Tables;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
+pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
 use crate::syntax::{Relations, Symbol, relations};
 use crate::work::WorkBudget;
@@ -183,6 +186,18 @@ impl CodeGraph {
     /// When the database cannot be read, or is damaged.
     pub fn tests(&self, query: GraphQuery, work: &WorkBudget) -> Result<TestsAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).tests(query)
+    }
+
+    /// Finds the symbols that nothing seems to use. A search that the budget ends finds none.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn unused(
+        &self,
+        query: UnusedQuery,
+        work: &WorkBudget,
+    ) -> Result<UnusedAnswer, GraphError> {
+        unused::unused(Resolver::new(Scopes::new(&self.tables)?, work), query)
     }
 
     /// Finds what a change of many symbols and files may affect. The answer is truncated when the

@@ -25,7 +25,7 @@ const MAX_FAMILY: usize = 500;
 /// Most levels of subtypes.
 const MAX_LEVELS: usize = 10;
 /// Supertypes that declare no methods of their own that anybody would rename.
-const PLAIN_BASES: &[&str] = &["object", "ABC", "Generic", "Protocol", "Enum", "Object"];
+pub(super) const PLAIN_BASES: &[&str] = &["object", "ABC", "Generic", "Protocol", "Enum", "Object"];
 
 /// The places of a name in one file.
 #[derive(Debug, Clone)]

@@ -333,6 +333,11 @@ impl Tables {
         self.all("SELECT file, symbol, written FROM implementations WHERE file = ?1", [file], base)
     }
 
+    /// Returns the supertypes of all symbols.
+    pub(super) fn bases(&self) -> Result<Vec<BaseRow>, GraphError> {
+        self.all("SELECT file, symbol, written FROM implementations", [], base)
+    }
+
     /// Returns the symbols that have a supertype of this name.
     pub(super) fn derived_from(&self, name: &str) -> Result<Vec<BaseRow>, GraphError> {
         self.all("SELECT file, symbol, written FROM implementations WHERE base = ?1", [name], base)

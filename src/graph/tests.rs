@@ -2,6 +2,7 @@
 
 mod inferred;
 mod precise;
+mod unused;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

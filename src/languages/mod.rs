@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 mod detect;
+mod outside;
 #[cfg(packed)]
 mod packed;
 mod plain;
@@ -15,6 +16,7 @@ mod spec;
 mod testing;
 
 pub use detect::detect;
+pub use outside::{Declaration, OutsideUser, other_spellings, used_from_outside};
 pub use spec::{
     COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
     Spec, Template, Visibility,

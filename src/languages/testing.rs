@@ -222,7 +222,7 @@ fn starts_a_test(name: &str, marks: &Marks) -> bool {
 
 /// Returns the last names of the attributes in the head of a definition: `test` of
 /// `#[tokio::test]`, `fixture` of `@pytest.fixture(scope="module")`. Comments count only `in_comments`.
-fn attributes(head: &str, in_comments: bool) -> Vec<&str> {
+pub(super) fn attributes(head: &str, in_comments: bool) -> Vec<&str> {
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '\\');
     let mut found = Vec::new();
     for line in head.lines().map(str::trim_start) {

@@ -6,12 +6,14 @@
 mod about;
 mod commands;
 mod entry_points;
+mod libraries;
 mod modules;
 mod test_commands;
 
 pub use about::{About, about};
 pub use commands::{Commands, commands};
 pub use entry_points::{EntryPoint, entry_points, is_migration};
+pub use libraries::{Libraries, libraries};
 pub use modules::{Module, modules};
 pub use test_commands::{TestCommands, TestPlace, test_commands};
 

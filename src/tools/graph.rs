@@ -21,7 +21,7 @@ impl Question for GraphRequest {
     const TITLE: &'static str = "Query the code graph";
     const WHEN: &'static str =
         "callers, uses, tests, dependencies, impact: before you change a signature or delete code.";
-    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, and which tests to run after it. Use it before you change a signature or delete code; for text use cortex_grep.";
+    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, which tests to run after it, and what nothing uses. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
@@ -152,6 +152,7 @@ impl Reply for GraphAnswer {
             text.push("candidates, less certain:".into());
             text.extend(self.candidates.iter().flat_map(row_lines));
         }
+        text.extend(self.left_out());
         text.extend(tests(self));
         text.extend(self.beside());
         text.extend(self.unresolved.iter().map(unresolved));

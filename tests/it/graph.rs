@@ -784,3 +784,57 @@ fn an_agent_gets_the_impact_as_a_short_text() {
     }
     assert!(text.len() < 1_200 * 4, "{} bytes: {text}", text.len());
 }
+
+#[test]
+fn unused_lists_what_no_file_names_and_counts_what_others_may_need() {
+    let p = Project::with(&[
+        ("Cargo.toml", "[package]\nname = \"app\"\nversion = \"1.0.0\"\npublish = false\n"),
+        (
+            "src/main.rs",
+            "mod store;\n\nfn main() {\n    store::open();\n}\n\nfn forgotten() {\n    helper();\n}\n\nfn helper() {}\n",
+        ),
+        (
+            "src/store.rs",
+            "pub fn open() {}\n\npub fn loaded_by_name() {}\n\n#[no_mangle]\npub fn plugin_entry() {}\n\npub fn only_tested() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn it_works() {\n        super::only_tested();\n    }\n}\n",
+        ),
+        ("config/app.yaml", "hook: loaded_by_name\n"),
+        (
+            "web/menu.js",
+            "import { draw } from './draw.js'\n\nfunction unusedMenu() {}\n\nexport default () => draw()\n",
+        ),
+        ("web/draw.js", "export function draw() {}\n"),
+        (
+            "tools/lib.py",
+            "__version__ = '1'\n\n\ndef from_template():\n    pass\n\n\ndef dead_tool():\n    pass\n",
+        ),
+        ("tools/page.html", "<p>{{ from_template() }}</p>\n"),
+    ]);
+    let answer = p.json(&["graph", "unused"]);
+    let rows: Vec<(&str, &str)> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["symbol"].as_str().unwrap(), row["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("forgotten", "its name is nowhere else in the project"),
+            ("dead_tool", "its name is nowhere else in the project"),
+            ("unusedMenu", "its name is nowhere else in the project"),
+            ("helper", "only unused code uses it (forgotten)"),
+            ("only_tested", "only tests use it"),
+        ]
+    );
+    let text = p.run(&["graph", "unused", "src"]).expect(0).stdout;
+    assert!(text.contains("src/main.rs:7  forgotten") && !text.contains("dead_tool"), "{text}");
+    assert!(text.contains("1 entry points") && text.contains("found by attribute"), "{text}");
+    // Other projects may use a library.
+    p.write("Cargo.toml", "[package]\nname = \"app\"\n\n[lib]\npath = \"src/store.rs\"\n");
+    p.write("config/app.yaml", "hook: none\n");
+    let symbols = |args: &[&str]| p.json(args)["results"].to_string();
+    assert!(!symbols(&["graph", "unused", "src"]).contains("loaded_by_name"));
+    assert!(symbols(&["graph", "unused", "src", "--public"]).contains("loaded_by_name"));
+    let nowhere = p.run(&["graph", "unused", "nowhere"]).expect(2).stderr;
+    assert!(nowhere.contains("no indexed file matches nowhere"), "{nowhere}");
+}

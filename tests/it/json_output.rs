@@ -205,6 +205,7 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
             &[
                 &["graph", "callers", "pour", "-C", "1"],
                 &["graph", "tests", "pour"],
+                &["graph", "unused"],
                 &["graph", "tests", "deep"],
             ],
         ),

@@ -1,0 +1,216 @@
+//! Finds where names are written, as whole words in the text of any file: one pass for all names.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::work::WorkBudget;
+
+/// Most places of one name that are kept. A name with more is in use.
+pub(super) const MAX_PLACES: usize = 200;
+/// Most bytes of a word that is looked up.
+const MAX_WORD: usize = 200;
+
+/// A place of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// Position among the files that were read.
+    pub(super) file: u32,
+    /// 1-based.
+    pub(super) line: u32,
+    /// Bytes before it in its line.
+    pub(super) column: u32,
+    /// Whether the line may be a comment at this place.
+    pub(super) may_be_comment: bool,
+}
+
+/// The places of names.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// By the position of the name; at most [`MAX_PLACES`] and one more, in the order of the files.
+    pub(super) places: Vec<Vec<Place>>,
+    /// Words that end or begin with `_`, or that a value follows in a string: names may be built from
+    /// them.
+    parts: HashSet<String>,
+    /// Whether every file was read.
+    pub(super) is_complete: bool,
+}
+
+impl Words {
+    /// Finds the places of names in files. `read` returns the text of the file at a position.
+    pub(super) fn find(
+        names: &[&str],
+        n_files: usize,
+        read: &(dyn Fn(usize) -> Option<String> + Sync),
+        work: &WorkBudget,
+    ) -> Self {
+        let ids: FxHashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+        let was_cut = AtomicBool::new(false);
+        let found: Vec<InFile> = (0..n_files)
+            .into_par_iter()
+            .map(|file| {
+                if !work.goes_on() {
+                    was_cut.store(true, Ordering::Relaxed);
+                    return InFile::default();
+                }
+                read(file).map(|text| in_file(&text, file, &ids)).unwrap_or_default()
+            })
+            .collect();
+        let mut words = Self { places: vec![Vec::new(); names.len()], ..Self::default() };
+        for InFile { places, parts } in found {
+            for (name, place) in places {
+                let all = &mut words.places[name as usize];
+                if all.len() <= MAX_PLACES {
+                    all.push(place);
+                }
+            }
+            words.parts.extend(parts);
+        }
+        words.is_complete = !was_cut.into_inner();
+        words
+    }
+
+    /// Whether the text has a word from which this name may be built: `visit_` of `visit_call`.
+    pub(super) fn may_be_built(&self, name: &str) -> bool {
+        let cuts = name.match_indices('_').map(|(at, _)| at).filter(|at| *at > 0);
+        let mut capitals = name.char_indices().filter(|(at, c)| *at > 2 && c.is_uppercase());
+        let is_camel = capitals.any(|(at, _)| self.parts.contains(&name[..at]));
+        is_camel
+            || cuts.into_iter().any(|at| {
+                let (start, end) = (&name[..=at], &name[at..]);
+                (start.len() > 2 && start.len() < name.len() && self.parts.contains(start))
+                    || (end.len() > 2 && self.parts.contains(end))
+            })
+    }
+}
+
+#[derive(Default)]
+struct InFile {
+    places: Vec<(u32, Place)>,
+    parts: Vec<String>,
+}
+
+fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
+    let mut found = InFile::default();
+    let mut of_name: FxHashMap<u32, usize> = FxHashMap::default();
+    let file = u32::try_from(file).unwrap_or(u32::MAX);
+    for (line, number) in text.lines().zip(1..) {
+        let mut comment_from = usize::MAX;
+        let bytes = line.as_bytes();
+        let is_word = |at: usize| {
+            bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b >= 0x80)
+        };
+        let mut at = 0;
+        while at < bytes.len() {
+            if !is_word(at) {
+                let begins = matches!(bytes[at], b'#' | b'*' | b'%' | b';')
+                    || line[at..].starts_with("//")
+                    || line[at..].starts_with("--")
+                    || line[at..].starts_with("<!");
+                if begins {
+                    comment_from = comment_from.min(at);
+                }
+                at += 1;
+                continue;
+            }
+            let start = at;
+            while is_word(at) {
+                at += 1;
+            }
+            let word = &line[start..at];
+            if word.len() > MAX_WORD {
+                continue;
+            }
+            let mut note = |word: &str| {
+                let Some(id) = ids.get(word) else { return };
+                let n = of_name.entry(*id).or_default();
+                if *n > MAX_PLACES {
+                    return;
+                }
+                *n += 1;
+                let column = u32::try_from(start).unwrap_or(u32::MAX);
+                let may_be_comment = comment_from < start;
+                found.places.push((*id, Place { file, line: number, column, may_be_comment }));
+            };
+            note(word);
+            // `<user-card>` names `UserCard`, and `user-card` may name `userCard`.
+            let is_kebab = bytes.get(at) == Some(&b'-')
+                && is_word(at + 1)
+                && (start == 0 || bytes[start - 1] != b'-');
+            if is_kebab {
+                let mut end = at;
+                while is_word(end) || (bytes.get(end) == Some(&b'-') && is_word(end + 1)) {
+                    end += 1;
+                }
+                if end - start <= MAX_WORD {
+                    let (camel, pascal) = unkebabed(&line[start..end]);
+                    note(&camel);
+                    note(&pascal);
+                }
+            }
+            let is_part = word.starts_with('_') || word.ends_with('_');
+            let is_special = word.starts_with("__") && word.ends_with("__");
+            if word.len() > 2 && ((is_part && !is_special) || goes_on(&line[at..])) {
+                found.parts.push(word.to_string());
+            }
+        }
+    }
+    found.parts.sort_unstable();
+    found.parts.dedup();
+    found
+}
+
+/// Whether a word in a string goes on with a value: `'filter' . $name`, `filter${name}`.
+fn goes_on(after: &str) -> bool {
+    let is_filled = ["${", "{$", "#{", "{", "%s", "%v"].iter().any(|mark| after.starts_with(mark));
+    let joined = after.strip_prefix(['\'', '"']).map(str::trim_start);
+    is_filled || joined.is_some_and(|rest| rest.starts_with(['.', '+', '~', '&']))
+}
+
+/// Returns `userCard` and `UserCard` of `user-card`.
+fn unkebabed(kebab: &str) -> (String, String) {
+    let capital = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().map(|c| c.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+    };
+    let pascal: String = kebab.split('-').map(capital).collect();
+    let first = kebab.split('-').next().unwrap_or_default();
+    let rest: String = kebab.split('-').skip(1).map(capital).collect();
+    (format!("{first}{rest}"), pascal)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn find(names: &[&str], files: &[&str]) -> Words {
+        let read = |i: usize| Some(files[i].to_string());
+        Words::find(names, files.len(), &read, &WorkBudget::new(Arc::default()))
+    }
+
+    #[test]
+    fn whole_words_are_found_in_any_text_and_in_the_case_of_tags() {
+        let words = find(
+            &["run", "UserCard", "ünit"],
+            &["run runs re_run\n// run 'run'", "<user-card a>", "ünit wünit"],
+        );
+        let lines = |n: usize| words.places[n].iter().map(|p| (p.file, p.line)).collect::<Vec<_>>();
+        assert_eq!(lines(0), [(0, 1), (0, 2), (0, 2)]);
+        assert_eq!(lines(1), [(1, 1)]);
+        assert_eq!(lines(2), [(2, 1)]);
+        assert!(words.places[0][1].may_be_comment && !words.places[0][0].may_be_comment);
+    }
+
+    #[test]
+    fn names_may_be_built_from_words_that_end_or_begin_with_an_underscore() {
+        let words = find(&[], &["getattr(self, 'visit_' + kind)\nf(name + '_handler')"]);
+        let php = find(&[], &["$this->{'filter' . $name}();"]);
+        assert!(php.may_be_built("filterAuthor") && !php.may_be_built("filtered"));
+        assert!(words.may_be_built("visit_call") && words.may_be_built("click_handler"));
+        assert!(!words.may_be_built("visitor_call") && !words.may_be_built("handler"));
+    }
+}
