@@ -4,7 +4,10 @@ mod drawing;
 mod impact;
 mod import;
 mod rename;
+mod routes;
 mod row;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
@@ -52,6 +55,9 @@ pub(super) struct Args {
     /// With import: run the indexer of this project that is installed, and import what it writes
     #[arg(long, conflicts_with = "target")]
     run: bool,
+    /// With routes: look for requests in another project, too (repeat)
+    #[arg(long, value_name = "DIR")]
+    clients: Vec<PathBuf>,
     /// With rename: write the files [default: show what would change]
     #[arg(long)]
     apply: bool,
@@ -112,6 +118,8 @@ enum OperationArg {
     Import,
     /// Rename the target to TO in all files, with its uses, imports and overrides
     Rename,
+    /// HTTP routes, their handlers and what requests them; TARGET is a path, a handler, a file or `.`
+    Routes,
 }
 
 /// Most other symbols of the target's name that are listed.
@@ -147,6 +155,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         !args.apply && !args.skip_uncertain && args.also.is_empty(),
         "--apply, --also and --skip-uncertain belong to `cortex graph rename`"
     );
+    ensure!(
+        args.clients.is_empty() || matches!(args.operation, OperationArg::Routes),
+        "--clients belongs to `cortex graph routes`"
+    );
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
     let operation = &args.operation;
     let is_tests = matches!(operation, OperationArg::Tests);
@@ -178,6 +190,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         unresolved: args.unresolved,
     };
     let engine = args.project.engine(AnswerFrom::Tree)?;
+    if matches!(operation, OperationArg::Routes) {
+        return routes::run(engine, &request, &args.clients, args.json);
+    }
     let answer = engine.graph(&request, &Call::default())?;
     if args.json {
         json(&answer)?;

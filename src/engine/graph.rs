@@ -25,11 +25,11 @@ use crate::work::WorkBudget;
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// impact: what a change of `target` may affect; tests: which tests reach it; path: how it leads
-    /// to `to`.
+    /// impact: what a change of `target` may affect; tests: which tests reach it; routes: HTTP routes,
+    /// their handlers and clients.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
-    /// A name, `Type::method`, `file.rs:line` or a file.
+    /// A name, `Type::method`, `file.rs:line`, a file; routes: `GET /users/{id}`, a part of it, `.` for all.
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
@@ -211,6 +211,9 @@ impl Engine {
             return Err(AskError::Arguments(format!(
                 "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
             )));
+        }
+        if operation == Operation::Routes {
+            return self.routes(request, &[], call);
         }
         let target = &*self.graph_target(&request.target, call);
         if operation == Operation::Tests {
@@ -447,7 +450,7 @@ impl Project {
 
 /// Returns `n_lines` lines around line `at`, and the number of the first one. `None` if no line is
 /// requested or the file cannot be read.
-fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
+pub(super) fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
     let before = n_lines.checked_sub(1)? / 2;
     let text = project.read_text(path).ok()?;
     let first = (at as usize).saturating_sub(before).max(1);
@@ -472,7 +475,7 @@ impl GraphAnswer {
     #[must_use]
     pub fn is_about_uses(&self) -> bool {
         !self.operation.points_outward()
-            && self.operation != Operation::Tests
+            && !matches!(self.operation, Operation::Tests | Operation::Routes)
             && self.targets.iter().any(|target| target.line > 0)
     }
 

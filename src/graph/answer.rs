@@ -26,10 +26,12 @@ pub enum Operation {
     Impact,
     /// The tests that reach the target.
     Tests,
+    /// The HTTP routes that match, with their handlers and what requests them.
+    Routes,
 }
 
 impl Operation {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Callers,
         Self::Callees,
         Self::Dependencies,
@@ -39,6 +41,7 @@ impl Operation {
         Self::Path,
         Self::Impact,
         Self::Tests,
+        Self::Routes,
     ];
 
     /// Returns whether the edges lead from the target to what it uses.
@@ -66,6 +69,7 @@ impl Operation {
             Self::Path => "path",
             Self::Impact => "impact",
             Self::Tests => "tests",
+            Self::Routes => "routes",
         }
     }
 }

@@ -144,7 +144,8 @@ impl<'a> Traversal<'a> {
             Operation::Dependents | Operation::TypeUsages => Follow::Incoming(USES),
             Operation::Implementations => Follow::Derived,
             Operation::Impact => Follow::Touched,
-            Operation::Tests => Follow::Tested,
+            // Routes are in no row of the graph.
+            Operation::Tests | Operation::Routes => Follow::Tested,
             Operation::Path => {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;

@@ -11,10 +11,12 @@ mod detect;
 #[cfg(packed)]
 mod packed;
 mod plain;
+mod routes;
 mod spec;
 mod testing;
 
 pub use detect::detect;
+pub use routes::{ACTIONS, FRAMEWORKS, RouteRules, route_markers, route_rules};
 pub use spec::{
     COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
     Spec, Template, Visibility,
