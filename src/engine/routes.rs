@@ -10,7 +10,7 @@ use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{Asked, Node, Operation};
-use crate::languages::{LanguageKind, detect, is_test_file, route_markers, route_rules};
+use crate::languages::{LanguageKind, detect, is_test_file, all_route_rules, route_rules};
 use crate::routes::RoutePath;
 use crate::scan::{self, LineMatcher, LineQuery};
 use crate::syntax::{self, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN};
@@ -47,6 +47,8 @@ struct Route {
     method: String,
     path: RoutePath,
     handler: Option<(Node, f32)>,
+    /// Whether the text names a handler.
+    is_named: bool,
     file: String,
     line: u32,
 }
@@ -149,7 +151,10 @@ impl Engine {
     }
 
     fn route_row(&self, route: &Route, context: usize) -> GraphRow {
-        let partial = if route.path.is_partial() { ", beginning unknown" } else { "" };
+        let mut partial = if route.path.is_partial() { ", beginning unknown" } else { "" }.to_string();
+        if route.is_named && route.handler.is_none() {
+            partial.push_str(", handler unknown");
+        }
         let method = if route.method.is_empty() { "ANY" } else { &route.method };
         let (node, confidence) = match &route.handler {
             Some((node, confidence)) => (GraphNode::new(node), f64::from(*confidence)),
@@ -175,20 +180,30 @@ impl Engine {
     /// Returns the files of the project that may register routes, parsed.
     fn route_files(&self, call: &Call, work: &WorkBudget) -> Result<(Vec<(String, RouteFile)>, bool), AskError> {
         let View { code, .. } = self.view(call)?;
-        let files: Vec<&str> = code.corpus.chunks().files().filter(|path| route_rules(detect(path, "").name).is_some()).collect();
-        let query = LineQuery { pattern: route_markers(), regex: true, ..LineQuery::default() };
-        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
-        let found = scan::grep(self.project.layout.tree(), &files, &matcher, work);
-        let mut is_cut = found.n_left > 0 || found.files.len() > MAX_FILES;
-        let read = |(at, _): &(usize, usize)| {
-            let path = files[*at];
+        let written: Vec<(&str, &str)> = code.corpus.chunks().written_in().filter(|(path, _)| !is_test_file(path)).collect();
+        let mut marked: Vec<&str> = Vec::new();
+        let mut is_cut = false;
+        for rules in all_route_rules() {
+            let files: Vec<&str> = written.iter().filter(|(_, language)| rules.is_of(language)).map(|(path, _)| *path).collect();
+            if files.is_empty() {
+                continue;
+            }
+            let query = LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
+            let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+            let found = scan::grep(self.project.layout.tree(), &files, &matcher, work);
+            is_cut |= found.n_left > 0;
+            marked.extend(found.files.iter().map(|(at, _)| files[*at]));
+        }
+        is_cut |= marked.len() > MAX_FILES;
+        let read = |path: &&str| {
+            let path = *path;
             let text = work.goes_on().then(|| self.project.read_text(path).ok()).flatten()?;
             let language = detect(path, &text);
             let LanguageKind::Code(grammar) = &language.kind else { return None };
             let routes = syntax::routes(grammar, route_rules(language.name)?, &text)?;
             Some((path.to_string(), routes))
         };
-        let mut parsed: Vec<(String, RouteFile)> = found.files.par_iter().take(MAX_FILES).filter_map(read).collect();
+        let mut parsed: Vec<(String, RouteFile)> = marked.par_iter().take(MAX_FILES).filter_map(read).collect();
         is_cut |= parsed.iter().any(|(_, file)| file.is_cut);
         parsed.sort_by(|a, b| a.0.cmp(&b.0));
         Ok((parsed, is_cut))
@@ -217,12 +232,15 @@ impl Engine {
                 let meaning = handler(path, route).and_then(|_| handlers.next()).and_then(|all| best(all, route));
                 let bases = joined.bases(f, route.at, route.router.as_deref(), MAX_MOUNTS, work);
                 for base in bases {
-                    let parts = base.iter().copied().chain([&*route.path]);
+                    let global = parsed.iter().flat_map(|(_, file)| &file.globals);
+                    let global = global.filter(|(of, _)| *of == route.framework).map(|(_, p)| &**p);
+                    let parts = global.chain(base.iter().copied()).chain([&*route.path]);
                     routes.push(Route {
                         framework: route.framework,
                         method: route.method.clone(),
                         path: RoutePath::join(parts),
                         handler: meaning.clone().filter(|(node, _)| node.line > 0),
+                        is_named: route.handler != Handler::Here,
                         file: path.clone(),
                         line: route.line,
                     });
@@ -351,6 +369,9 @@ fn strings(text: &str) -> Vec<usize> {
 fn mounted(file: &str, target: &Mounted) -> Asked {
     match target {
         Mounted::Name(name) => Asked::Name { file: file.into(), line: name.line, receiver: name.receiver.clone(), name: name.name.clone() },
+        Mounted::Module(path, _) if path.ends_with(".php") => {
+            Asked::Target(path.trim_start_matches(['.', '/']).to_string())
+        }
         Mounted::Module(module, _) => Asked::Module { file: file.into(), module: module.clone() },
     }
 }

@@ -37,13 +37,18 @@ impl Resolver<'_> {
             Asked::Member { file, line, receiver, class, member } => {
                 let classes = self.name_meant(file, *line, receiver, class)?;
                 let mut members = Vec::new();
-                for of in classes {
+                for of in &classes {
                     for found in &self.members_of(of.symbol, member)? {
                         members.push(Meaning {
                             symbol: found.symbol,
                             confidence: found.confidence.min(of.confidence),
                         });
                     }
+                }
+                // The member may be one of a supertype that is not in the project.
+                if members.is_empty() {
+                    let half = |of: Meaning| Meaning { confidence: of.confidence / 2.0, ..of };
+                    members.extend(classes.first().copied().map(half));
                 }
                 members
             }

@@ -16,7 +16,7 @@ mod spec;
 mod testing;
 
 pub use detect::detect;
-pub use routes::{ACTIONS, FRAMEWORKS, RouteRules, route_markers, route_rules};
+pub use routes::{ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, route_rules};
 pub use spec::{
     COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
     Spec, Template, Visibility,

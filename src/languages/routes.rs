@@ -9,7 +9,7 @@ use super::Grammar;
 pub struct RouteRules {
     /// The languages that the rules are for.
     languages: &'static [&'static str],
-    /// Words of which a file that registers routes has one.
+    /// Regular expressions of which one matches in a file that registers routes.
     pub markers: &'static [&'static str],
     sources: &'static [&'static str],
     queries: [OnceLock<tree_sitter::Query>; 2],
@@ -26,7 +26,7 @@ const fn rules(
 static RULES: [RouteRules; 9] = [
     rules(
         &["python"],
-        &["flask", "Flask", "Blueprint", "APIRouter", "FastAPI", "starlette", "urlpatterns", "rest_framework", "@.*\\.route\\(", "@.*\\.(get|post|put|patch|delete)\\("],
+        &["[fF]lask", "Blueprint", "APIRouter", "FastAPI", "starlette", "urlpatterns", "@.*\\.route\\(", "@.*\\.(get|post|put|patch|delete)\\("],
         &[include_str!("python/routes.scm")],
     ),
     rules(&["rust"], &["axum", "actix_web", "rocket", "ServiceConfig"], &[include_str!("rust/routes.scm")]),
@@ -42,8 +42,8 @@ static RULES: [RouteRules; 9] = [
     ),
     rules(&["java"], &["org.springframework.web"], &[include_str!("java/routes.scm")]),
     rules(&["go"], &["gin-gonic", "labstack/echo", "go-chi", "gorilla/mux", "net/http", "gofiber"], &[include_str!("go/routes.scm")]),
-    rules(&["ruby"], &["routes.draw", "sinatra", "Sinatra"], &[include_str!("ruby/routes.scm")]),
-    rules(&["php"], &["Illuminate.*Route", "Route::", "Slim\\\\"], &[include_str!("php/routes.scm")]),
+    rules(&["ruby"], &["routes.draw", "[sS]inatra", "^\\s*(resources?|namespace) :"], &[include_str!("ruby/routes.scm")]),
+    rules(&["php"], &["Route::", "withRouting", "Slim"], &[include_str!("php/routes.scm")]),
     rules(&["csharp"], &["AspNetCore", "Http(Get|Post|Put|Patch|Delete)", "Map(Get|Post|Put|Patch|Delete|Group)"], &[include_str!("csharp/routes.scm")]),
 ];
 
@@ -110,14 +110,27 @@ pub fn route_rules(language: &str) -> Option<&'static RouteRules> {
     RULES.iter().find(|rules| rules.languages.contains(&language))
 }
 
-/// Returns a regular expression that matches in every file that may register routes.
+/// Returns the rules of all languages.
 #[must_use]
-pub fn route_markers() -> String {
-    let all: Vec<&str> = RULES.iter().flat_map(|rules| rules.markers).copied().collect();
-    all.join("|")
+pub fn all_route_rules() -> &'static [RouteRules] {
+    &RULES
 }
 
+/// Names of functions that take a path without requesting it.
+pub const NO_REQUESTS: &[&str] = &[
+    "antMatchers", "basename", "dirname", "exclude", "forRoutes", "import", "include_bytes",
+    "include_str", "join", "link_to", "log", "mvcMatchers", "open", "push", "readFile", "redirect",
+    "redirect_to", "render", "require", "requestMatchers", "resolve", "startsWith", "starts_with",
+    "startswith",
+];
+
 impl RouteRules {
+    /// Whether these are the rules of a language.
+    #[must_use]
+    pub fn is_of(&self, language: &str) -> bool {
+        self.languages.contains(&language)
+    }
+
     /// Returns the query that finds routes. It is compiled once for each language.
     ///
     /// # Panics

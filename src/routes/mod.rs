@@ -9,6 +9,8 @@ enum Segment {
     Literal(String),
     /// One segment of any text, with its name.
     Parameter(String),
+    /// A segment that begins with this text, and the name of the rest.
+    Begins(String, String),
     /// Any number of segments.
     Rest,
     /// A prefix that the text does not state.
@@ -22,7 +24,7 @@ pub struct RoutePath(Vec<Segment>);
 /// Least and most confidence of a request.
 const SURE: f64 = 0.95;
 /// Loss for a method that is unknown, and for each segment before the request's path.
-const NO_METHOD: f64 = 0.1;
+const NO_METHOD: f64 = 0.35;
 const NO_PREFIX: f64 = 0.1;
 /// Most segments before the path of a request: its client adds them.
 const MAX_PREFIX: usize = 3;
@@ -34,7 +36,7 @@ impl RoutePath {
     pub fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut out: Vec<Segment> = Vec::new();
         for part in parts {
-            for written in segments(part) {
+            for written in segments(required(part)) {
                 match written {
                     ".." => _ = out.pop_if(|last| matches!(last, Segment::Parameter(_))),
                     _ => match segment(written) {
@@ -116,7 +118,14 @@ impl RoutePath {
             match (segment, asked.get(i)) {
                 (Segment::Rest, _) => return confidence(n_equal, n_missing, is_method_known),
                 (Segment::Literal(a), Some(Segment::Literal(b))) if a == b => n_equal += 1,
-                (Segment::Parameter(_), Some(Segment::Literal(_) | Segment::Parameter(_))) => {}
+                (
+                    Segment::Parameter(_),
+                    Some(Segment::Literal(_) | Segment::Parameter(_) | Segment::Begins(..)),
+                ) => {}
+                (Segment::Begins(a, _), Some(Segment::Literal(b))) if b.starts_with(&**a) => {
+                    n_equal += 1;
+                }
+                (Segment::Begins(a, _), Some(Segment::Begins(b, _))) if a == b => n_equal += 1,
                 _ => return None,
             }
         }
@@ -165,6 +174,12 @@ fn confidence(n_equal: usize, n_missing: usize, is_method_known: bool) -> Option
     Some(((all - lost).max(0.1), n_equal))
 }
 
+/// Returns a path without the optional segments at its end: `/top(/:length)`, `/s/:id/(:title)`.
+fn required(path: &str) -> &str {
+    let at = ["(/", "(.", "/(:"].iter().filter_map(|mark| path.find(mark)).min();
+    at.map_or(path, |at| &path[..at])
+}
+
 /// Splits a path at its slashes, except those in a parameter.
 fn segments(path: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
@@ -206,8 +221,15 @@ fn segment(written: &str) -> Segment {
     match written {
         "%s" | "%d" | "%v" | "?" => return Segment::Parameter(String::new()),
         _ if written.starts_with('*') => return Segment::Rest,
+        _ if written.ends_with("{}") && written.len() > 2 => {
+            return Segment::Begins(written[..written.len() - 2].to_string(), String::new());
+        }
         _ if written.contains("{}") => return Segment::Parameter(String::new()),
         _ => {}
+    }
+    // `~:name`, `@{name}`
+    if let Some(at) = written.find([':', '{']).filter(|at| *at > 0 && *at + 1 < written.len()) {
+        return Segment::Begins(written[..at].to_string(), name(&written[at + 1..]));
     }
     Segment::Literal(written.trim_end_matches("(.:format)").trim_end_matches('$').to_string())
 }
@@ -223,6 +245,7 @@ impl fmt::Display for RoutePath {
                 Segment::Unknown => {}
                 Segment::Literal(name) => write!(out, "/{name}")?,
                 Segment::Parameter(name) => write!(out, "/{{{name}}}")?,
+                Segment::Begins(text, name) => write!(out, "/{text}{{{name}}}")?,
                 Segment::Rest => out.write_str("/{*}")?,
             }
         }

@@ -9,7 +9,7 @@ use tree_sitter::{Node, QueryCursor, QueryCursorOptions, QueryCursorState, Strea
 
 use super::outline;
 use super::relations::receiver_before;
-use crate::languages::{ACTIONS, Grammar, RouteRules};
+use crate::languages::{ACTIONS, Grammar, NO_REQUESTS, RouteRules};
 
 /// Most routes that one file registers.
 const MAX_ROUTES: usize = 5_000;
@@ -30,6 +30,8 @@ pub struct RouteFile {
     pub scopes: Vec<ScopeAt>,
     pub routers: Vec<RouterAt>,
     pub mounts: Vec<MountAt>,
+    /// Prefixes of all routes of a framework.
+    pub globals: Vec<(&'static str, String)>,
     /// First bytes of the strings that are paths of routes or prefixes.
     pub strings: HashSet<usize>,
     /// First byte of each line.
@@ -191,6 +193,8 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     out.scopes.sort_by_key(|scope| (scope.range.start, std::cmp::Reverse(scope.range.end)));
     // What is a part of a longer statement of the same route says less.
     out.routes.sort_by_key(|r| (r.at, r.handler == Handler::Here, r.method.is_empty()));
+    let with_path: HashSet<usize> = out.routes.iter().filter(|r| !r.path.is_empty()).map(|r| r.at).collect();
+    out.routes.retain(|r| !r.path.is_empty() || is_action(r) || !with_path.contains(&r.at));
     out.routes.dedup_by(|b, a| a.at == b.at && a.path == b.path && (a.method == b.method || b.method.is_empty()) && !is_action(b));
     Some(out)
 }
@@ -212,7 +216,7 @@ fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
     // The outermost string: a template holds others.
     let string = around(string).take_while(|n| is_string(*n) || n.kind().contains("literal")).last()?;
     let mut whole = string;
-    for node in around(string).skip(1).take(4) {
+    for node in around(string).skip(1).take(8) {
         if node.kind().contains("binary") || node.kind() == "concatenated_string" || node.kind().contains("parenthesized") {
             whole = node;
         }
@@ -222,24 +226,21 @@ fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
     if around(whole).take_while(|n| *n != call).any(|n| is_function(n.kind())) {
         return None;
     }
-    let mut path = literal(string, text)?;
-    if whole != string && whole.start_byte() < string.start_byte() && !path.starts_with("http") {
-        path = format!("{{}}{path}");
-    }
-    if whole.end_byte() > string.end_byte() {
-        path.push_str("{}");
-    }
+    let path = joined(whole, text, 0)?;
     let head_end = whole.start_byte().max(call.start_byte());
     let called = text.get(call.start_byte()..head_end)?;
     let called = called.trim_end().trim_end_matches('(');
     let name = called.rsplit(['.', ':', '>', '\n']).next().unwrap_or(called);
     let name = name.split('(').next().unwrap_or(name);
+    if NO_REQUESTS.contains(&name.trim()) {
+        return None;
+    }
     let mut method = methods_in(name);
     if method.is_empty() {
         let rest = &text[call.start_byte()..floor(text, call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
         method = option(rest, "method").map(methods_in).unwrap_or_default();
     }
-    if method.is_empty() && matches!(name.trim(), "fetch" | "$fetch") {
+    if method.is_empty() && matches!(name.trim(), "fetch" | "$fetch" | "visit") {
         method = "GET".into();
     }
     if method.is_empty() {
@@ -247,6 +248,19 @@ fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
         method = methods_in_upper(&called[called.find('(').unwrap_or(called.len())..]);
     }
     Some(Request { path, method, line: line_of(string), at: string.start_byte() })
+}
+
+/// Returns the text of an expression that joins strings, with `{}` for what is computed.
+fn joined(node: Node, text: &str, depth: usize) -> Option<String> {
+    if let Some(written) = literal(node, text) {
+        return Some(written);
+    }
+    let is_joined = ["binary", "concatenated", "parenthesized"].iter().any(|k| node.kind().contains(k));
+    if !is_joined || depth > MAX_LEVELS {
+        return Some("{}".into());
+    }
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).map(|part| joined(part, text, depth + 1)).collect()
 }
 
 fn methods_in_upper(text: &str) -> String {
@@ -308,14 +322,21 @@ impl Reader<'_> {
         let router = captured.router.map(|node| self.source(node).to_string());
         // A prefix in an option is the value of that key; another one is the string itself.
         let prefix = |node: Option<Node>| match (node, setting("prefix")) {
-            (Some(node), _) => literal(node, text).unwrap_or_else(|| UNKNOWN.into()),
+            _ if setting("fixed").is_some() => setting("fixed").unwrap_or_default().to_string(),
+            (Some(node), _) => match literal(node, text) {
+                Some(prefix) if prefix.starts_with('^') => from_regex(&prefix),
+                Some(prefix) => prefix,
+                None => UNKNOWN.into(),
+            },
             (None, Some(key)) => {
                 let all = captured.define.or(captured.route).or(captured.scope);
                 all.and_then(|node| option(self.head(node), key)).map(|v| unquoted(v).unwrap_or_else(|| UNKNOWN.into())).unwrap_or_default()
             }
             (None, None) => String::new(),
         };
-        if let Some(node) = captured.resource {
+        if let Some(framework) = setting("global").and_then(known) {
+            out.globals.push((framework, prefix(captured.prefix)));
+        } else if let Some(node) = captured.resource {
             self.add_resource(out, node, captured, setting);
         } else if let Some(scope) = captured.scope {
             let mut range = match setting("chain") {
@@ -331,7 +352,7 @@ impl Reader<'_> {
                 if let Some(path) = option(head, "path").and_then(unquoted) { prefix = path; }
                 if let Some(name) = option(head, "module").and_then(unquoted) { module = name; }
             }
-            if setting("pop").is_some() { prefix = "..".into(); }
+            if let Some(way) = setting("pop") { prefix = way.into(); }
             if let Some(owner) = captured.owner {
                 let name = self.source(owner);
                 let short = ["Controller"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
@@ -465,7 +486,10 @@ impl Reader<'_> {
         let at = node.start_byte();
         let modules: String = out.scopes.iter().filter(|s| s.range.contains(&at) && !s.module.is_empty()).map(|s| format!("{}/", s.module)).collect();
         let last = name.rsplit('/').next().unwrap_or(&name);
-        let singular = last.strip_suffix('s').unwrap_or(last);
+        let singular = match last.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => last.strip_suffix('s').unwrap_or(last).to_string(),
+        };
         let id = option(head, "param").and_then(unquoted);
         let id = match setting("id") {
             Some("name") => singular.replace('-', "_"),

@@ -23,6 +23,13 @@
   arguments: (arguments . (argument (_) @resource) . (argument (_) @handler))
   (#match? @_chain "^Route::") (#eq? @_resource "resource")
   (#set! framework "laravel") (#set! actions "laravel") (#set! id "name")) @route
+; files of routes
+(require_expression (function_call_expression arguments: (arguments (argument (string) @mount))))
+(member_call_expression name: (name) @_group
+  arguments: (arguments . (argument (function_call_expression arguments: (arguments (argument (string) @mount)))))
+  (#eq? @_group "group"))
+(argument name: (name) @_api (binary_expression right: (string) @mount)
+  (#eq? @_api "api") (#set! fixed "api"))
 ; prefixes
 (scoped_call_expression scope: (name) @_route name: (name) @_prefix
   arguments: (arguments . (argument (_) @prefix) .)

@@ -37,7 +37,10 @@
   (#eq? @_scope "scope") (#set! module "module")) @route
 (call !receiver method: (identifier) @_collection
   block: (_) @scope
-  (#eq? @_collection "collection") (#set! pop "1"))
+  (#eq? @_collection "collection") (#set! pop ".."))
+(call !receiver method: (identifier) @_member
+  block: (_) @scope
+  (#eq? @_member "member") (#set! pop "../{id}"))
 ; sinatra
 (call !receiver method: (identifier) @method
   arguments: (argument_list . (string) @path)

@@ -1,5 +1,8 @@
 ; The captures are explained in python/routes.scm.
 ; nest
+(call_expression function: (member_expression property: (property_identifier) @_global)
+  arguments: (arguments . (string) @prefix)
+  (#eq? @_global "setGlobalPrefix") (#set! global "nest"))
 (class_declaration
   decorator: (decorator (call_expression function: (identifier) @_controller arguments: (arguments . (string) @prefix)))
   body: (_) @scope
