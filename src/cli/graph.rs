@@ -22,7 +22,7 @@ use crate::engine::{
     AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake, RenameRequest,
 };
 
-/// Show callers, callees, dependents, tests, implementations, or the impact of a change.
+/// Show callers, callees, dependents, tests, implementations, HTTP routes, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
@@ -35,12 +35,13 @@ use crate::engine::{
   cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
   cortex graph rename ChunkManager::reload reload_all
+  cortex graph routes 'GET /healthz'
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it.
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. routes lists HTTP routes with their handlers, and of few routes what requests them, also in the projects that --clients names.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
-    /// A symbol name, `Type::method`, `file:line`, or a file
+    /// A symbol name, `Type::method`, `file:line`, or a file; with routes: `GET /users/{id}`, a part of it, `.` for all
     #[arg(required_unless_present_any = ["diff", "files", "run"])]
     target: Option<String>,
     /// With path: the symbol at the end of the path; with rename: the new name

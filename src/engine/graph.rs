@@ -61,7 +61,7 @@ pub struct GraphAnswer {
     /// The operation of the request.
     #[schemars(with = "String")]
     pub operation: Operation,
-    /// The symbols or files that the target matches; empty if there is none.
+    /// The symbols or files that the target matches; empty if there is none, and for routes.
     pub targets: Vec<GraphNode>,
     /// Nearest first; a path in its order.
     pub results: Vec<GraphRow>,
@@ -161,7 +161,8 @@ pub struct GraphRow {
     pub confidence: f64,
     /// Number of steps from the target.
     pub depth: usize,
-    /// The symbol that the last step comes from.
+    /// The symbol that the last step comes from; of a route the file that registers it, of a request
+    /// the path of the route.
     pub via: String,
     /// Why it is in the answer, if it does not call the target.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -450,7 +451,12 @@ impl Project {
 
 /// Returns `n_lines` lines around line `at`, and the number of the first one. `None` if no line is
 /// requested or the file cannot be read.
-pub(super) fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
+pub(super) fn around(
+    project: &Project,
+    path: &str,
+    at: u32,
+    n_lines: usize,
+) -> Option<(usize, String)> {
     let before = n_lines.checked_sub(1)? / 2;
     let text = project.read_text(path).ok()?;
     let first = (at as usize).saturating_sub(before).max(1);
@@ -471,6 +477,12 @@ impl GraphNode {
 }
 
 impl GraphAnswer {
+    /// Whether the answer lists HTTP routes, which have no target.
+    #[must_use]
+    pub fn is_routes(&self) -> bool {
+        self.operation == Operation::Routes
+    }
+
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
     #[must_use]
     pub fn is_about_uses(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Finds HTTP routes, their handlers, and what requests them. The files that may register routes are
 //! found by their words and read when a question asks, so no index holds routes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{Asked, Node, Operation};
-use crate::languages::{LanguageKind, detect, is_test_file, all_route_rules, route_rules};
+use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
 use crate::scan::{self, LineMatcher, LineQuery};
 use crate::syntax::{self, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN};
@@ -65,7 +65,7 @@ struct Caller {
 struct RouteTable {
     routes: Vec<Route>,
     /// The strings of each file that are paths of routes.
-    strings: HashMap<String, std::collections::HashSet<usize>>,
+    strings: HashMap<String, HashSet<usize>>,
     is_cut: bool,
 }
 
@@ -96,15 +96,27 @@ impl Engine {
                 crate::text::cut(&request.target, 100)
             )));
         }
-        let mut callers = self.callers_of_routes(&table, "", call, &work)?;
+        let mut callers = self.callers_of_routes(&table, &wanted, "", call, &work)?;
         let mut is_cut = table.is_cut;
         for client in clients {
-            let other = RouteTable { routes: table.routes.clone(), strings: client.engine.route_strings(call, &work)?, is_cut: false };
-            callers.extend(client.engine.callers_of_routes(&other, &client.name, call, &work)?);
+            let other = RouteTable {
+                routes: table.routes.clone(),
+                strings: client.engine.route_strings(call, &work)?,
+                is_cut: false,
+            };
+            callers.extend(client.engine.callers_of_routes(
+                &other,
+                &wanted,
+                &client.name,
+                call,
+                &work,
+            )?);
         }
         is_cut |= work.is_spent();
         if is_cut {
-            state.warnings.push("the search for routes was cut: there may be more routes and requests".into());
+            state.warnings.push(
+                "the search for routes was cut: there may be more routes and requests".into(),
+            );
         }
         let limit = request.limit.unwrap_or(LIMIT);
         let mut of_route: BTreeMap<usize, Vec<GraphRow>> = BTreeMap::new();
@@ -116,10 +128,17 @@ impl Engine {
         for n in &wanted {
             let route = &table.routes[*n];
             let found = of_route.remove(n).unwrap_or_default();
-            let (sure, unsure): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| row.confidence >= LEAST_CONFIDENCE);
+            let (sure, unsure): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|row| row.confidence >= LEAST_CONFIDENCE);
             let mut row = self.route_row(route, request.context);
             if !is_few && !sure.is_empty() {
-                row.reason = row.reason.map(|reason| format!("{reason}, {}", count(sure.len(), "request")));
+                let n: usize = sure.iter().map(|row| row.sites.len()).sum();
+                row.reason = row.reason.map(|reason| format!("{reason}, {}", count(n, "request")));
+            }
+            // The action of a resource that its class may not have.
+            if row.confidence < LEAST_CONFIDENCE {
+                candidates.push(row);
+                continue;
             }
             results.push(row);
             total += 1;
@@ -151,7 +170,8 @@ impl Engine {
     }
 
     fn route_row(&self, route: &Route, context: usize) -> GraphRow {
-        let mut partial = if route.path.is_partial() { ", beginning unknown" } else { "" }.to_string();
+        let mut partial =
+            if route.path.is_partial() { ", beginning unknown" } else { "" }.to_string();
         if route.is_named && route.handler.is_none() {
             partial.push_str(", handler unknown");
         }
@@ -159,7 +179,13 @@ impl Engine {
         let (node, confidence) = match &route.handler {
             Some((node, confidence)) => (GraphNode::new(node), f64::from(*confidence)),
             None => (
-                GraphNode { path: route.file.clone(), line: route.line, end_line: route.line, symbol: String::new(), kind: "route".into() },
+                GraphNode {
+                    path: route.file.clone(),
+                    line: route.line,
+                    end_line: route.line,
+                    symbol: String::new(),
+                    kind: "route".into(),
+                },
                 1.0,
             ),
         };
@@ -178,17 +204,27 @@ impl Engine {
     }
 
     /// Returns the files of the project that may register routes, parsed.
-    fn route_files(&self, call: &Call, work: &WorkBudget) -> Result<(Vec<(String, RouteFile)>, bool), AskError> {
+    fn route_files(
+        &self,
+        call: &Call,
+        work: &WorkBudget,
+    ) -> Result<(Vec<(String, RouteFile)>, bool), AskError> {
         let View { code, .. } = self.view(call)?;
-        let written: Vec<(&str, &str)> = code.corpus.chunks().written_in().filter(|(path, _)| !is_test_file(path)).collect();
+        let written: Vec<(&str, &str)> =
+            code.corpus.chunks().written_in().filter(|(path, _)| !is_test_file(path)).collect();
         let mut marked: Vec<&str> = Vec::new();
         let mut is_cut = false;
         for rules in all_route_rules() {
-            let files: Vec<&str> = written.iter().filter(|(_, language)| rules.is_of(language)).map(|(path, _)| *path).collect();
+            let files: Vec<&str> = written
+                .iter()
+                .filter(|(_, language)| rules.is_of(language))
+                .map(|(path, _)| *path)
+                .collect();
             if files.is_empty() {
                 continue;
             }
-            let query = LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
+            let query =
+                LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
             let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
             let found = scan::grep(self.project.layout.tree(), &files, &matcher, work);
             is_cut |= found.n_left > 0;
@@ -203,14 +239,24 @@ impl Engine {
             let routes = syntax::routes(grammar, route_rules(language.name)?, &text)?;
             Some((path.to_string(), routes))
         };
-        let mut parsed: Vec<(String, RouteFile)> = marked.par_iter().take(MAX_FILES).filter_map(read).collect();
+        let mut parsed: Vec<(String, RouteFile)> =
+            marked.par_iter().take(MAX_FILES).filter_map(read).collect();
         is_cut |= parsed.iter().any(|(_, file)| file.is_cut);
         parsed.sort_by(|a, b| a.0.cmp(&b.0));
         Ok((parsed, is_cut))
     }
 
-    fn route_strings(&self, call: &Call, work: &WorkBudget) -> Result<HashMap<String, std::collections::HashSet<usize>>, AskError> {
-        Ok(self.route_files(call, work)?.0.into_iter().map(|(path, file)| (path, file.strings)).collect())
+    fn route_strings(
+        &self,
+        call: &Call,
+        work: &WorkBudget,
+    ) -> Result<HashMap<String, HashSet<usize>>, AskError> {
+        Ok(self
+            .route_files(call, work)?
+            .0
+            .into_iter()
+            .map(|(path, file)| (path, file.strings))
+            .collect())
     }
 
     fn route_table(&self, call: &Call, work: &WorkBudget) -> Result<RouteTable, AskError> {
@@ -229,7 +275,9 @@ impl Engine {
         let mut routes = Vec::new();
         for (f, (path, file)) in parsed.iter().enumerate() {
             for route in &file.routes {
-                let meaning = handler(path, route).and_then(|_| handlers.next()).and_then(|all| best(all, route));
+                let meaning = handler(path, route)
+                    .and_then(|_| handlers.next())
+                    .and_then(|all| best(all, route));
                 let bases = joined.bases(f, route.at, route.router.as_deref(), MAX_MOUNTS, work);
                 for base in bases {
                     let global = parsed.iter().flat_map(|(_, file)| &file.globals);
@@ -252,17 +300,27 @@ impl Engine {
     }
 
     /// Finds the calls that request the routes in the files of this project.
-    fn callers_of_routes(&self, table: &RouteTable, project: &str, call: &Call, work: &WorkBudget) -> Result<Vec<Caller>, AskError> {
-        let mut names: Vec<String> = table.routes.iter().filter_map(|r| r.path.longest_name()).map(regex::escape).collect();
-        names.sort_unstable();
-        names.dedup();
+    fn callers_of_routes(
+        &self,
+        table: &RouteTable,
+        wanted: &[usize],
+        project: &str,
+        call: &Call,
+        work: &WorkBudget,
+    ) -> Result<Vec<Caller>, AskError> {
+        let is_wanted: HashSet<usize> = wanted.iter().copied().collect();
+        // Every request of a route has its longest name.
+        let names: HashSet<&str> =
+            wanted.iter().filter_map(|n| table.routes[*n].path.longest_name()).collect();
         if names.is_empty() {
             return Ok(Vec::new());
         }
         let View { code, .. } = self.view(call)?;
         let is_code = |path: &str| matches!(detect(path, "").kind, LanguageKind::Code(_));
         let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
-        let query = LineQuery { pattern: format!("[\"'`/]({})\\b", names.join("|")), regex: true, ..LineQuery::default() };
+        let pattern: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
+        let pattern = format!("[\"'`/](?:{})", pattern.join("|"));
+        let query = LineQuery { pattern, regex: true, ..LineQuery::default() };
         let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
         let found = scan::grep(self.project.layout.tree(), &files, &matcher, work);
         let look = |(at, _): &(usize, usize)| -> Vec<Caller> {
@@ -272,7 +330,7 @@ impl Engine {
             }
             let Ok(text) = self.project.read_text(path) else { return Vec::new() };
             let LanguageKind::Code(grammar) = &detect(path, &text).kind else { return Vec::new() };
-            let mut places = strings(&text);
+            let mut places = strings(&text, &names);
             if let Some(of_routes) = table.strings.get(path) {
                 places.retain(|at| !of_routes.contains(at));
             }
@@ -290,7 +348,14 @@ impl Engine {
                 let what = if is_test_file(path) { "test" } else { "client" };
                 let method = if request.method.is_empty() { "ANY" } else { &request.method };
                 for (route, sure) in reached(&table.routes, &asked, &request.method) {
-                    let shown = if project.is_empty() { path.to_string() } else { format!("{}/{path}", project.trim_end_matches('/')) };
+                    if !is_wanted.contains(&route) {
+                        continue;
+                    }
+                    let shown = if project.is_empty() {
+                        path.to_string()
+                    } else {
+                        format!("{}/{path}", project.trim_end_matches('/'))
+                    };
                     out.push(Caller {
                         route,
                         row: GraphRow {
@@ -315,13 +380,26 @@ impl Engine {
             }
             out
         };
-        let mut callers: Vec<Caller> = found.files.par_iter().take(MAX_FILES).flat_map_iter(look).collect();
+        let mut callers: Vec<Caller> =
+            found.files.par_iter().take(MAX_FILES).flat_map_iter(look).collect();
         if found.files.len() > MAX_FILES {
             work.spend();
         }
+        let key =
+            |c: &Caller| (c.row.node.kind == "test", c.row.node.path.clone(), c.row.node.line);
         callers.sort_by(|a, b| {
-            let key = |c: &Caller| (c.row.node.kind == "test", c.row.node.path.clone(), c.row.node.line);
             b.row.confidence.total_cmp(&a.row.confidence).then_with(|| key(a).cmp(&key(b)))
+        });
+        // One row for the same requests of one function or file.
+        callers.dedup_by(|next, row| {
+            let is_same = next.route == row.route
+                && next.row.node.path == row.row.node.path
+                && next.row.node.symbol == row.row.node.symbol
+                && next.row.reason == row.row.reason;
+            if is_same {
+                row.row.sites.append(&mut next.row.sites);
+            }
+            is_same
         });
         Ok(callers)
     }
@@ -348,16 +426,25 @@ fn reached(routes: &[Route], asked: &RoutePath, method: &str) -> Vec<(usize, f64
     best.into_iter().map(|(n, sure, _)| (n, sure)).collect()
 }
 
-/// Returns the first bytes of the strings in a text that may be paths.
-fn strings(text: &str) -> Vec<usize> {
+/// Returns the first bytes of the strings in a text that may be paths with one of the names.
+fn strings(text: &str, names: &HashSet<&str>) -> Vec<usize> {
+    let has_name = |from: usize, to: usize| {
+        text.get(from..to).is_some_and(|path| {
+            path.split(['/', '?', '#', '"', '\'', '`']).any(|part| names.contains(part))
+        })
+    };
     let mut out = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let bytes = line.as_bytes();
-        for (at, quote) in bytes.iter().enumerate().filter(|(_, b)| matches!(b, b'"' | b'\'' | b'`')) {
+        for (at, quote) in
+            bytes.iter().enumerate().filter(|(_, b)| matches!(b, b'"' | b'\'' | b'`'))
+        {
             let rest = &bytes[at + 1..bytes.len().min(at + 1 + MAX_STRING)];
             let Some(end) = rest.iter().position(|b| b == quote) else { continue };
-            if rest[..end].contains(&b'/') && out.len() < MAX_STRINGS {
+            let from = start + at + 1;
+            if rest[..end].contains(&b'/') && out.len() < MAX_STRINGS && has_name(from, from + end)
+            {
                 out.push(start + at);
             }
         }
@@ -368,7 +455,12 @@ fn strings(text: &str) -> Vec<usize> {
 
 fn mounted(file: &str, target: &Mounted) -> Asked {
     match target {
-        Mounted::Name(name) => Asked::Name { file: file.into(), line: name.line, receiver: name.receiver.clone(), name: name.name.clone() },
+        Mounted::Name(name) => Asked::Name {
+            file: file.into(),
+            line: name.line,
+            receiver: name.receiver.clone(),
+            name: name.name.clone(),
+        },
         Mounted::Module(path, _) if path.ends_with(".php") => {
             Asked::Target(path.trim_start_matches(['.', '/']).to_string())
         }
@@ -381,9 +473,22 @@ fn handler(file: &str, route: &RouteAt) -> Option<Asked> {
     Some(match &route.handler {
         Handler::Here => return None,
         Handler::Line(line) => Asked::Target(format!("{file}:{line}")),
-        Handler::Named(name) => Asked::Name { file: file.into(), line: name.line, receiver: name.receiver.clone(), name: name.name.clone() },
-        Handler::Member(class, member) => Asked::Member { file: file.into(), line: class.line, receiver: class.receiver.clone(), class: class.name.clone(), member: member.clone() },
-        Handler::Action { controller, action } => Asked::Target(format!("controllers/{controller}_controller.rb#{action}")),
+        Handler::Named(name) => Asked::Name {
+            file: file.into(),
+            line: name.line,
+            receiver: name.receiver.clone(),
+            name: name.name.clone(),
+        },
+        Handler::Member(class, member) => Asked::Member {
+            file: file.into(),
+            line: class.line,
+            receiver: class.receiver.clone(),
+            class: class.name.clone(),
+            member: member.clone(),
+        },
+        Handler::Action { controller, action } => {
+            Asked::Target(format!("controllers/{controller}_controller.rb#{action}"))
+        }
     })
 }
 
@@ -406,16 +511,27 @@ fn wanted(routes: &[Route], text: &str) -> Vec<usize> {
         return all(&|_| true);
     }
     let (method, text) = match text.split_once(' ') {
-        Some((method, rest)) if method.chars().all(|c| c.is_ascii_alphabetic()) => (method.to_ascii_uppercase(), rest.trim()),
+        Some((method, rest)) if method.chars().all(|c| c.is_ascii_alphabetic()) => {
+            (method.to_ascii_uppercase(), rest.trim())
+        }
         _ => (String::new(), text),
     };
-    let has_method = |r: &Route| method.is_empty() || method == "ANY" || r.method.is_empty() || r.method.split('|').any(|m| m == method);
+    let has_method = |r: &Route| {
+        method.is_empty()
+            || method == "ANY"
+            || r.method.is_empty()
+            || r.method.split('|').any(|m| m == method)
+    };
     let path = RoutePath::join([text]);
     let folder = format!("{}/", text.trim_end_matches('/'));
     let is_in = |file: &str| file == text || file.starts_with(&folder);
     let in_file = all(&|r| is_in(&r.file) || r.handler.as_ref().is_some_and(|h| is_in(&h.0.file)));
     let name = text.rsplit(['.', ':', '#']).next().unwrap_or(text);
-    let is_handler = |r: &Route| r.handler.as_ref().is_some_and(|h| h.0.symbol == text || (h.0.name == name && (name == text || h.0.symbol.ends_with(text))));
+    let is_handler = |r: &Route| {
+        r.handler.as_ref().is_some_and(|h| {
+            h.0.symbol == text || (h.0.name == name && (name == text || h.0.symbol.ends_with(text)))
+        })
+    };
     let lower = text.to_lowercase();
     let has_text = |r: &Route| r.path.to_string().to_lowercase().contains(&lower);
     let steps: [&dyn Fn(&Route) -> bool; 5] = [
@@ -428,7 +544,11 @@ fn wanted(routes: &[Route], text: &str) -> Vec<usize> {
     if !in_file.is_empty() && !text.starts_with('/') {
         return in_file;
     }
-    steps.iter().map(|is| all(&|r| has_method(r) && is(r))).find(|found| !found.is_empty()).unwrap_or_default()
+    steps
+        .iter()
+        .map(|is| all(&|r| has_method(r) && is(r)))
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
 }
 
 /// The prefixes of routes, joined over scopes, routers and files.
@@ -466,9 +586,16 @@ impl<'a> Joined<'a> {
                     continue;
                 }
                 for (node, _) in nodes {
-                    let routers = files.iter().find(|(path, _)| *path == node.file).map(|(_, file)| &file.routers);
-                    let is_router = |wanted: &str| routers.and_then(|all| all.iter().find(|r| r.name == wanted));
-                    let target = match is_router(&node.name).or_else(|| name.and_then(|n| is_router(&n.name)).filter(|_| node.line == 0)) {
+                    let routers = files
+                        .iter()
+                        .find(|(path, _)| *path == node.file)
+                        .map(|(_, file)| &file.routers);
+                    let is_router = |wanted: &str| {
+                        routers.and_then(|all| all.iter().find(|r| r.name == wanted))
+                    };
+                    let target = match is_router(&node.name).or_else(|| {
+                        name.and_then(|n| is_router(&n.name)).filter(|_| node.line == 0)
+                    }) {
                         Some(router) => Target::Router(&router.name),
                         None if node.line > 0 => Target::Lines(node.line, node.end_line),
                         None => Target::File,
@@ -482,7 +609,14 @@ impl<'a> Joined<'a> {
 
     /// Returns the prefixes of a place with a router, each as its parts: one for each place at which it
     /// is mounted.
-    fn bases(&self, f: usize, at: usize, router: Option<&str>, levels: usize, work: &WorkBudget) -> Vec<Vec<&'a str>> {
+    fn bases(
+        &self,
+        f: usize,
+        at: usize,
+        router: Option<&str>,
+        levels: usize,
+        work: &WorkBudget,
+    ) -> Vec<Vec<&'a str>> {
         let Some(levels) = levels.checked_sub(1).filter(|_| work.goes_on()) else {
             return vec![vec![UNKNOWN]];
         };
@@ -491,7 +625,9 @@ impl<'a> Joined<'a> {
         let own: Vec<&str> = file
             .scopes
             .iter()
-            .filter(|s| s.range.contains(&at) && define.is_none_or(|d| !s.range.contains(&d.range.start)))
+            .filter(|s| {
+                s.range.contains(&at) && define.is_none_or(|d| !s.range.contains(&d.range.start))
+            })
             .map(|s| &*s.prefix)
             .collect();
         let mounts = self.of_file.get(&**path).map_or(&[][..], Vec::as_slice);
@@ -515,12 +651,16 @@ impl<'a> Joined<'a> {
             Some(RouterAt { base: Some(base), range, name, .. }) if base != name => {
                 self.bases(f, range.start, Some(base), levels, work)
             }
-            Some(define) => from(&|target| matches!(target, Target::Router(name) if *name == define.name)),
+            Some(define) => {
+                from(&|target| matches!(target, Target::Router(name) if *name == define.name))
+            }
             None => Vec::new(),
         };
         if above.is_empty() {
             let line = file.line_at(at);
-            above = from(&|target| matches!(target, Target::Lines(first, last) if (*first..=*last).contains(&line)));
+            above = from(
+                &|target| matches!(target, Target::Lines(first, last) if (*first..=*last).contains(&line)),
+            );
         }
         if above.is_empty() {
             above = from(&|target| matches!(target, Target::File));
@@ -540,12 +680,17 @@ impl<'a> Joined<'a> {
 
 /// Returns the definition of the router of a place: the last one of its name before the place.
 fn defined<'a>(file: &'a RouteFile, at: usize, router: Option<&str>) -> Option<&'a RouterAt> {
-    let around = || file.routers.iter().filter(|r| r.range.contains(&at)).min_by_key(|r| r.range.len());
+    let around =
+        || file.routers.iter().filter(|r| r.range.contains(&at)).min_by_key(|r| r.range.len());
     let Some(router) = router else { return around() };
     let named = |name: &str| {
         let all = || file.routers.iter().filter(|r| r.name == name);
         all().filter(|r| r.range.start <= at).max_by_key(|r| r.range.start).or_else(|| all().next())
     };
-    let first = router.trim_start_matches(['$', '&', '*']).split(['.', '(', '-', ':']).next().unwrap_or(router);
+    let first = router
+        .trim_start_matches(['$', '&', '*'])
+        .split(['.', '(', '-', ':'])
+        .next()
+        .unwrap_or(router);
     named(router).or_else(|| named(first)).or_else(around)
 }

@@ -44,8 +44,8 @@ pub use self::answer::{
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
-pub use self::meant::Asked;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
+pub use self::meant::Asked;
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 pub use self::rows::FileRows;

@@ -26,10 +26,23 @@ const fn rules(
 static RULES: [RouteRules; 9] = [
     rules(
         &["python"],
-        &["[fF]lask", "Blueprint", "APIRouter", "FastAPI", "starlette", "urlpatterns", "@.*\\.route\\(", "@.*\\.(get|post|put|patch|delete)\\("],
+        &[
+            "[fF]lask",
+            "Blueprint",
+            "APIRouter",
+            "FastAPI",
+            "starlette",
+            "urlpatterns",
+            "@.*\\.route\\(",
+            "@.*\\.(get|post|put|patch|delete)\\(",
+        ],
         &[include_str!("python/routes.scm")],
     ),
-    rules(&["rust"], &["axum", "actix_web", "rocket", "ServiceConfig"], &[include_str!("rust/routes.scm")]),
+    rules(
+        &["rust"],
+        &["axum", "actix_web", "rocket", "ServiceConfig"],
+        &[include_str!("rust/routes.scm")],
+    ),
     rules(
         &["javascript"],
         &["express", "fastify", "hono", "Hono", "koa", "Router"],
@@ -41,16 +54,42 @@ static RULES: [RouteRules; 9] = [
         &[include_str!("ecmascript/routes.scm"), include_str!("typescript/routes.scm")],
     ),
     rules(&["java"], &["org.springframework.web"], &[include_str!("java/routes.scm")]),
-    rules(&["go"], &["gin-gonic", "labstack/echo", "go-chi", "gorilla/mux", "net/http", "gofiber"], &[include_str!("go/routes.scm")]),
-    rules(&["ruby"], &["routes.draw", "[sS]inatra", "^\\s*(resources?|namespace) :"], &[include_str!("ruby/routes.scm")]),
+    rules(
+        &["go"],
+        &["gin-gonic", "labstack/echo", "go-chi", "gorilla/mux", "net/http", "gofiber"],
+        &[include_str!("go/routes.scm")],
+    ),
+    rules(
+        &["ruby"],
+        &["routes.draw", "[sS]inatra", "^\\s*(resources?|namespace) :"],
+        &[include_str!("ruby/routes.scm")],
+    ),
     rules(&["php"], &["Route::", "withRouting", "Slim"], &[include_str!("php/routes.scm")]),
-    rules(&["csharp"], &["AspNetCore", "Http(Get|Post|Put|Patch|Delete)", "Map(Get|Post|Put|Patch|Delete|Group)"], &[include_str!("csharp/routes.scm")]),
+    rules(
+        &["csharp"],
+        &["AspNetCore", "Http(Get|Post|Put|Patch|Delete)", "Map(Get|Post|Put|Patch|Delete|Group)"],
+        &[include_str!("csharp/routes.scm")],
+    ),
 ];
 
 /// The names of frameworks, as the queries set them.
 pub const FRAMEWORKS: &[&str] = &[
-    "actix", "aspnet", "axum", "django", "express", "fastapi", "flask", "gin", "laravel", "nest", "net/http",
-    "rails", "rocket", "sinatra", "spring", "starlette",
+    "actix",
+    "aspnet",
+    "axum",
+    "django",
+    "express",
+    "fastapi",
+    "flask",
+    "gin",
+    "laravel",
+    "nest",
+    "net/http",
+    "rails",
+    "rocket",
+    "sinatra",
+    "spring",
+    "starlette",
 ];
 
 type Actions = &'static [(&'static str, &'static str, &'static str)];
@@ -118,9 +157,29 @@ pub fn all_route_rules() -> &'static [RouteRules] {
 
 /// Names of functions that take a path without requesting it.
 pub const NO_REQUESTS: &[&str] = &[
-    "antMatchers", "basename", "dirname", "exclude", "forRoutes", "import", "include_bytes",
-    "include_str", "join", "link_to", "log", "mvcMatchers", "open", "push", "readFile", "redirect",
-    "redirect_to", "render", "require", "requestMatchers", "resolve", "startsWith", "starts_with",
+    "antMatchers",
+    "basename",
+    "dirname",
+    "exclude",
+    "forRoutes",
+    "import",
+    "include_bytes",
+    "include_str",
+    "join",
+    "link_to",
+    "log",
+    "mvcMatchers",
+    "open",
+    "push",
+    "readFile",
+    "redirect",
+    "redirect_to",
+    "render",
+    "require",
+    "requestMatchers",
+    "resolve",
+    "startsWith",
+    "starts_with",
     "startswith",
 ];
 

@@ -55,7 +55,9 @@ impl RoutePath {
     pub fn of_request(written: &str) -> Option<Self> {
         let written = written.trim();
         let path = match written.split_once("://") {
-            Some((scheme, rest)) if scheme.len() <= 5 => rest.split_once('/').map_or("", |(_, p)| p),
+            Some((scheme, rest)) if scheme.len() <= 5 => {
+                rest.split_once('/').map_or("", |(_, p)| p)
+            }
             Some(_) => return None,
             None => written,
         };
@@ -139,13 +141,16 @@ impl RoutePath {
     /// `/users/1`.
     #[must_use]
     pub fn contains(&self, text: &Self) -> bool {
-        let is_equal = |(a, b): (&Segment, &Segment)| match (a, b) {
-            (Segment::Literal(a), Segment::Literal(b)) => a == b,
-            (Segment::Parameter(_), _) => true,
-            _ => a == b,
+        let is_equal = |(a, b): (&Segment, &Segment)| a == b || matches!(a, Segment::Parameter(_));
+        // A parameter is any text, so something else must be the same.
+        let is_same = |(a, b): (&Segment, &Segment)| {
+            a == b || matches!((a, b), (Segment::Parameter(_), Segment::Parameter(_)))
+        };
+        let pairs = |part: &[Segment]| -> bool {
+            part.iter().zip(&text.0).all(is_equal) && part.iter().zip(&text.0).any(is_same)
         };
         let n = text.0.len();
-        n > 0 && self.0.windows(n).any(|part| part.iter().zip(&text.0).all(is_equal))
+        n > 0 && self.0.windows(n).any(pairs)
     }
 
     /// Whether the whole path is this one; names of parameters do not count.
@@ -275,7 +280,10 @@ mod tests {
         ] {
             assert_eq!(path(written).to_string(), "/users/{id}", "{written}");
         }
-        assert_eq!(RoutePath::join(["/api", "users/{id}", "../search"]).to_string(), "/api/users/search");
+        assert_eq!(
+            RoutePath::join(["/api", "users/{id}", "../search"]).to_string(),
+            "/api/users/search"
+        );
         assert_eq!(RoutePath::join(["/a", "…", "/b"]).to_string(), "…/b");
         assert_eq!(path("").to_string(), "/");
         assert_eq!(path("/files/<path:rest>").to_string(), "/files/{*}");

@@ -26,5 +26,8 @@ pub use relations::{
     Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, outline_and_relations,
     relations,
 };
-pub use routes::{Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt, ScopeAt, UNKNOWN, requests, routes};
+pub use routes::{
+    Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt, ScopeAt, UNKNOWN,
+    requests, routes,
+};
 pub use symbol::{Symbol, SymbolKind};

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-use tree_sitter::{Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
+use tree_sitter::{
+    Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
+};
 
 use super::outline;
 use super::relations::receiver_before;
@@ -193,9 +195,15 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     out.scopes.sort_by_key(|scope| (scope.range.start, std::cmp::Reverse(scope.range.end)));
     // What is a part of a longer statement of the same route says less.
     out.routes.sort_by_key(|r| (r.at, r.handler == Handler::Here, r.method.is_empty()));
-    let with_path: HashSet<usize> = out.routes.iter().filter(|r| !r.path.is_empty()).map(|r| r.at).collect();
+    let with_path: HashSet<usize> =
+        out.routes.iter().filter(|r| !r.path.is_empty()).map(|r| r.at).collect();
     out.routes.retain(|r| !r.path.is_empty() || is_action(r) || !with_path.contains(&r.at));
-    out.routes.dedup_by(|b, a| a.at == b.at && a.path == b.path && (a.method == b.method || b.method.is_empty()) && !is_action(b));
+    out.routes.dedup_by(|b, a| {
+        a.at == b.at
+            && a.path == b.path
+            && (a.method == b.method || b.method.is_empty())
+            && !is_action(b)
+    });
     Some(out)
 }
 
@@ -212,12 +220,17 @@ pub fn requests(grammar: &Grammar, text: &str, places: &[usize]) -> Vec<Request>
 
 fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
     let innermost = tree.root_node().descendant_for_byte_range(at, at + 1)?;
-    let string = around(innermost).find(|node| is_string(*node) && node.kind() != "string_content")?;
+    let string =
+        around(innermost).find(|node| is_string(*node) && node.kind() != "string_content")?;
     // The outermost string: a template holds others.
-    let string = around(string).take_while(|n| is_string(*n) || n.kind().contains("literal")).last()?;
+    let string =
+        around(string).take_while(|n| is_string(*n) || n.kind().contains("literal")).last()?;
     let mut whole = string;
     for node in around(string).skip(1).take(8) {
-        if node.kind().contains("binary") || node.kind() == "concatenated_string" || node.kind().contains("parenthesized") {
+        if node.kind().contains("binary")
+            || node.kind() == "concatenated_string"
+            || node.kind().contains("parenthesized")
+        {
             whole = node;
         }
     }
@@ -237,7 +250,8 @@ fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
     }
     let mut method = methods_in(name);
     if method.is_empty() {
-        let rest = &text[call.start_byte()..floor(text, call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
+        let rest = &text[call.start_byte()
+            ..floor(text, call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
         method = option(rest, "method").map(methods_in).unwrap_or_default();
     }
     if method.is_empty() && matches!(name.trim(), "fetch" | "$fetch" | "visit") {
@@ -255,7 +269,8 @@ fn joined(node: Node, text: &str, depth: usize) -> Option<String> {
     if let Some(written) = literal(node, text) {
         return Some(written);
     }
-    let is_joined = ["binary", "concatenated", "parenthesized"].iter().any(|k| node.kind().contains(k));
+    let is_joined =
+        ["binary", "concatenated", "parenthesized"].iter().any(|k| node.kind().contains(k));
     if !is_joined || depth > MAX_LEVELS {
         return Some("{}".into());
     }
@@ -330,7 +345,9 @@ impl Reader<'_> {
             },
             (None, Some(key)) => {
                 let all = captured.define.or(captured.route).or(captured.scope);
-                all.and_then(|node| option(self.head(node), key)).map(|v| unquoted(v).unwrap_or_else(|| UNKNOWN.into())).unwrap_or_default()
+                all.and_then(|node| option(self.head(node), key))
+                    .map(|v| unquoted(v).unwrap_or_else(|| UNKNOWN.into()))
+                    .unwrap_or_default()
             }
             (None, None) => String::new(),
         };
@@ -349,13 +366,20 @@ impl Reader<'_> {
             if let Some(key) = setting("module") {
                 let head = captured.route.map_or("", |r| self.head(r));
                 module = if key == "prefix" { prefix.clone() } else { String::new() };
-                if let Some(path) = option(head, "path").and_then(unquoted) { prefix = path; }
-                if let Some(name) = option(head, "module").and_then(unquoted) { module = name; }
+                if let Some(path) = option(head, "path").and_then(unquoted) {
+                    prefix = path;
+                }
+                if let Some(name) = option(head, "module").and_then(unquoted) {
+                    module = name;
+                }
             }
-            if let Some(way) = setting("pop") { prefix = way.into(); }
+            if let Some(way) = setting("pop") {
+                prefix = way.into();
+            }
             if let Some(owner) = captured.owner {
                 let name = self.source(owner);
-                let short = ["Controller"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+                let short =
+                    ["Controller"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
                 prefix = prefix.replace("[controller]", &short.to_lowercase());
             }
             let controller = captured.handler.map(|node| self.expression(node));
@@ -396,9 +420,14 @@ impl Reader<'_> {
             },
             None => String::new(),
         };
-        if captured.path.is_none() && let Some(key) = setting("path") {
+        if captured.path.is_none()
+            && let Some(key) = setting("path")
+        {
             let keys = key.split('|');
-            path = keys.filter_map(|key| option(self.head(node), key).and_then(unquoted)).next().unwrap_or_default();
+            path = keys
+                .filter_map(|key| option(self.head(node), key).and_then(unquoted))
+                .next()
+                .unwrap_or_default();
         }
         let mut method = setting("methods")
             .and_then(|key| option(self.head(node), key))
@@ -444,10 +473,18 @@ impl Reader<'_> {
     }
 
     /// Returns what `controller#action` means, or a bare action in its resource.
-    fn action(&self, out: &RouteFile, node: Node, written: Option<String>, path: &str, _style: &str) -> Handler {
+    fn action(
+        &self,
+        out: &RouteFile,
+        node: Node,
+        written: Option<String>,
+        path: &str,
+        _style: &str,
+    ) -> Handler {
         let at = node.start_byte();
         let around: Vec<&ScopeAt> = out.scopes.iter().filter(|s| s.range.contains(&at)).collect();
-        let module: Vec<&str> = around.iter().map(|s| &*s.module).filter(|m| !m.is_empty()).collect();
+        let module: Vec<&str> =
+            around.iter().map(|s| &*s.module).filter(|m| !m.is_empty()).collect();
         let module = module.iter().map(|m| format!("{m}/")).collect::<String>();
         let resource = around.iter().rev().find(|s| !s.resource.is_empty()).map(|s| &*s.resource);
         let (controller, action) = match &written {
@@ -475,16 +512,27 @@ impl Reader<'_> {
         captured: &Captured,
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
-        let (Some(node), Some(framework)) = (captured.route, setting("framework").and_then(known)) else { return };
+        let (Some(node), Some(framework)) = (captured.route, setting("framework").and_then(known))
+        else {
+            return;
+        };
         let Some(name) = literal(name_node, self.text) else { return };
-        let Some((_, actions)) = ACTIONS.iter().find(|(of, _)| Some(*of) == setting("actions")) else { return };
+        let Some((_, actions)) = ACTIONS.iter().find(|(of, _)| Some(*of) == setting("actions"))
+        else {
+            return;
+        };
         let head = self.head(chain(node));
         let listed = |key: &str| option(head, key).map(|v| words(v));
         let (only, except) = (listed("only"), listed("except"));
         let is_single = setting("single").is_some();
         let path = option(head, "path").and_then(unquoted).unwrap_or_else(|| name.clone());
         let at = node.start_byte();
-        let modules: String = out.scopes.iter().filter(|s| s.range.contains(&at) && !s.module.is_empty()).map(|s| format!("{}/", s.module)).collect();
+        let modules: String = out
+            .scopes
+            .iter()
+            .filter(|s| s.range.contains(&at) && !s.module.is_empty())
+            .map(|s| format!("{}/", s.module))
+            .collect();
         let last = name.rsplit('/').next().unwrap_or(&name);
         let singular = match last.strip_suffix("ies") {
             Some(stem) => format!("{stem}y"),
@@ -499,31 +547,55 @@ impl Reader<'_> {
             let is_wanted = only.as_ref().is_none_or(|only| only.iter().any(|o| o == action))
                 && except.as_ref().is_none_or(|e| !e.iter().any(|o| o == action))
                 && !(is_single && *action == "index");
-            if !is_wanted { continue }
-            let rest = if is_single { rest.replace("/{id}", "") } else { rest.replace("{id}", &format!("{{{id}}}")) };
+            if !is_wanted {
+                continue;
+            }
+            let rest = if is_single {
+                rest.replace("/{id}", "")
+            } else {
+                rest.replace("{id}", &format!("{{{id}}}"))
+            };
             let handler = match captured.handler {
                 Some(class) => match self.handler(class) {
                     Handler::Named(class) => Handler::Member(class, (*action).to_string()),
                     other => other,
                 },
                 None => {
-                    let controller = option(head, "controller").and_then(unquoted).unwrap_or_else(|| {
-                        if is_single && !last.ends_with('s') { format!("{name}s") } else { name.clone() }
-                    });
-                    Handler::Action { controller: format!("{modules}{controller}"), action: (*action).to_string() }
+                    let controller =
+                        option(head, "controller").and_then(unquoted).unwrap_or_else(|| {
+                            if is_single && !last.ends_with('s') {
+                                format!("{name}s")
+                            } else {
+                                name.clone()
+                            }
+                        });
+                    Handler::Action {
+                        controller: format!("{modules}{controller}"),
+                        action: (*action).to_string(),
+                    }
                 }
             };
             // Nested resources of Laravel are written with dots.
             let path = path.replace('.', "/{id}/");
             out.routes.push(RouteAt {
-                framework, method: (*method).to_string(), path: format!("{path}{rest}"), handler,
+                framework,
+                method: (*method).to_string(),
+                path: format!("{path}{rest}"),
+                handler,
                 router: captured.router.map(|n| self.source(n).to_string()),
-                line: line_of(name_node), at,
+                line: line_of(name_node),
+                at,
             });
         }
         if let Some(scope) = captured.scope {
             let prefix = if is_single { path } else { format!("{path}/{{{singular}_{id}}}") };
-            out.scopes.push(ScopeAt { prefix, module: String::new(), controller: None, resource: name, range: scope.byte_range() });
+            out.scopes.push(ScopeAt {
+                prefix,
+                module: String::new(),
+                controller: None,
+                resource: name,
+                range: scope.byte_range(),
+            });
         }
     }
 
@@ -539,8 +611,13 @@ impl Reader<'_> {
 
     fn handler(&self, node: Node) -> Handler {
         let is_definition = node.parent().is_some_and(|up| {
-            up.child_by_field_name("name") == Some(node) && (up.kind().contains("definition") || up.kind().contains("declaration") || up.kind().contains("function_item") || up.kind().contains("method"))
-                && !up.kind().contains("invocation") && !up.kind().contains("call")
+            up.child_by_field_name("name") == Some(node)
+                && (up.kind().contains("definition")
+                    || up.kind().contains("declaration")
+                    || up.kind().contains("function_item")
+                    || up.kind().contains("method"))
+                && !up.kind().contains("invocation")
+                && !up.kind().contains("call")
         });
         if is_definition {
             return Handler::Line(line_of(node));
@@ -551,7 +628,11 @@ impl Reader<'_> {
         if let Some(written) = literal(node, self.text) {
             return match written.split_once('@') {
                 Some((class, member)) => Handler::Member(
-                    Expression { receiver: String::new(), name: class.rsplit('\\').next().unwrap_or(class).to_string(), line: line_of(node) },
+                    Expression {
+                        receiver: String::new(),
+                        name: class.rsplit('\\').next().unwrap_or(class).to_string(),
+                        line: line_of(node),
+                    },
                     member.to_string(),
                 ),
                 None => Handler::Here,
@@ -559,16 +640,26 @@ impl Reader<'_> {
         }
         if node.kind().contains("call") && node.child_by_field_name("arguments").is_some() {
             let arguments = node.child_by_field_name("arguments");
-            let callee = node.child_by_field_name("function").or_else(|| node.child_by_field_name("name"));
+            let callee =
+                node.child_by_field_name("function").or_else(|| node.child_by_field_name("name"));
             let source = callee.map_or("", |c| self.source(c));
             if let Some(class) = source.strip_suffix(".as_view") {
-                return callee.map_or(Handler::Here, |c| Handler::Named(self.named(c.start_byte()..c.start_byte() + class.len(), line_of(c))));
+                return callee.map_or(Handler::Here, |c| {
+                    Handler::Named(
+                        self.named(c.start_byte()..c.start_byte() + class.len(), line_of(c)),
+                    )
+                });
             }
             // A handler in a wrapper: the last argument.
-            let last = arguments.and_then(|a| a.named_child(a.named_child_count().saturating_sub(1) as u32));
+            let last = arguments
+                .and_then(|a| a.named_child(a.named_child_count().saturating_sub(1) as u32));
             return match last {
                 Some(last) if is_function(last.kind()) => Handler::Here,
-                Some(last) if literal(last, self.text).is_none() && !last.kind().contains("object") => self.handler(last),
+                Some(last)
+                    if literal(last, self.text).is_none() && !last.kind().contains("object") =>
+                {
+                    self.handler(last)
+                }
                 _ => callee.map_or(Handler::Here, |c| Handler::Named(self.expression(c))),
             };
         }
@@ -586,9 +677,14 @@ impl Reader<'_> {
     /// Returns the last name of a chain of names, and what is before it.
     fn named(&self, range: Range<usize>, line: u32) -> Expression {
         let source = self.text.get(range.clone()).unwrap_or_default();
-        let source = source.strip_suffix("::class").or_else(|| source.strip_suffix(".class")).unwrap_or(source);
+        let source = source
+            .strip_suffix("::class")
+            .or_else(|| source.strip_suffix(".class"))
+            .unwrap_or(source);
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        let from = source.rfind(|c: char| !is_part(c)).map_or(0, |at| at + source[at..].chars().next().map_or(1, char::len_utf8));
+        let from = source
+            .rfind(|c: char| !is_part(c))
+            .map_or(0, |at| at + source[at..].chars().next().map_or(1, char::len_utf8));
         let name = &source[from..];
         let start = range.start + from;
         let receiver = receiver_before(self.text, start..start + name.len());
@@ -599,7 +695,11 @@ impl Reader<'_> {
 
 /// Returns the outermost call of which a node is a part by calls and members only.
 fn steps_around(node: Node) -> Node {
-    let is_step = |n: &Node| n.kind().contains("call") || n.kind().contains("field_expression") || n.kind().contains("member_expression");
+    let is_step = |n: &Node| {
+        n.kind().contains("call")
+            || n.kind().contains("field_expression")
+            || n.kind().contains("member_expression")
+    };
     around(node).skip(1).take_while(is_step).last().unwrap_or(node)
 }
 
@@ -607,9 +707,14 @@ fn steps_around(node: Node) -> Node {
 fn chain(node: Node) -> Node {
     let mut last = node;
     for up in around(node).skip(1).take(4 * MAX_LEVELS) {
-        let is_step = ["call", "member", "field", "attribute", "selector", "invocation"].iter().any(|k| up.kind().contains(k)) && up.kind() != "argument_list";
+        let is_step = ["call", "member", "field", "attribute", "selector", "invocation"]
+            .iter()
+            .any(|k| up.kind().contains(k))
+            && up.kind() != "argument_list";
         let starts_here = up.start_byte() == last.start_byte();
-        if !is_step || !starts_here { break }
+        if !is_step || !starts_here {
+            break;
+        }
         last = up;
     }
     last
@@ -620,16 +725,35 @@ fn around(node: Node) -> impl Iterator<Item = Node> {
 }
 
 fn is_function(kind: &str) -> bool {
-    ["lambda", "closure", "arrow_function", "function_expression", "func_literal", "anonymous_function", "do_block"].iter().any(|k| kind.contains(k)) || kind == "function" || kind == "block"
+    [
+        "lambda",
+        "closure",
+        "arrow_function",
+        "function_expression",
+        "func_literal",
+        "anonymous_function",
+        "do_block",
+    ]
+    .iter()
+    .any(|k| kind.contains(k))
+        || kind == "function"
+        || kind == "block"
 }
 
 fn is_call(node: Node) -> bool {
     let kind = node.kind();
-    (kind.contains("call") || kind.contains("invocation") || kind.contains("object_creation") || kind == "new_expression" || kind == "command") && !kind.contains("callable")
+    (kind.contains("call")
+        || kind.contains("invocation")
+        || kind.contains("object_creation")
+        || kind == "new_expression"
+        || kind == "command")
+        && !kind.contains("callable")
 }
 
 fn is_string(node: Node) -> bool {
-    node.kind().contains("string") && !node.kind().contains("interpolation") && !node.kind().contains("substitution")
+    node.kind().contains("string")
+        && !node.kind().contains("interpolation")
+        && !node.kind().contains("substitution")
 }
 
 fn line_of(node: Node) -> u32 {
@@ -655,7 +779,9 @@ fn literal(node: Node, text: &str) -> Option<String> {
     let mut cursor = node.walk();
     for child in node.children(&mut cursor) {
         let kind = child.kind();
-        let is_computed = kind.contains("interpolation") || kind.contains("substitution") || (kind.contains("variable") && child.is_named());
+        let is_computed = kind.contains("interpolation")
+            || kind.contains("substitution")
+            || (kind.contains("variable") && child.is_named());
         if is_computed {
             written.push_str(text.get(at..child.start_byte())?);
             written.push_str("{}");
@@ -694,8 +820,12 @@ fn option<'s>(text: &'s str, key: &str) -> Option<&'s str> {
         let Some(value) = value.filter(|v| !v.starts_with([':', '='])) else { continue };
         let value = value.trim_start();
         let end = match value.chars().next() {
-            Some('[' | '(' | '{' | '%') => value.find([']', ')', '}']).map_or(value.len(), |e| e + 1),
-            Some(quote @ ('"' | '\'' | '`')) => value[1..].find(quote).map_or(value.len(), |e| e + 2),
+            Some('[' | '(' | '{' | '%') => {
+                value.find([']', ')', '}']).map_or(value.len(), |e| e + 1)
+            }
+            Some(quote @ ('"' | '\'' | '`')) => {
+                value[1..].find(quote).map_or(value.len(), |e| e + 2)
+            }
             _ => value.find([',', ')', '\n', '}']).unwrap_or(value.len()),
         };
         return Some(&value[..end]);
@@ -704,7 +834,11 @@ fn option<'s>(text: &'s str, key: &str) -> Option<&'s str> {
 }
 
 fn words(text: &str) -> Vec<String> {
-    text.trim_start_matches("%i").split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|w| !w.is_empty()).map(String::from).collect()
+    text.trim_start_matches("%i")
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|w| !w.is_empty())
+        .map(String::from)
+        .collect()
 }
 
 /// Returns the HTTP methods that names contain: `GetMapping`, `HttpGet`, `methods=["GET"]`.
@@ -738,13 +872,23 @@ fn from_regex(pattern: &str) -> String {
     let (mut out, mut depth, mut group) = (String::new(), 0usize, String::new());
     for c in pattern.trim_start_matches('^').trim_end_matches('$').trim_end_matches("/?").chars() {
         match c {
-            '(' => { if depth == 0 { group.clear() } else { group.push(c) } depth += 1; }
+            '(' => {
+                if depth == 0 {
+                    group.clear()
+                } else {
+                    group.push(c)
+                }
+                depth += 1;
+            }
             ')' => {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
-                    let name = group.strip_prefix("?P<").and_then(|g| g.split('>').next()).unwrap_or("");
+                    let name =
+                        group.strip_prefix("?P<").and_then(|g| g.split('>').next()).unwrap_or("");
                     out.push_str(&format!("{{{name}}}"));
-                } else { group.push(c) }
+                } else {
+                    group.push(c)
+                }
             }
             _ if depth > 0 => group.push(c),
             '\\' | '$' | '^' | '?' => {}

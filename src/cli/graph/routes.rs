@@ -47,7 +47,7 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         );
     }
     if !answer.candidates.is_empty() {
-        line(&style("may request it, too:").dim().to_string())?;
+        line(&style("less certain:").dim().to_string())?;
         answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
     }
     Ok(())
@@ -65,12 +65,19 @@ fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
         let is_here = row.via == row.node.path && row.sites.first() == Some(&row.node.line);
         let site = match row.sites.first() {
             Some(site) if !is_here && row.via == row.node.path => format!("  at {site}"),
-            Some(site) if !is_here => format!("  at {}", paths.place(Some((*site, *site)), &row.via)),
+            Some(site) if !is_here => {
+                format!("  at {}", paths.place(Some((*site, *site)), &row.via))
+            }
             _ => String::new(),
         };
-        format!("{reason}  {at}  {symbol}{}", style(format!("{sure}{site}")).dim())
+        let symbol = if row.node.symbol.is_empty() { String::new() } else { format!("  {symbol}") };
+        format!("{reason}  {at}{symbol}{}", style(format!("{sure}{site}")).dim())
     } else {
-        format!("  {at}  {symbol}  {}", style(format!("{reason}{sure}")).dim())
+        let sites: Vec<String> = row.sites.iter().skip(1).take(12).map(u32::to_string).collect();
+        let sites =
+            if sites.is_empty() { String::new() } else { format!("  and at {}", sites.join(", ")) };
+        let symbol = if row.node.symbol.is_empty() { String::new() } else { format!("  {symbol}") };
+        format!("  {at}{symbol}  {}", style(format!("{reason}{sure}{sites}")).dim())
     };
     line(&fitted(&text))?;
     let first = row.context_start_line.unwrap_or(1);
