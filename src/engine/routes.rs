@@ -127,7 +127,11 @@ impl Engine {
         let (mut results, mut candidates, mut total) = (Vec::new(), Vec::new(), 0);
         for n in &wanted {
             let route = &table.routes[*n];
-            let found = of_route.remove(n).unwrap_or_default();
+            let mut found = of_route.remove(n).unwrap_or_default();
+            found.sort_by(|a, b| {
+                let is_test = |row: &GraphRow| row.node.kind == "test";
+                is_test(a).cmp(&is_test(b)).then(b.confidence.total_cmp(&a.confidence))
+            });
             let (sure, unsure): (Vec<_>, Vec<_>) =
                 found.into_iter().partition(|row| row.confidence >= LEAST_CONFIDENCE);
             let mut row = self.route_row(route, request.context);
@@ -275,9 +279,8 @@ impl Engine {
         let mut routes = Vec::new();
         for (f, (path, file)) in parsed.iter().enumerate() {
             for route in &file.routes {
-                let meaning = handler(path, route)
-                    .and_then(|_| handlers.next())
-                    .and_then(|all| best(all, route));
+                let meaning =
+                    handler(path, route).and_then(|_| handlers.next()).and_then(|all| best(all));
                 let bases = joined.bases(f, route.at, route.router.as_deref(), MAX_MOUNTS, work);
                 for base in bases {
                     let global = parsed.iter().flat_map(|(_, file)| &file.globals);
@@ -337,20 +340,27 @@ impl Engine {
             if places.is_empty() {
                 return Vec::new();
             }
+            let requests = syntax::requests(grammar, &text, &places).into_iter().filter_map(|of| {
+                let asked = RoutePath::of_request(&of.path)?;
+                let mut routes = reached(&table.routes, &asked, &of.method);
+                routes.retain(|(route, _)| is_wanted.contains(route));
+                (!routes.is_empty()).then_some((of, asked, routes))
+            });
+            let requests: Vec<_> = requests.collect();
+            if requests.is_empty() {
+                return Vec::new();
+            }
             let chunks = code.corpus.chunks().read_file(path);
             let mut around = NamesAround::new(&chunks);
             let mut out = Vec::new();
-            for request in syntax::requests(grammar, &text, &places) {
-                if table.strings.get(path).is_some_and(|s| s.contains(&request.at)) {
-                    continue;
-                }
-                let Some(asked) = RoutePath::of_request(&request.path) else { continue };
-                let what = if is_test_file(path) { "test" } else { "client" };
+            for (request, asked, routes) in requests {
+                let symbol = around.at(request.line).unwrap_or_default();
+                // Tests may be a module of the file.
+                let is_test =
+                    is_test_file(path) || symbol.split([':', '.']).any(|of| of == "tests");
+                let what = if is_test { "test" } else { "client" };
                 let method = if request.method.is_empty() { "ANY" } else { &request.method };
-                for (route, sure) in reached(&table.routes, &asked, &request.method) {
-                    if !is_wanted.contains(&route) {
-                        continue;
-                    }
+                for (route, sure) in routes {
                     let shown = if project.is_empty() {
                         path.to_string()
                     } else {
@@ -363,7 +373,7 @@ impl Engine {
                                 path: shown.clone(),
                                 line: request.line,
                                 end_line: request.line,
-                                symbol: around.at(request.line).unwrap_or_default(),
+                                symbol: symbol.clone(),
                                 kind: what.into(),
                             },
                             sites: vec![request.line],
@@ -461,11 +471,16 @@ fn mounted(file: &str, target: &Mounted) -> Asked {
             receiver: name.receiver.clone(),
             name: name.name.clone(),
         },
-        Mounted::Module(path, _) if path.ends_with(".php") => {
+        Mounted::Module(path, _) if is_php(path) => {
             Asked::Target(path.trim_start_matches(['.', '/']).to_string())
         }
         Mounted::Module(module, _) => Asked::Module { file: file.into(), module: module.clone() },
     }
+}
+
+/// Whether a module is the path of a file, as in PHP.
+fn is_php(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "php")
 }
 
 /// Returns what to ask the graph about the handler of a route; `None` if it has no name.
@@ -492,7 +507,8 @@ fn handler(file: &str, route: &RouteAt) -> Option<Asked> {
     })
 }
 
-fn best(all: &[(Node, f32)], _route: &RouteAt) -> Option<(Node, f32)> {
+/// Returns the likeliest meaning, the first of equal ones.
+fn best(all: &[(Node, f32)]) -> Option<(Node, f32)> {
     let mut best: Option<&(Node, f32)> = None;
     for one in all {
         if best.is_none_or(|b| one.1 > b.1) {
@@ -597,7 +613,10 @@ impl<'a> Joined<'a> {
                         name.and_then(|n| is_router(&n.name)).filter(|_| node.line == 0)
                     }) {
                         Some(router) => Target::Router(&router.name),
-                        None if node.line > 0 => Target::Lines(node.line, node.end_line),
+                        // Attributes of a function are before its line.
+                        None if node.line > 0 => {
+                            Target::Lines(node.start_line.min(node.line), node.end_line)
+                        }
                         None => Target::File,
                     };
                     of_file.entry(&node.file).or_default().push((f, m, target));

@@ -178,6 +178,7 @@ pub const NO_REQUESTS: &[&str] = &[
     "require",
     "requestMatchers",
     "resolve",
+    "route",
     "startsWith",
     "starts_with",
     "startswith",

@@ -118,7 +118,7 @@ impl RoutePath {
         let mut n_equal = 0;
         for (i, segment) in own.iter().enumerate() {
             match (segment, asked.get(i)) {
-                (Segment::Rest, _) => return confidence(n_equal, n_missing, is_method_known),
+                (Segment::Rest, _) => return Some(confidence(n_equal, n_missing, is_method_known)),
                 (Segment::Literal(a), Some(Segment::Literal(b))) if a == b => n_equal += 1,
                 (
                     Segment::Parameter(_),
@@ -134,7 +134,7 @@ impl RoutePath {
         if own.len() < asked.len() {
             return None;
         }
-        confidence(n_equal, n_missing, is_method_known)
+        Some(confidence(n_equal, n_missing, is_method_known))
     }
 
     /// Whether a text that somebody looks for is a part of this path: `users/{id}`, `/users`,
@@ -166,7 +166,7 @@ impl RoutePath {
 }
 
 /// Returns the confidence for this many equal names.
-fn confidence(n_equal: usize, n_missing: usize, is_method_known: bool) -> Option<(f64, usize)> {
+fn confidence(n_equal: usize, n_missing: usize, is_method_known: bool) -> (f64, usize) {
     let all = match n_equal {
         0 => 0.3,
         1 => 0.8,
@@ -176,7 +176,7 @@ fn confidence(n_equal: usize, n_missing: usize, is_method_known: bool) -> Option
     let all = all - if is_method_known { 0.0 } else { NO_METHOD };
     #[expect(clippy::cast_precision_loss, reason = "a few segments")]
     let lost = NO_PREFIX * n_missing as f64;
-    Some(((all - lost).max(0.1), n_equal))
+    ((all - lost).max(0.1), n_equal)
 }
 
 /// Returns a path without the optional segments at its end: `/top(/:length)`, `/s/:id/(:title)`.
@@ -323,10 +323,10 @@ mod tests {
         fn no_text_is_too_strange(parts in prop::collection::vec(".{0,20}", 0..4), asked in ".{0,30}") {
             let route = RoutePath::join(parts.iter().map(String::as_str));
             prop_assert!(!route.to_string().is_empty());
-            if let Some(asked) = RoutePath::of_request(&asked) {
-                if let Some((sure, _)) = route.matches(&asked, false) {
-                    prop_assert!((0.0..=1.0).contains(&sure));
-                }
+            if let Some(asked) = RoutePath::of_request(&asked)
+                && let Some((sure, _)) = route.matches(&asked, false)
+            {
+                prop_assert!((0.0..=1.0).contains(&sure));
             }
         }
     }

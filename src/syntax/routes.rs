@@ -423,10 +423,9 @@ impl Reader<'_> {
         if captured.path.is_none()
             && let Some(key) = setting("path")
         {
-            let keys = key.split('|');
-            path = keys
-                .filter_map(|key| option(self.head(node), key).and_then(unquoted))
-                .next()
+            path = key
+                .split('|')
+                .find_map(|key| option(self.head(node), key).and_then(unquoted))
                 .unwrap_or_default();
         }
         let mut method = setting("methods")
@@ -449,17 +448,17 @@ impl Reader<'_> {
             path = from_regex(&path);
         }
         let mut handler = captured.handler.map_or(Handler::Here, |node| self.handler(node));
-        if let (Handler::Named(class), Some(member)) = (&handler, captured.member) {
-            if let Some(name) = literal(member, self.text) {
-                handler = Handler::Member(class.clone(), name);
-            }
+        if let (Handler::Named(class), Some(member)) = (&handler, captured.member)
+            && let Some(name) = literal(member, self.text)
+        {
+            handler = Handler::Member(class.clone(), name);
         }
-        if let Some(style) = setting("action") {
+        if setting("action").is_some() {
             let written = match captured.handler.and_then(|n| literal(n, self.text)) {
                 Some(written) => Some(written),
                 None => option(self.head(node), "to").and_then(unquoted),
             };
-            handler = self.action(out, node, written, &path, style);
+            handler = self.action(out, node, written.as_deref(), &path);
         }
         if setting("member").is_some() {
             let head = self.head(node);
@@ -473,24 +472,17 @@ impl Reader<'_> {
     }
 
     /// Returns what `controller#action` means, or a bare action in its resource.
-    fn action(
-        &self,
-        out: &RouteFile,
-        node: Node,
-        written: Option<String>,
-        path: &str,
-        _style: &str,
-    ) -> Handler {
+    fn action(&self, out: &RouteFile, node: Node, written: Option<&str>, path: &str) -> Handler {
         let at = node.start_byte();
         let around: Vec<&ScopeAt> = out.scopes.iter().filter(|s| s.range.contains(&at)).collect();
         let module: Vec<&str> =
             around.iter().map(|s| &*s.module).filter(|m| !m.is_empty()).collect();
         let module = module.iter().map(|m| format!("{m}/")).collect::<String>();
         let resource = around.iter().rev().find(|s| !s.resource.is_empty()).map(|s| &*s.resource);
-        let (controller, action) = match &written {
+        let (controller, action) = match written {
             Some(written) => match written.split_once('#') {
                 Some((controller, action)) => (controller, action),
-                None => (resource.unwrap_or_default(), &**written),
+                None => (resource.unwrap_or_default(), written),
             },
             None => match resource {
                 Some(resource) => (resource, path.trim_start_matches('/')),
@@ -522,7 +514,7 @@ impl Reader<'_> {
             return;
         };
         let head = self.head(chain(node));
-        let listed = |key: &str| option(head, key).map(|v| words(v));
+        let listed = |key: &str| option(head, key).map(words);
         let (only, except) = (listed("only"), listed("except"));
         let is_single = setting("single").is_some();
         let path = option(head, "path").and_then(unquoted).unwrap_or_else(|| name.clone());
@@ -651,8 +643,10 @@ impl Reader<'_> {
                 });
             }
             // A handler in a wrapper: the last argument.
-            let last = arguments
-                .and_then(|a| a.named_child(a.named_child_count().saturating_sub(1) as u32));
+            let last = arguments.and_then(|all| {
+                let mut cursor = all.walk();
+                all.named_children(&mut cursor).last()
+            });
             return match last {
                 Some(last) if is_function(last.kind()) => Handler::Here,
                 Some(last)
@@ -874,9 +868,9 @@ fn from_regex(pattern: &str) -> String {
         match c {
             '(' => {
                 if depth == 0 {
-                    group.clear()
+                    group.clear();
                 } else {
-                    group.push(c)
+                    group.push(c);
                 }
                 depth += 1;
             }
@@ -885,9 +879,9 @@ fn from_regex(pattern: &str) -> String {
                 if depth == 0 {
                     let name =
                         group.strip_prefix("?P<").and_then(|g| g.split('>').next()).unwrap_or("");
-                    out.push_str(&format!("{{{name}}}"));
+                    out.extend(["{", name, "}"]);
                 } else {
-                    group.push(c)
+                    group.push(c);
                 }
             }
             _ if depth > 0 => group.push(c),

@@ -68,7 +68,7 @@ fn route_line(row: &GraphRow) -> String {
     let sure =
         if row.confidence < 0.9 { format!(", {:.2}", row.confidence) } else { String::new() };
     let handler = if row.node.symbol.is_empty() {
-        shown_place(&format!("{}:{}", row.node.path, row.node.line)).to_string()
+        shown_place(&format!("{}:{}", row.node.path, row.node.line)).clone()
     } else {
         place(&row.node)
     };

@@ -33,7 +33,9 @@ pub(super) fn run(
         warnings(&answer.state);
         print(&answer, &Paths::of(&engine.project))?;
     }
-    clients.into_iter().for_each(|client| _ = args::end(client.engine, Outcome::Done));
+    for client in clients {
+        args::end(client.engine, Outcome::Done);
+    }
     Ok(args::end(engine, Outcome::Done))
 }
 
