@@ -131,7 +131,8 @@ impl RoutePath {
                 _ => return None,
             }
         }
-        if own.len() < asked.len() {
+        // After a base that is not written, a parameter alone would match anything.
+        if own.len() < asked.len() || (n_missing > 0 && n_equal == 0) {
             return None;
         }
         Some(confidence(n_equal, n_missing, is_method_known))
