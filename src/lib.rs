@@ -30,6 +30,7 @@ pub mod live;
 pub mod memory;
 pub mod overview;
 pub mod platform;
+pub mod routes;
 pub mod scan;
 pub mod search;
 pub mod secrets;

@@ -20,6 +20,11 @@ pub(super) struct OfProject {
 }
 
 impl OfProject {
+    /// Selects the project of a directory.
+    pub(super) fn at(directory: &Path) -> Self {
+        Self { directory: Some(directory.to_path_buf()) }
+    }
+
     pub(super) fn open(&self) -> Result<Project> {
         Ok(Project::open(self.directory.as_deref())?)
     }

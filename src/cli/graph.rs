@@ -4,7 +4,10 @@ mod drawing;
 mod impact;
 mod import;
 mod rename;
+mod routes;
 mod row;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
@@ -21,7 +24,7 @@ use crate::engine::{
 };
 use crate::graph::Operation;
 
-/// Show callers, callees, dependents, tests, implementations, unused code, or the impact of a change.
+/// Show callers, callees, dependents, tests, implementations, unused code, HTTP routes, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
@@ -35,12 +38,13 @@ use crate::graph::Operation;
   cortex graph callees ChunkManager::reload --format mermaid
   cortex graph rename ChunkManager::reload reload_all
   cortex graph unused src/syntax
+  cortex graph routes 'GET /healthz'
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. unused lists symbols whose name no other code has, and counts those that a library, a framework or a test may need.
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. unused lists symbols whose name no other code has, and counts those that a library, a framework or a test may need. routes lists HTTP routes with their handlers, and of few routes what requests them, also in the projects that --clients names.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
-    /// A symbol name, `Type::method`, `file:line`, or a file; with unused: a file, a folder or a glob
+    /// A symbol name, `Type::method`, `file:line`, or a file; with unused also a folder; with routes `GET /users/{id}`
     target: Option<String>,
     /// With path: the symbol at the end of the path; with rename: the new name
     to: Option<String>,
@@ -57,6 +61,9 @@ pub(super) struct Args {
     /// With import: delete an imported index (without FILE and flags, import lists them)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["target", "run"])]
     forget: Option<String>,
+    /// With routes: look for requests in another project, too (repeat)
+    #[arg(long, value_name = "DIR")]
+    clients: Vec<PathBuf>,
     /// With rename: write the files [default: show what would change]
     #[arg(long)]
     apply: bool,
@@ -122,6 +129,8 @@ enum OperationArg {
     Import,
     /// Rename the target to TO in all files, with its uses, imports and overrides
     Rename,
+    /// HTTP routes, their handlers and what requests them; TARGET is a path, a handler, a file or `.`
+    Routes,
 }
 
 /// Most other symbols of the target's name that are listed.
@@ -166,6 +175,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         !args.apply && !args.skip_uncertain && args.also.is_empty(),
         "--apply, --also and --skip-uncertain belong to `cortex graph rename`"
     );
+    ensure!(
+        args.clients.is_empty() || matches!(args.operation, OperationArg::Routes),
+        "--clients belongs to `cortex graph routes`"
+    );
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
     let operation = &args.operation;
     let is_tests = matches!(operation, OperationArg::Tests);
@@ -205,6 +218,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         public: args.public,
     };
     let engine = args.project.engine(AnswerFrom::Tree)?;
+    if matches!(operation, OperationArg::Routes) {
+        return routes::run(engine, &request, &args.clients, args.json);
+    }
     let answer = engine.graph(&request, &Call::default())?;
     if args.json {
         json(&answer)?;

@@ -26,11 +26,11 @@ use crate::work::WorkBudget;
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// impact: what a change of `target` may affect; tests: which tests reach it; path: how it leads
-    /// to `to`; unused: dead code.
+    /// impact: what a change of `target` may affect; tests: which tests reach it; unused: dead code;
+    /// routes: HTTP routes, handlers, clients.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
-    /// A name, `Type::method`, `file.rs:line` or a file; unused: a file, a folder, a glob or `.`.
+    /// A name, `Type::method`, `file.rs:line` or a file; unused: a folder, `.`; routes: `GET /users/{id}`, `.`.
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
@@ -65,7 +65,7 @@ pub struct GraphAnswer {
     /// The operation of the request.
     #[schemars(with = "String")]
     pub operation: Operation,
-    /// The symbols or files that the target matches, the first ten; empty if there is none.
+    /// The symbols or files that the target matches, the first ten; empty if there is none, and for routes.
     pub targets: Vec<GraphNode>,
     /// Number of these, listed or not.
     pub total_targets: usize,
@@ -179,7 +179,8 @@ pub struct GraphRow {
     pub confidence: f64,
     /// Number of steps from the target.
     pub depth: usize,
-    /// The symbol that the last step comes from.
+    /// The symbol that the last step comes from; of a route the file that registers it, of a request
+    /// the path of the route.
     pub via: String,
     /// Why it is in the answer, if it does not call the target.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -232,6 +233,9 @@ impl Engine {
         }
         if operation == Operation::Unused {
             return self.unused(&request.target, request, call);
+        }
+        if operation == Operation::Routes {
+            return self.routes(request, &[], call);
         }
         let target = &*self.graph_target(&request.target, call);
         if operation == Operation::Tests {
@@ -477,7 +481,12 @@ impl Project {
 
 /// Returns `n_lines` lines around line `at`, and the number of the first one. `None` if no line is
 /// requested or the file cannot be read.
-fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
+pub(super) fn around(
+    project: &Project,
+    path: &str,
+    at: u32,
+    n_lines: usize,
+) -> Option<(usize, String)> {
     let before = n_lines.checked_sub(1)? / 2;
     let text = project.read_text(path).ok()?;
     let first = (at as usize).saturating_sub(before).max(1);
@@ -528,11 +537,17 @@ impl GraphAnswer {
         }
     }
 
+    /// Whether the answer lists HTTP routes, which have no target.
+    #[must_use]
+    pub fn is_routes(&self) -> bool {
+        self.operation == Operation::Routes
+    }
+
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
     #[must_use]
     pub fn is_about_uses(&self) -> bool {
         !self.operation.points_outward()
-            && !matches!(self.operation, Operation::Tests | Operation::Unused)
+            && !matches!(self.operation, Operation::Tests | Operation::Unused | Operation::Routes)
             && self.targets.iter().any(|target| target.line > 0)
     }
 

@@ -26,6 +26,7 @@ mod project;
 mod read;
 mod related;
 mod rename;
+mod routes;
 mod rows;
 mod scan;
 mod scip;
@@ -59,6 +60,7 @@ pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
 };
+pub use routes::Client;
 pub use rows::{ChunkRow, ExcerptRow, ResultRow, ScorePart, Window};
 pub use scan::{
     CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,

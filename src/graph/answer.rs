@@ -28,10 +28,12 @@ pub enum Operation {
     Tests,
     /// The symbols of the target that nothing seems to use.
     Unused,
+    /// The HTTP routes that match, with their handlers and what requests them.
+    Routes,
 }
 
 impl Operation {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Callers,
         Self::Callees,
         Self::Dependencies,
@@ -42,6 +44,7 @@ impl Operation {
         Self::Impact,
         Self::Tests,
         Self::Unused,
+        Self::Routes,
     ];
 
     /// Returns whether the edges lead from the target to what it uses.
@@ -70,6 +73,7 @@ impl Operation {
             Self::Impact => "impact",
             Self::Tests => "tests",
             Self::Unused => "unused",
+            Self::Routes => "routes",
         }
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod impact;
 mod infer;
 mod map;
+mod meant;
 mod members;
 mod modules;
 mod names;
@@ -46,6 +47,7 @@ pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
+pub use self::meant::Asked;
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 pub use self::rows::FileRows;
@@ -269,6 +271,19 @@ impl CodeGraph {
             found.into_iter().map(|id| scopes.node(id)).collect::<Result<Vec<_>, _>>()
         };
         targets.iter().map(&mut nodes).collect()
+    }
+
+    /// Returns what each place in the code means, with the confidence, likeliest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn meant(
+        &self,
+        asked: &[Asked],
+        work: &WorkBudget,
+    ) -> Result<Vec<Vec<(Node, f32)>>, GraphError> {
+        let mut resolver = Resolver::new(Scopes::new(&self.tables)?, work);
+        asked.iter().map(|one| resolver.meant(one)).collect()
     }
 
     /// Imports a SCIP index under a name, in place of the former one of that name. `stamp` tells its

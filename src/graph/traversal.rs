@@ -146,8 +146,8 @@ impl<'a> Traversal<'a> {
             Operation::Implementations => Follow::Derived,
             Operation::Impact => Follow::Touched,
             Operation::Tests => Follow::Tested,
-            // It has no edges: `CodeGraph::unused` answers it.
-            Operation::Unused => return Ok(answer),
+            // They have no edges: `CodeGraph::unused` and the routes answer them.
+            Operation::Unused | Operation::Routes => return Ok(answer),
             Operation::Path => {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;

@@ -11,6 +11,7 @@ mod outline;
 mod pattern;
 mod place;
 mod relations;
+mod routes;
 #[cfg(test)]
 mod samples;
 mod symbol;
@@ -24,5 +25,9 @@ pub use place::{PlaceKind, Places};
 pub use relations::{
     Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, outline_and_relations,
     relations,
+};
+pub use routes::{
+    Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt, ScopeAt, UNKNOWN,
+    requests, routes,
 };
 pub use symbol::{Symbol, SymbolKind};

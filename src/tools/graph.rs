@@ -19,9 +19,8 @@ const MAX_NAMESAKES: usize = 4;
 impl Question for GraphRequest {
     const NAME: &'static str = "cortex_graph";
     const TITLE: &'static str = "Query the code graph";
-    const WHEN: &'static str =
-        "callers, uses, tests, dependencies, impact: before you change a signature or delete code.";
-    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, which tests to run after it, and what nothing uses. Use it before you change a signature or delete code; for text use cortex_grep.";
+    const WHEN: &'static str = "callers, uses, tests, dependencies, impact, dead code, HTTP routes: before you change a signature or delete code.";
+    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, which tests to run after it, what nothing uses, and which code handles or requests an HTTP route. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
@@ -32,7 +31,7 @@ impl Question for GraphRequest {
         budget: TokenBudget,
     ) -> Result<GraphAnswer, AskError> {
         let mut answer = engine.graph(&self, call)?;
-        if answer.targets.is_empty() {
+        if answer.targets.is_empty() && !answer.is_routes() {
             return Err(AskError::NotFound(engine.unknown_symbol(&self.target, call)?));
         }
         let rows = answer.results.iter_mut().chain(&mut answer.candidates);
@@ -60,6 +59,32 @@ pub(super) fn unresolved(name_use: &NameUse) -> String {
     let NameUse { path, line, symbol, text } = name_use;
     let symbol = symbol.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
     format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))
+}
+
+/// Shows a route, or what requests it.
+fn route_line(row: &GraphRow) -> String {
+    let reason = printable(row.reason.as_deref().unwrap_or_default());
+    let site = row.sites.first().copied().unwrap_or_default();
+    let sure =
+        if row.confidence < 0.9 { format!(", {:.2}", row.confidence) } else { String::new() };
+    let handler = if row.node.symbol.is_empty() {
+        shown_place(&format!("{}:{}", row.node.path, row.node.line)).clone()
+    } else {
+        place(&row.node)
+    };
+    if row.depth > 0 {
+        let more: Vec<String> = row.sites.iter().skip(1).map(u32::to_string).collect();
+        let more =
+            if more.is_empty() { String::new() } else { format!(", also at {}", more.join(", ")) };
+        return format!("  {handler} {reason}{sure}{more}");
+    }
+    let is_there = row.via == row.node.path;
+    let at = match site {
+        site if is_there && site == row.node.line => String::new(),
+        site if is_there => format!(", registered at {site}"),
+        site => format!(", registered at {}", shown_place(&format!("{}:{site}", row.via))),
+    };
+    format!("{reason}: {handler}{at}{sure}")
 }
 
 pub(super) fn row_lines(row: &GraphRow) -> Vec<String> {
@@ -147,10 +172,13 @@ impl Reply for GraphAnswer {
         let cut =
             if self.truncated { format!(", {} shown", self.results.len()) } else { String::new() };
         text.push(format!("{}{cut}", count(self.total, "result")));
-        text.extend(self.results.iter().flat_map(row_lines));
+        let lines = |row: &GraphRow| {
+            if self.is_routes() { vec![route_line(row)] } else { row_lines(row) }
+        };
+        text.extend(self.results.iter().flat_map(lines));
         if !self.candidates.is_empty() {
             text.push("candidates, less certain:".into());
-            text.extend(self.candidates.iter().flat_map(row_lines));
+            text.extend(self.candidates.iter().flat_map(lines));
         }
         text.extend(self.left_out());
         text.extend(tests(self));

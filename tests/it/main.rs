@@ -47,6 +47,7 @@ mod quoted;
 mod regressions;
 mod remote_model;
 mod rename;
+mod routes;
 mod scip;
 mod search;
 mod search_output;

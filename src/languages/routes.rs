@@ -1,0 +1,221 @@
+//! How frameworks register HTTP routes: a query for each language (`routes.scm`), whose captures
+//! `python/routes.scm` explains, and the words by which a file is known to register any.
+
+use std::sync::OnceLock;
+
+use super::Grammar;
+
+/// The routes of a language.
+pub struct RouteRules {
+    /// The languages that the rules are for.
+    languages: &'static [&'static str],
+    /// Regular expressions of which one matches in a file that registers routes.
+    pub markers: &'static [&'static str],
+    sources: &'static [&'static str],
+    queries: [OnceLock<tree_sitter::Query>; 2],
+}
+
+const fn rules(
+    languages: &'static [&'static str],
+    markers: &'static [&'static str],
+    sources: &'static [&'static str],
+) -> RouteRules {
+    RouteRules { languages, markers, sources, queries: [const { OnceLock::new() }; 2] }
+}
+
+static RULES: [RouteRules; 9] = [
+    rules(
+        &["python"],
+        &[
+            "[fF]lask",
+            "Blueprint",
+            "APIRouter",
+            "FastAPI",
+            "starlette",
+            "urlpatterns",
+            "@.*\\.route\\(",
+            "@.*\\.(get|post|put|patch|delete)\\(",
+        ],
+        &[include_str!("python/routes.scm")],
+    ),
+    rules(
+        &["rust"],
+        &["axum", "actix_web", "rocket", "ServiceConfig"],
+        &[include_str!("rust/routes.scm")],
+    ),
+    rules(
+        &["javascript"],
+        &["express", "fastify", "hono", "Hono", "koa", "Router"],
+        &[include_str!("ecmascript/routes.scm")],
+    ),
+    rules(
+        &["typescript", "tsx"],
+        &["@nestjs"],
+        &[include_str!("ecmascript/routes.scm"), include_str!("typescript/routes.scm")],
+    ),
+    rules(&["java"], &["org.springframework.web"], &[include_str!("java/routes.scm")]),
+    rules(
+        &["go"],
+        &["gin-gonic", "labstack/echo", "go-chi", "gorilla/mux", "net/http", "gofiber"],
+        &[include_str!("go/routes.scm")],
+    ),
+    rules(
+        &["ruby"],
+        &["routes.draw", "[sS]inatra", "^\\s*(resources?|namespace) :"],
+        &[include_str!("ruby/routes.scm")],
+    ),
+    rules(&["php"], &["Route::", "withRouting", "Slim"], &[include_str!("php/routes.scm")]),
+    rules(
+        &["csharp"],
+        &["AspNetCore", "Http(Get|Post|Put|Patch|Delete)", "Map(Get|Post|Put|Patch|Delete|Group)"],
+        &[include_str!("csharp/routes.scm")],
+    ),
+];
+
+/// The names of frameworks, as the queries set them.
+pub const FRAMEWORKS: &[&str] = &[
+    "actix",
+    "aspnet",
+    "axum",
+    "django",
+    "express",
+    "fastapi",
+    "flask",
+    "gin",
+    "laravel",
+    "nest",
+    "net/http",
+    "rails",
+    "rocket",
+    "sinatra",
+    "spring",
+    "starlette",
+];
+
+type Actions = &'static [(&'static str, &'static str, &'static str)];
+
+/// The routes of a resource in each framework: action, method, and path after the resource.
+pub const ACTIONS: &[(&str, Actions)] = &[
+    (
+        "rails",
+        &[
+            ("index", "GET", ""),
+            ("create", "POST", ""),
+            ("new", "GET", "/new"),
+            ("edit", "GET", "/{id}/edit"),
+            ("show", "GET", "/{id}"),
+            ("update", "PATCH|PUT", "/{id}"),
+            ("destroy", "DELETE", "/{id}"),
+        ],
+    ),
+    (
+        "laravel",
+        &[
+            ("index", "GET", ""),
+            ("create", "GET", "/create"),
+            ("store", "POST", ""),
+            ("show", "GET", "/{id}"),
+            ("edit", "GET", "/{id}/edit"),
+            ("update", "PUT|PATCH", "/{id}"),
+            ("destroy", "DELETE", "/{id}"),
+        ],
+    ),
+    (
+        "laravel-api",
+        &[
+            ("index", "GET", ""),
+            ("store", "POST", ""),
+            ("show", "GET", "/{id}"),
+            ("update", "PUT|PATCH", "/{id}"),
+            ("destroy", "DELETE", "/{id}"),
+        ],
+    ),
+    (
+        "django",
+        &[
+            ("list", "GET", ""),
+            ("create", "POST", ""),
+            ("retrieve", "GET", "/{id}"),
+            ("update", "PUT", "/{id}"),
+            ("partial_update", "PATCH", "/{id}"),
+            ("destroy", "DELETE", "/{id}"),
+        ],
+    ),
+];
+
+/// Returns the rules of a language.
+#[must_use]
+pub fn route_rules(language: &str) -> Option<&'static RouteRules> {
+    RULES.iter().find(|rules| rules.languages.contains(&language))
+}
+
+/// Returns the rules of all languages.
+#[must_use]
+pub fn all_route_rules() -> &'static [RouteRules] {
+    &RULES
+}
+
+/// Names of functions that take a path without requesting it.
+pub const NO_REQUESTS: &[&str] = &[
+    "antMatchers",
+    "basename",
+    "dirname",
+    "exclude",
+    "forRoutes",
+    "import",
+    "include_bytes",
+    "include_str",
+    "join",
+    "link_to",
+    "log",
+    "mvcMatchers",
+    "open",
+    "push",
+    "readFile",
+    "redirect",
+    "redirect_to",
+    "render",
+    "require",
+    "requestMatchers",
+    "resolve",
+    "route",
+    "startsWith",
+    "starts_with",
+    "startswith",
+];
+
+impl RouteRules {
+    /// Whether these are the rules of a language.
+    #[must_use]
+    pub fn is_of(&self, language: &str) -> bool {
+        self.languages.contains(&language)
+    }
+
+    /// Returns the query that finds routes. It is compiled once for each language.
+    ///
+    /// # Panics
+    /// Never: the query is built in, and a test compiles it.
+    pub fn query(&self, grammar: &Grammar) -> &tree_sitter::Query {
+        let name = grammar.spec.name;
+        let n = self.languages.iter().position(|language| *language == name).unwrap_or(0);
+        self.queries[n].get_or_init(|| {
+            tree_sitter::Query::new(&grammar.language(), &self.sources.join("\n"))
+                .unwrap_or_else(|e| panic!("routes of {name}: {e}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_compiles() {
+        for rules in &RULES {
+            for language in rules.languages {
+                let grammar = crate::languages::grammar(language).unwrap();
+                assert!(rules.query(grammar).capture_names().contains(&"route"), "{language}");
+            }
+        }
+    }
+}

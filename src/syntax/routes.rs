@@ -1,0 +1,897 @@
+//! Reads from a text which routes it registers, under which prefixes, and which of its strings are
+//! paths in the arguments of a call. `python/routes.scm` explains the captures of the queries.
+
+use std::collections::HashSet;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
+
+use tree_sitter::{
+    Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
+};
+
+use super::outline;
+use super::relations::receiver_before;
+use crate::languages::{ACTIONS, Grammar, NO_REQUESTS, RouteRules};
+
+/// Most routes that one file registers.
+const MAX_ROUTES: usize = 5_000;
+/// How long the query of one file may take.
+const TIME: Duration = Duration::from_secs(2);
+/// Most bytes of a registration that are searched for its options.
+const MAX_OPTION_BYTES: usize = 400;
+/// Most ancestors of a node that are looked at.
+const MAX_LEVELS: usize = 40;
+/// The part of a path that the text does not state.
+pub const UNKNOWN: &str = "…";
+const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+
+/// What a file says about routes.
+#[derive(Debug, Clone, Default)]
+pub struct RouteFile {
+    pub routes: Vec<RouteAt>,
+    pub scopes: Vec<ScopeAt>,
+    pub routers: Vec<RouterAt>,
+    pub mounts: Vec<MountAt>,
+    /// Prefixes of all routes of a framework.
+    pub globals: Vec<(&'static str, String)>,
+    /// First bytes of the strings that are paths of routes or prefixes.
+    pub strings: HashSet<usize>,
+    /// First byte of each line.
+    pub lines: Vec<usize>,
+    /// Whether routes were left out.
+    pub is_cut: bool,
+}
+
+impl RouteFile {
+    /// Returns the line of a byte, from 1 on.
+    #[must_use]
+    pub fn line_at(&self, at: usize) -> u32 {
+        u32::try_from(self.lines.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
+    }
+}
+
+/// A registration of a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteAt {
+    pub framework: &'static str,
+    /// Upper case, several separated by `|`; empty for any method.
+    pub method: String,
+    /// As written, without the prefixes around it.
+    pub path: String,
+    pub handler: Handler,
+    /// The name of the router that it is registered with.
+    pub router: Option<String>,
+    /// 1-based.
+    pub line: u32,
+    /// Its first byte.
+    pub at: usize,
+}
+
+/// What handles the requests of a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Handler {
+    /// A function without a name, at the registration.
+    Here,
+    /// The function that is defined at this line.
+    Line(u32),
+    /// A name in the code.
+    Named(Expression),
+    /// A member of a class that the code names.
+    Member(Expression, String),
+    /// A controller and its action, each as a file and a function are called.
+    Action { controller: String, action: String },
+}
+
+/// A name with the chain of names before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    pub receiver: String,
+    pub name: String,
+    /// 1-based.
+    pub line: u32,
+}
+
+/// A part of a file whose routes have a prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeAt {
+    pub prefix: String,
+    /// The directory of the controllers, and the controller itself.
+    pub module: String,
+    pub controller: Option<Expression>,
+    pub resource: String,
+    pub range: Range<usize>,
+}
+
+/// A variable that holds a router.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouterAt {
+    pub name: String,
+    pub prefix: String,
+    /// The router that it is a part of.
+    pub base: Option<String>,
+    /// Whether somebody has to mount it before it answers.
+    pub is_part: bool,
+    pub range: Range<usize>,
+}
+
+/// A router, a function or a file whose routes are added to another router.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountAt {
+    pub prefix: String,
+    pub router: Option<String>,
+    pub target: Mounted,
+    pub at: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mounted {
+    Name(Expression),
+    /// The module that a string names.
+    Module(String, u32),
+}
+
+/// A string that is an argument of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// With `{}` for what the text does not state.
+    pub path: String,
+    /// Upper case; empty if it is unknown.
+    pub method: String,
+    /// 1-based.
+    pub line: u32,
+    pub at: usize,
+}
+
+/// Finds the routes of a text. Returns `None` if the parser has no usable result.
+#[must_use]
+pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Option<RouteFile> {
+    let (tree, _) = outline::tree(grammar, text)?;
+    let query = rules.query(grammar);
+    let reader = Reader { text };
+    let names = query.capture_names();
+    let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let mut out = RouteFile { lines: lines.collect(), ..RouteFile::default() };
+    let mut inner: Vec<(RouteAt, usize)> = Vec::new();
+    let mut leaves: HashSet<usize> = HashSet::new();
+    let mut cursor = QueryCursor::new();
+    let end = Instant::now() + TIME;
+    let mut in_time = |_: &QueryCursorState| {
+        if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = QueryCursorOptions::new().progress_callback(&mut in_time);
+    let mut matches =
+        cursor.matches_with_options(query, tree.root_node(), text.as_bytes(), options);
+    while let Some(found) = matches.next() {
+        if out.routes.len() >= MAX_ROUTES {
+            out.is_cut = true;
+            break;
+        }
+        let mut captured = Captured::default();
+        for capture in found.captures() {
+            captured.set(names[capture.index as usize], capture.node);
+        }
+        let setting = |key: &str| {
+            let all = query.property_settings(found.pattern_index);
+            all.iter().find(|p| &*p.key == key).and_then(|p| p.value.as_deref())
+        };
+        let n = out.routes.len();
+        reader.add(&mut out, &captured, &setting);
+        let strings = [captured.path, captured.prefix, captured.mount, captured.resource];
+        out.strings.extend(strings.into_iter().flatten().map(|node| node.start_byte()));
+        match (setting("inside"), captured.route.or(captured.scope)) {
+            (Some(_), Some(node)) => {
+                let end = steps_around(node).end_byte();
+                inner.extend(out.routes.drain(n..).map(|route| (route, end)));
+            }
+            (None, _) if setting("leaf").is_some() => {
+                leaves.extend(out.scopes.last().map(|scope| scope.range.end));
+            }
+            _ => {}
+        }
+    }
+    // `get(f)` is a route only as the argument of another call.
+    out.routes.extend(inner.into_iter().filter(|(_, end)| leaves.contains(end)).map(|(r, _)| r));
+    out.is_cut |= Instant::now() >= end;
+    out.scopes.sort_by_key(|scope| (scope.range.start, std::cmp::Reverse(scope.range.end)));
+    // What is a part of a longer statement of the same route says less.
+    out.routes.sort_by_key(|r| (r.at, r.handler == Handler::Here, r.method.is_empty()));
+    let with_path: HashSet<usize> =
+        out.routes.iter().filter(|r| !r.path.is_empty()).map(|r| r.at).collect();
+    out.routes.retain(|r| !r.path.is_empty() || is_action(r) || !with_path.contains(&r.at));
+    out.routes.dedup_by(|b, a| {
+        a.at == b.at
+            && a.path == b.path
+            && (a.method == b.method || b.method.is_empty())
+            && !is_action(b)
+    });
+    Some(out)
+}
+
+fn is_action(route: &RouteAt) -> bool {
+    matches!(route.handler, Handler::Action { .. } | Handler::Member(..))
+}
+
+/// Returns the strings at these places that are arguments of a call.
+#[must_use]
+pub fn requests(grammar: &Grammar, text: &str, places: &[usize]) -> Vec<Request> {
+    let Some((tree, _)) = outline::tree(grammar, text) else { return Vec::new() };
+    places.iter().filter_map(|at| request(&tree, text, *at)).collect()
+}
+
+fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
+    let innermost = tree.root_node().descendant_for_byte_range(at, at + 1)?;
+    let string =
+        around(innermost).find(|node| is_string(*node) && node.kind() != "string_content")?;
+    // The outermost string: a template holds others.
+    let string =
+        around(string).take_while(|n| is_string(*n) || n.kind().contains("literal")).last()?;
+    let mut whole = string;
+    for node in around(string).skip(1).take(8) {
+        if node.kind().contains("binary")
+            || node.kind() == "concatenated_string"
+            || node.kind().contains("parenthesized")
+        {
+            whole = node;
+        }
+    }
+    let call = around(whole).skip(1).take(8).find(|n| is_call(*n))?;
+    // A string in a function that is an argument is not the argument.
+    if around(whole).take_while(|n| *n != call).any(|n| is_function(n.kind())) {
+        return None;
+    }
+    let path = joined(whole, text, 0)?;
+    let head_end = whole.start_byte().max(call.start_byte());
+    let called = text.get(call.start_byte()..head_end)?;
+    let called = called.trim_end().trim_end_matches('(');
+    let name = called.rsplit(['.', ':', '>', '\n']).next().unwrap_or(called);
+    let name = name.split('(').next().unwrap_or(name);
+    if NO_REQUESTS.contains(&name.trim()) {
+        return None;
+    }
+    let mut method = methods_in(name);
+    if method.is_empty() {
+        let rest = &text[call.start_byte()
+            ..floor(text, call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
+        method = option(rest, "method").map(methods_in).unwrap_or_default();
+    }
+    if method.is_empty() && matches!(name.trim(), "fetch" | "$fetch" | "visit") {
+        method = "GET".into();
+    }
+    if method.is_empty() {
+        // `http.NewRequest("GET", url)`, `requests.request("GET", url)`
+        method = methods_in_upper(&called[called.find('(').unwrap_or(called.len())..]);
+    }
+    Some(Request { path, method, line: line_of(string), at: string.start_byte() })
+}
+
+/// Returns the text of an expression that joins strings, with `{}` for what is computed.
+fn joined(node: Node, text: &str, depth: usize) -> Option<String> {
+    if let Some(written) = literal(node, text) {
+        return Some(written);
+    }
+    let is_joined =
+        ["binary", "concatenated", "parenthesized"].iter().any(|k| node.kind().contains(k));
+    if !is_joined || depth > MAX_LEVELS {
+        return Some("{}".into());
+    }
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).map(|part| joined(part, text, depth + 1)).collect()
+}
+
+fn methods_in_upper(text: &str) -> String {
+    let word = text.split(|c: char| !c.is_ascii_alphabetic()).find(|w| METHODS.contains(w));
+    word.unwrap_or_default().to_string()
+}
+
+#[derive(Default)]
+struct Captured<'t> {
+    route: Option<Node<'t>>,
+    method: Option<Node<'t>>,
+    path: Option<Node<'t>>,
+    handler: Option<Node<'t>>,
+    member: Option<Node<'t>>,
+    router: Option<Node<'t>>,
+    scope: Option<Node<'t>>,
+    prefix: Option<Node<'t>>,
+    mount: Option<Node<'t>>,
+    define: Option<Node<'t>>,
+    name: Option<Node<'t>>,
+    resource: Option<Node<'t>>,
+    owner: Option<Node<'t>>,
+}
+
+impl<'t> Captured<'t> {
+    fn set(&mut self, name: &str, node: Node<'t>) {
+        let slot = match name {
+            "route" => &mut self.route,
+            "method" => &mut self.method,
+            "path" => &mut self.path,
+            "handler" => &mut self.handler,
+            "member" => &mut self.member,
+            "router" => &mut self.router,
+            "scope" => &mut self.scope,
+            "prefix" => &mut self.prefix,
+            "mount" => &mut self.mount,
+            "define" => &mut self.define,
+            "name" => &mut self.name,
+            "resource" => &mut self.resource,
+            "owner" => &mut self.owner,
+            _ => return,
+        };
+        *slot = Some(node);
+    }
+}
+
+struct Reader<'s> {
+    text: &'s str,
+}
+
+impl Reader<'_> {
+    fn add<'q>(
+        &self,
+        out: &mut RouteFile,
+        captured: &Captured,
+        setting: &dyn Fn(&str) -> Option<&'q str>,
+    ) {
+        let text = self.text;
+        let router = captured.router.map(|node| self.source(node).to_string());
+        // A prefix in an option is the value of that key; another one is the string itself.
+        let prefix = |node: Option<Node>| match (node, setting("prefix")) {
+            _ if setting("fixed").is_some() => setting("fixed").unwrap_or_default().to_string(),
+            (Some(node), _) => match literal(node, text) {
+                Some(prefix) if prefix.starts_with('^') => from_regex(&prefix),
+                Some(prefix) => prefix,
+                None => UNKNOWN.into(),
+            },
+            (None, Some(key)) => {
+                let all = captured.define.or(captured.route).or(captured.scope);
+                all.and_then(|node| option(self.head(node), key))
+                    .map(|v| unquoted(v).unwrap_or_else(|| UNKNOWN.into()))
+                    .unwrap_or_default()
+            }
+            (None, None) => String::new(),
+        };
+        if let Some(framework) = setting("global").and_then(known) {
+            out.globals.push((framework, prefix(captured.prefix)));
+        } else if let Some(node) = captured.resource {
+            self.add_resource(out, node, captured, setting);
+        } else if let Some(scope) = captured.scope {
+            let mut range = match setting("chain") {
+                Some(_) => scope.end_byte()..chain(scope).end_byte(),
+                None => scope.byte_range(),
+            };
+            range.end = range.end.max(range.start);
+            let mut prefix = prefix(captured.prefix);
+            let mut module = String::new();
+            if let Some(key) = setting("module") {
+                let head = captured.route.map_or("", |r| self.head(r));
+                module = if key == "prefix" { prefix.clone() } else { String::new() };
+                if let Some(path) = option(head, "path").and_then(unquoted) {
+                    prefix = path;
+                }
+                if let Some(name) = option(head, "module").and_then(unquoted) {
+                    module = name;
+                }
+            }
+            if let Some(way) = setting("pop") {
+                prefix = way.into();
+            }
+            if let Some(owner) = captured.owner {
+                let name = self.source(owner);
+                let short =
+                    ["Controller"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+                prefix = prefix.replace("[controller]", &short.to_lowercase());
+            }
+            let controller = captured.handler.map(|node| self.expression(node));
+            out.scopes.push(ScopeAt { prefix, module, controller, resource: String::new(), range });
+        } else if let Some(node) = captured.mount {
+            let prefix = prefix(captured.prefix);
+            let target = match literal(node, text) {
+                Some(module) => Mounted::Module(module, line_of(node)),
+                None => Mounted::Name(self.expression(node)),
+            };
+            out.mounts.push(MountAt { prefix, router, target, at: node.start_byte() });
+        } else if let (Some(node), Some(name)) = (captured.define, captured.name) {
+            out.routers.push(RouterAt {
+                name: self.source(name).trim_start_matches('$').to_string(),
+                prefix: prefix(captured.prefix),
+                base: router,
+                is_part: setting("part").is_some(),
+                range: node.byte_range(),
+            });
+        } else if let Some(node) = captured.route {
+            self.add_route(out, node, captured, router, setting);
+        }
+    }
+
+    fn add_route<'q>(
+        &self,
+        out: &mut RouteFile,
+        node: Node,
+        captured: &Captured,
+        router: Option<String>,
+        setting: &dyn Fn(&str) -> Option<&'q str>,
+    ) {
+        let Some(framework) = setting("framework").and_then(known) else { return };
+        let mut path = match captured.path {
+            Some(path) => match literal(path, self.text) {
+                Some(path) => path,
+                None => return,
+            },
+            None => String::new(),
+        };
+        if captured.path.is_none()
+            && let Some(key) = setting("path")
+        {
+            path = key
+                .split('|')
+                .find_map(|key| option(self.head(node), key).and_then(unquoted))
+                .unwrap_or_default();
+        }
+        let mut method = setting("methods")
+            .and_then(|key| option(self.head(node), key))
+            .map(methods_in)
+            .unwrap_or_default();
+        if method.is_empty() {
+            method = captured.method.map(|node| methods_in(self.source(node))).unwrap_or_default();
+        }
+        if method.is_empty() {
+            method = setting("method").unwrap_or_default().to_string();
+        }
+        // `HandleFunc("GET /users", …)`
+        if let Some((word, rest)) = path.split_once(' ')
+            && METHODS.contains(&word)
+        {
+            (method, path) = (word.to_string(), rest.trim_start().to_string());
+        }
+        if setting("regex").is_some() {
+            path = from_regex(&path);
+        }
+        let mut handler = captured.handler.map_or(Handler::Here, |node| self.handler(node));
+        if let (Handler::Named(class), Some(member)) = (&handler, captured.member)
+            && let Some(name) = literal(member, self.text)
+        {
+            handler = Handler::Member(class.clone(), name);
+        }
+        if setting("action").is_some() {
+            let written = match captured.handler.and_then(|n| literal(n, self.text)) {
+                Some(written) => Some(written),
+                None => option(self.head(node), "to").and_then(unquoted),
+            };
+            handler = self.action(out, node, written.as_deref(), &path);
+        }
+        if setting("member").is_some() {
+            let head = self.head(node);
+            if option(head, "on").is_some_and(|on| on.contains("collection")) {
+                path = format!("../{path}");
+            }
+        }
+        let at = captured.method.or(captured.path).unwrap_or(node).start_byte();
+        let line = captured.method.or(captured.path).map_or_else(|| line_of(node), line_of);
+        out.routes.push(RouteAt { framework, method, path, handler, router, line, at });
+    }
+
+    /// Returns what `controller#action` means, or a bare action in its resource.
+    fn action(&self, out: &RouteFile, node: Node, written: Option<&str>, path: &str) -> Handler {
+        let at = node.start_byte();
+        let around: Vec<&ScopeAt> = out.scopes.iter().filter(|s| s.range.contains(&at)).collect();
+        let module: Vec<&str> =
+            around.iter().map(|s| &*s.module).filter(|m| !m.is_empty()).collect();
+        let module = module.iter().map(|m| format!("{m}/")).collect::<String>();
+        let resource = around.iter().rev().find(|s| !s.resource.is_empty()).map(|s| &*s.resource);
+        let (controller, action) = match written {
+            Some(written) => match written.split_once('#') {
+                Some((controller, action)) => (controller, action),
+                None => (resource.unwrap_or_default(), written),
+            },
+            None => match resource {
+                Some(resource) => (resource, path.trim_start_matches('/')),
+                // `get "photos/show"` is the action `show` of `photos`.
+                None => path.trim_start_matches('/').split_once('/').unwrap_or(("", "")),
+            },
+        };
+        if self.source(node).contains("redirect(") || controller.is_empty() {
+            return Handler::Here;
+        }
+        Handler::Action { controller: format!("{module}{controller}"), action: action.to_string() }
+    }
+
+    /// Adds the routes of a resource, and the scope of those within it.
+    fn add_resource<'q>(
+        &self,
+        out: &mut RouteFile,
+        name_node: Node,
+        captured: &Captured,
+        setting: &dyn Fn(&str) -> Option<&'q str>,
+    ) {
+        let (Some(node), Some(framework)) = (captured.route, setting("framework").and_then(known))
+        else {
+            return;
+        };
+        let Some(name) = literal(name_node, self.text) else { return };
+        let Some((_, actions)) = ACTIONS.iter().find(|(of, _)| Some(*of) == setting("actions"))
+        else {
+            return;
+        };
+        let head = self.head(chain(node));
+        let listed = |key: &str| option(head, key).map(words);
+        let (only, except) = (listed("only"), listed("except"));
+        let is_single = setting("single").is_some();
+        let path = option(head, "path").and_then(unquoted).unwrap_or_else(|| name.clone());
+        let at = node.start_byte();
+        let modules: String = out
+            .scopes
+            .iter()
+            .filter(|s| s.range.contains(&at) && !s.module.is_empty())
+            .map(|s| format!("{}/", s.module))
+            .collect();
+        let last = name.rsplit('/').next().unwrap_or(&name);
+        let singular = match last.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => last.strip_suffix('s').unwrap_or(last).to_string(),
+        };
+        let id = option(head, "param").and_then(unquoted);
+        let id = match setting("id") {
+            Some("name") => singular.replace('-', "_"),
+            _ => id.unwrap_or_else(|| "id".into()),
+        };
+        for (action, method, rest) in *actions {
+            let is_wanted = only.as_ref().is_none_or(|only| only.iter().any(|o| o == action))
+                && except.as_ref().is_none_or(|e| !e.iter().any(|o| o == action))
+                && !(is_single && *action == "index");
+            if !is_wanted {
+                continue;
+            }
+            let rest = if is_single {
+                rest.replace("/{id}", "")
+            } else {
+                rest.replace("{id}", &format!("{{{id}}}"))
+            };
+            let handler = match captured.handler {
+                Some(class) => match self.handler(class) {
+                    Handler::Named(class) => Handler::Member(class, (*action).to_string()),
+                    other => other,
+                },
+                None => {
+                    let controller =
+                        option(head, "controller").and_then(unquoted).unwrap_or_else(|| {
+                            if is_single && !last.ends_with('s') {
+                                format!("{name}s")
+                            } else {
+                                name.clone()
+                            }
+                        });
+                    Handler::Action {
+                        controller: format!("{modules}{controller}"),
+                        action: (*action).to_string(),
+                    }
+                }
+            };
+            // Nested resources of Laravel are written with dots.
+            let path = path.replace('.', "/{id}/");
+            out.routes.push(RouteAt {
+                framework,
+                method: (*method).to_string(),
+                path: format!("{path}{rest}"),
+                handler,
+                router: captured.router.map(|n| self.source(n).to_string()),
+                line: line_of(name_node),
+                at,
+            });
+        }
+        if let Some(scope) = captured.scope {
+            let prefix = if is_single { path } else { format!("{path}/{{{singular}_{id}}}") };
+            out.scopes.push(ScopeAt {
+                prefix,
+                module: String::new(),
+                controller: None,
+                resource: name,
+                range: scope.byte_range(),
+            });
+        }
+    }
+
+    fn source(&self, node: Node) -> &str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Returns the beginning of a node, where its options are.
+    fn head(&self, node: Node) -> &str {
+        let end = floor(self.text, node.end_byte().min(node.start_byte() + MAX_OPTION_BYTES));
+        self.text.get(node.start_byte()..end).unwrap_or_default()
+    }
+
+    fn handler(&self, node: Node) -> Handler {
+        let is_definition = node.parent().is_some_and(|up| {
+            up.child_by_field_name("name") == Some(node)
+                && (up.kind().contains("definition")
+                    || up.kind().contains("declaration")
+                    || up.kind().contains("function_item")
+                    || up.kind().contains("method"))
+                && !up.kind().contains("invocation")
+                && !up.kind().contains("call")
+        });
+        if is_definition {
+            return Handler::Line(line_of(node));
+        }
+        if is_function(node.kind()) {
+            return Handler::Here;
+        }
+        if let Some(written) = literal(node, self.text) {
+            return match written.split_once('@') {
+                Some((class, member)) => Handler::Member(
+                    Expression {
+                        receiver: String::new(),
+                        name: class.rsplit('\\').next().unwrap_or(class).to_string(),
+                        line: line_of(node),
+                    },
+                    member.to_string(),
+                ),
+                None => Handler::Here,
+            };
+        }
+        if node.kind().contains("call") && node.child_by_field_name("arguments").is_some() {
+            let arguments = node.child_by_field_name("arguments");
+            let callee =
+                node.child_by_field_name("function").or_else(|| node.child_by_field_name("name"));
+            let source = callee.map_or("", |c| self.source(c));
+            if let Some(class) = source.strip_suffix(".as_view") {
+                return callee.map_or(Handler::Here, |c| {
+                    Handler::Named(
+                        self.named(c.start_byte()..c.start_byte() + class.len(), line_of(c)),
+                    )
+                });
+            }
+            // A handler in a wrapper: the last argument.
+            let last = arguments.and_then(|all| {
+                let mut cursor = all.walk();
+                all.named_children(&mut cursor).last()
+            });
+            return match last {
+                Some(last) if is_function(last.kind()) => Handler::Here,
+                Some(last)
+                    if literal(last, self.text).is_none() && !last.kind().contains("object") =>
+                {
+                    self.handler(last)
+                }
+                _ => callee.map_or(Handler::Here, |c| Handler::Named(self.expression(c))),
+            };
+        }
+        Handler::Named(self.expression(node))
+    }
+
+    fn expression(&self, node: Node) -> Expression {
+        let node = match node.child_by_field_name("function") {
+            Some(function) if node.kind().contains("call") => function,
+            _ => node,
+        };
+        self.named(node.byte_range(), line_of(node))
+    }
+
+    /// Returns the last name of a chain of names, and what is before it.
+    fn named(&self, range: Range<usize>, line: u32) -> Expression {
+        let source = self.text.get(range.clone()).unwrap_or_default();
+        let source = source
+            .strip_suffix("::class")
+            .or_else(|| source.strip_suffix(".class"))
+            .unwrap_or(source);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let from = source
+            .rfind(|c: char| !is_part(c))
+            .map_or(0, |at| at + source[at..].chars().next().map_or(1, char::len_utf8));
+        let name = &source[from..];
+        let start = range.start + from;
+        let receiver = receiver_before(self.text, start..start + name.len());
+        let receiver = if source[..from].contains('\\') { String::new() } else { receiver };
+        Expression { receiver, name: name.to_string(), line }
+    }
+}
+
+/// Returns the outermost call of which a node is a part by calls and members only.
+fn steps_around(node: Node) -> Node {
+    let is_step = |n: &Node| {
+        n.kind().contains("call")
+            || n.kind().contains("field_expression")
+            || n.kind().contains("member_expression")
+    };
+    around(node).skip(1).take_while(is_step).last().unwrap_or(node)
+}
+
+/// Returns the outermost expression that goes on from this one: `a.b().c()` from `a`.
+fn chain(node: Node) -> Node {
+    let mut last = node;
+    for up in around(node).skip(1).take(4 * MAX_LEVELS) {
+        let is_step = ["call", "member", "field", "attribute", "selector", "invocation"]
+            .iter()
+            .any(|k| up.kind().contains(k))
+            && up.kind() != "argument_list";
+        let starts_here = up.start_byte() == last.start_byte();
+        if !is_step || !starts_here {
+            break;
+        }
+        last = up;
+    }
+    last
+}
+
+fn around(node: Node) -> impl Iterator<Item = Node> {
+    std::iter::successors(Some(node), Node::parent).take(MAX_LEVELS * 5)
+}
+
+fn is_function(kind: &str) -> bool {
+    [
+        "lambda",
+        "closure",
+        "arrow_function",
+        "function_expression",
+        "func_literal",
+        "anonymous_function",
+        "do_block",
+    ]
+    .iter()
+    .any(|k| kind.contains(k))
+        || kind == "function"
+        || kind == "block"
+}
+
+fn is_call(node: Node) -> bool {
+    let kind = node.kind();
+    (kind.contains("call")
+        || kind.contains("invocation")
+        || kind.contains("object_creation")
+        || kind == "new_expression"
+        || kind == "command")
+        && !kind.contains("callable")
+}
+
+fn is_string(node: Node) -> bool {
+    node.kind().contains("string")
+        && !node.kind().contains("interpolation")
+        && !node.kind().contains("substitution")
+}
+
+fn line_of(node: Node) -> u32 {
+    u32::try_from(node.start_position().row + 1).unwrap_or(u32::MAX)
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at)
+}
+
+/// Returns the text of a string or a symbol, with `{}` for each part that is computed; `None` if the
+/// node is something else.
+fn literal(node: Node, text: &str) -> Option<String> {
+    let kind = node.kind();
+    if kind.contains("symbol") {
+        return Some(text.get(node.byte_range())?.trim_matches([':', '"', '\'']).to_string());
+    }
+    if !(kind.contains("string") || kind.contains("template_literal")) {
+        return None;
+    }
+    let mut written = String::new();
+    let mut at = node.start_byte();
+    let mut cursor = node.walk();
+    for child in node.children(&mut cursor) {
+        let kind = child.kind();
+        let is_computed = kind.contains("interpolation")
+            || kind.contains("substitution")
+            || (kind.contains("variable") && child.is_named());
+        if is_computed {
+            written.push_str(text.get(at..child.start_byte())?);
+            written.push_str("{}");
+            at = child.end_byte();
+        }
+    }
+    written.push_str(text.get(at..node.end_byte())?);
+    unquoted(&written)
+}
+
+/// Removes the quotes of a string and the letters before them. `None` if there are no quotes.
+fn unquoted(written: &str) -> Option<String> {
+    let written = written.trim();
+    if let Some(symbol) = written.strip_prefix(':') {
+        return Some(symbol.trim_end_matches([',', ' ']).to_string());
+    }
+    let from = written.find(['"', '\'', '`'])?;
+    if !written[..from].chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '@' | '$' | '#')) {
+        return None;
+    }
+    let quote = &written[from..=from];
+    let rest = written[from..].trim_start_matches(quote);
+    let end = rest.find(quote).unwrap_or(rest.len());
+    Some(rest[..end].to_string())
+}
+
+/// Returns the value of an option: `key=value`, `key: value`, `key => value`, `.Key(value)`.
+fn option<'s>(text: &'s str, key: &str) -> Option<&'s str> {
+    for (at, _) in text.match_indices(key) {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        if text[..at].chars().next_back().is_some_and(is_part) {
+            continue;
+        }
+        let after = text[at + key.len()..].trim_start_matches(['\'', '"']).trim_start();
+        let value = ["=>", ":", "=", "("].iter().find_map(|mark| after.strip_prefix(mark));
+        let Some(value) = value.filter(|v| !v.starts_with([':', '='])) else { continue };
+        let value = value.trim_start();
+        let end = match value.chars().next() {
+            Some('[' | '(' | '{' | '%') => {
+                value.find([']', ')', '}']).map_or(value.len(), |e| e + 1)
+            }
+            Some(quote @ ('"' | '\'' | '`')) => {
+                value[1..].find(quote).map_or(value.len(), |e| e + 2)
+            }
+            _ => value.find([',', ')', '\n', '}']).unwrap_or(value.len()),
+        };
+        return Some(&value[..end]);
+    }
+    None
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.trim_start_matches("%i")
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|w| !w.is_empty())
+        .map(String::from)
+        .collect()
+}
+
+/// Returns the HTTP methods that names contain: `GetMapping`, `HttpGet`, `methods=["GET"]`.
+fn methods_in(text: &str) -> String {
+    let mut found: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut add = |word: &mut String| {
+        let upper = word.to_ascii_uppercase();
+        let name = if upper == "DEL" { "DELETE" } else { &*upper };
+        if METHODS.contains(&name) && !found.iter().any(|f| f == name) {
+            found.push(name.to_string());
+        }
+        word.clear();
+    };
+    let mut before_is_lower = false;
+    for c in text.chars() {
+        if !c.is_ascii_alphabetic() || (c.is_ascii_uppercase() && before_is_lower) {
+            add(&mut word);
+        }
+        if c.is_ascii_alphabetic() {
+            word.push(c);
+        }
+        before_is_lower = c.is_ascii_lowercase();
+    }
+    add(&mut word);
+    found.join("|")
+}
+
+/// Returns a path for a regular expression: each group is a parameter.
+fn from_regex(pattern: &str) -> String {
+    let (mut out, mut depth, mut group) = (String::new(), 0usize, String::new());
+    for c in pattern.trim_start_matches('^').trim_end_matches('$').trim_end_matches("/?").chars() {
+        match c {
+            '(' => {
+                if depth == 0 {
+                    group.clear();
+                } else {
+                    group.push(c);
+                }
+                depth += 1;
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    let name =
+                        group.strip_prefix("?P<").and_then(|g| g.split('>').next()).unwrap_or("");
+                    out.extend(["{", name, "}"]);
+                } else {
+                    group.push(c);
+                }
+            }
+            _ if depth > 0 => group.push(c),
+            '\\' | '$' | '^' | '?' => {}
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn known(framework: &str) -> Option<&'static str> {
+    crate::languages::FRAMEWORKS.iter().copied().find(|f| *f == framework)
+}

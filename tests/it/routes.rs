@@ -1,0 +1,192 @@
+//! `cortex graph routes`: HTTP routes of each framework, their handlers, and what requests them.
+
+use serde_json::{Value, json};
+
+use crate::project::Project;
+use crate::server::{Client, Server};
+
+/// A small server in each framework. Its routes have prefixes from other places.
+const SERVERS: &[(&str, &str)] = &[
+    ("axum/Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\n"),
+    (
+        "axum/src/main.rs",
+        "mod users;\nuse axum::{Router, routing::get};\n\nfn app() -> Router {\n    Router::new().nest(\"/api\", users::router()).route(\"/up\", get(|| async { \"ok\" }))\n}\n",
+    ),
+    (
+        "axum/src/users.rs",
+        "use axum::{Router, routing::{get, post}};\n\npub fn router() -> Router {\n    Router::new().route(\"/a/:id\", get(show_a).put(put_a))\n}\n\nasync fn show_a() {\n    let map = std::collections::HashMap::new();\n    map.get(show_a);\n}\nasync fn put_a() {}\n",
+    ),
+    (
+        "actix/lib.rs",
+        "use actix_web::{get, web};\n\n#[get(\"/b/{id}\")]\nasync fn show_b() {}\n\nasync fn list_b() {}\n\nfn config(cfg: &mut web::ServiceConfig) {\n    cfg.service(web::scope(\"/v1\").service(show_b).route(\"/b\", web::get().to(list_b)));\n}\n",
+    ),
+    (
+        "flask/views.py",
+        "from flask import Blueprint\n\nbp = Blueprint('c', __name__, url_prefix='/c')\n\n\n@bp.route('/<int:id>', methods=['GET', 'DELETE'])\ndef show_c(id):\n    pass\n",
+    ),
+    (
+        "flask/app.py",
+        "from flask import Flask\nfrom flask_views import bp\nfrom views import bp\n\napp = Flask(__name__)\napp.register_blueprint(bp, url_prefix='/web')\n",
+    ),
+    (
+        "fast/items.py",
+        "from fastapi import APIRouter\n\nrouter = APIRouter(prefix='/d')\nlost = APIRouter()\n\n\n@router.get('/{id}')\nasync def show_d(id):\n    pass\n\n\n@lost.post('/lost')\ndef make_lost():\n    pass\n",
+    ),
+    (
+        "fast/main.py",
+        "from fastapi import FastAPI\nfrom . import items\n\napp = FastAPI()\napp.include_router(items.router, prefix='/fast')\n",
+    ),
+    (
+        "dj/urls.py",
+        "from django.urls import include, path\n\nurlpatterns = [path('dj/', include('dj.shop.urls'))]\n",
+    ),
+    ("dj/__init__.py", ""),
+    ("dj/shop/__init__.py", ""),
+    (
+        "dj/shop/urls.py",
+        "from django.urls import path, re_path\nfrom . import views\n\nurlpatterns = [\n    path('e/<int:id>/', views.show_e),\n    re_path(r'^e/(?P<slug>[-\\w]+)/old/?$', views.Old.as_view()),\n]\n",
+    ),
+    (
+        "dj/shop/views.py",
+        "def show_e(request, id):\n    pass\n\n\nclass Old:\n    def get(self):\n        pass\n",
+    ),
+    ("node/package.json", "{\"name\": \"node\"}\n"),
+    (
+        "node/app.js",
+        "const express = require('express')\nconst users = require('./users')\nconst app = express()\napp.use('/node', users)\n",
+    ),
+    (
+        "node/users.js",
+        "const { Router } = require('express')\nconst router = Router()\n\nfunction showF(req, res) {}\n\nrouter.get('/f/:id', showF)\nrouter.route('/f').post(showF)\nmodule.exports = router\n",
+    ),
+    (
+        "nest/cats.controller.ts",
+        "import { Controller, Get, Post } from '@nestjs/common'\n\n@Controller('g')\nexport class CatsController {\n  @Get(':id')\n  showG() {}\n\n  @Post()\n  makeG() {}\n}\n",
+    ),
+    (
+        "spring/Users.java",
+        "import org.springframework.web.bind.annotation.*;\n\n@RestController\n@RequestMapping(\"/h\")\npublic class Users {\n    @GetMapping(\"/{id}\")\n    public String showH() { return \"\"; }\n\n    @RequestMapping(path = \"old\", method = RequestMethod.POST)\n    public String oldH() { return \"\"; }\n}\n",
+    ),
+    (
+        "rails/config/routes.rb",
+        "Rails.application.routes.draw do\n  namespace :admin do\n    resources :stories, only: [:index, :show] do\n      member do\n        post :hide\n      end\n      get :search, on: :collection\n    end\n  end\n  get \"/in\" => \"sessions#new\"\nend\n",
+    ),
+    (
+        "rails/app/controllers/admin/stories_controller.rb",
+        "class Admin::StoriesController\n  def index\n  end\n\n  def show\n  end\n\n  def hide\n  end\n\n  def search\n  end\nend\n",
+    ),
+    (
+        "rails/app/controllers/sessions_controller.rb",
+        "class SessionsController\n  def new\n  end\nend\n",
+    ),
+    (
+        "laravel/routes/web.php",
+        "<?php\nuse App\\Http\\PhotoController;\n\nRoute::middleware('auth')->prefix('l')->group(function () {\n    Route::get('/photos/{id}', [PhotoController::class, 'show']);\n    Route::apiResource('albums', PhotoController::class)->only(['index']);\n});\n",
+    ),
+    (
+        "laravel/app/Http/PhotoController.php",
+        "<?php\nnamespace App\\Http;\n\nclass PhotoController {\n    public function show() {}\n    public function index() {}\n}\n",
+    ),
+    ("gin/go.mod", "module example.com/g\n"),
+    (
+        "gin/main.go",
+        "package main\n\nimport (\n\t\"net/http\"\n\n\t\"example.com/g/users\"\n\t\"github.com/gin-gonic/gin\"\n)\n\nfunc main() {\n\tr := gin.Default()\n\tv1 := r.Group(\"/v1\")\n\tusers.Register(v1.Group(\"/users\"))\n\thttp.HandleFunc(\"GET /plain/{id}\", plain)\n}\n\nfunc plain(w http.ResponseWriter, r *http.Request) {}\n",
+    ),
+    (
+        "gin/users/users.go",
+        "package users\n\nimport \"github.com/gin-gonic/gin\"\n\nfunc Register(router *gin.RouterGroup) {\n\trouter.GET(\"/:id\", Show)\n}\n\nfunc Show(c *gin.Context) {}\n",
+    ),
+    (
+        "asp/TagsController.cs",
+        "using Microsoft.AspNetCore.Mvc;\n\n[Route(\"net/[controller]\")]\npublic class TagsController : Controller\n{\n    [HttpGet(\"{id:int}\")]\n    public string Show(int id) => \"\";\n}\n",
+    ),
+];
+
+const ROUTES: &[(&str, &str)] = &[
+    ("GET /api/a/{id} (axum)", "show_a"),
+    ("PUT /api/a/{id} (axum)", "put_a"),
+    ("GET /up (axum)", ""),
+    ("GET /v1/b/{id} (actix)", "show_b"),
+    ("GET /v1/b (actix)", "list_b"),
+    ("GET|DELETE /web/c/{id} (flask)", "show_c"),
+    ("GET /fast/d/{id} (fastapi)", "show_d"),
+    ("POST …/lost (fastapi, beginning unknown)", "make_lost"),
+    ("ANY /dj/e/{id} (django)", "show_e"),
+    ("ANY /dj/e/{slug}/old (django)", "Old"),
+    ("GET /node/f/{id} (express)", "showF"),
+    ("POST /node/f (express)", "showF"),
+    ("GET /g/{id} (nest)", "CatsController.showG"),
+    ("POST /g (nest)", "CatsController.makeG"),
+    ("GET /h/{id} (spring)", "Users.showH"),
+    ("POST /h/old (spring)", "Users.oldH"),
+    ("GET /admin/stories (rails)", "StoriesController::index"),
+    ("GET /admin/stories/{id} (rails)", "StoriesController::show"),
+    ("POST /admin/stories/{id}/hide (rails)", "StoriesController::hide"),
+    ("GET /admin/stories/search (rails)", "StoriesController::search"),
+    ("GET /in (rails)", "SessionsController::new"),
+    ("GET /l/photos/{id} (laravel)", "PhotoController::show"),
+    ("GET /l/albums (laravel)", "PhotoController::index"),
+    ("GET /v1/users/{id} (gin)", "Show"),
+    ("GET /plain/{id} (net/http)", "plain"),
+    ("GET /net/tags/{id} (aspnet)", "TagsController.Show"),
+];
+
+fn rows<'a>(answer: &'a Value, list: &str) -> Vec<(&'a str, &'a str)> {
+    let row = |row: &'a Value| (row["reason"].as_str().unwrap(), row["symbol"].as_str().unwrap());
+    answer[list].as_array().into_iter().flatten().map(row).collect()
+}
+
+#[test]
+fn routes_of_every_framework_have_their_prefixes_and_handlers() {
+    let p = Project::with(SERVERS);
+    let answer = p.json(&["graph", "routes", ".", "-n", "100"]);
+    let mut found = rows(&answer, "results");
+    let mut wanted = ROUTES.to_vec();
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn requests_of_a_route_are_found_also_in_another_project() {
+    let p = Project::with(SERVERS);
+    p.write(
+        "tests/test_d.py",
+        "def test_show(client):\n    client.get('/fast/d/1')\n    client.post('/fast/d/1')\n    open('/fast/d/1')\n",
+    );
+    let web = Project::with(&[(
+        "src/api.ts",
+        "const base = 'https://x.example'\n\nexport function load(id: number) {\n  return fetch(`${base}/fast/d/${id}?full=1`)\n}\n\nexport const remove = (id: number) =>\n  fetch('/fast/d/' + id, { method: 'DELETE' })\n",
+    )]);
+    let dir = web.root().display().to_string();
+    let answer = p.json(&["graph", "routes", "GET /fast/d/7", "--clients", &dir]);
+    assert_eq!(
+        rows(&answer, "results"),
+        [
+            ("GET /fast/d/{id} (fastapi)", "show_d"),
+            ("requests GET /fast/d/{} (client)", "load"),
+            ("requests GET /fast/d/1 (test)", "test_show"),
+        ]
+    );
+    assert_eq!(answer["results"][1]["path"], format!("{dir}/src/api.ts"));
+    // The text is read when the question is asked.
+    p.write("tests/test_d.py", "def test_show(client):\n    client.get('/other')\n");
+    let text = p.run(&["graph", "routes", "show_d"]).expect(0).stdout;
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let error = p.run(&["graph", "routes", "/nothing/here"]).expect(2).stderr;
+    assert!(error.contains("none of the 26 routes matches `/nothing/here`"), "{error}");
+
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    let arguments = json!({ "operation": "routes", "target": "/api/a/{id}", "wait_ms": 20_000 });
+    let answer = client.call("cortex_graph", &arguments);
+    assert_eq!(
+        rows(&answer, "results"),
+        [("GET /api/a/{id} (axum)", "show_a"), ("PUT /api/a/{id} (axum)", "put_a")],
+        "{answer}"
+    );
+    assert_eq!(
+        (&answer["results"][0]["sites"], &answer["results"][0]["line"]),
+        (&json!([4]), &json!(7))
+    );
+}
