@@ -13,7 +13,6 @@ use super::operation::Advised;
 use super::paths;
 use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
-use super::uses::OtherUses;
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
@@ -26,8 +25,8 @@ use crate::work::WorkBudget;
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// impact: what a change of `target` may affect; tests: which tests reach it; unused: dead code;
-    /// routes: HTTP routes, handlers, clients.
+    /// impact: what a change may affect; tests: which reach it; unused: dead code; routes: HTTP routes,
+    /// handlers, clients.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
     /// A name, `Type::method`, `file.rs:line` or a file; unused: a folder, `.`; routes: `GET /users/{id}`, `.`.
@@ -118,6 +117,7 @@ pub struct GraphAnswer {
 pub struct NotListed {
     /// What they are.
     pub what: String,
+    /// Number of these symbols.
     pub count: usize,
 }
 
@@ -269,15 +269,12 @@ impl Engine {
         let n_uses = match answer.results.len() {
             _ if request.unresolved => limit,
             0 => USES_INSTEAD,
+            // Of a name that so many symbols have, they say nothing about one of them.
+            _ if n_matched > n_followed => 0,
             _ => USES_BESIDE,
         };
         let near = answer.targets.first().map_or("", |target| &target.file);
-        // Of a name that so many symbols have, uses of unknown meaning say nothing about one of them.
-        let other = if n_matched > n_followed && !answer.results.is_empty() && !request.unresolved {
-            OtherUses::default()
-        } else {
-            self.other_uses(&answer.name_uses, near, n_uses, &work, call)?
-        };
+        let other = self.other_uses(&answer.name_uses, near, n_uses, &work, call)?;
         let row = |found: &Neighbour| {
             self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };

@@ -36,8 +36,8 @@ pub(super) struct OtherUses {
 }
 
 impl Engine {
-    /// Finds the uses of the names in the text that are not accounted for, at most `limit`. `near` is
-    /// the file of the target.
+    /// Finds the uses of the names in the text that are not accounted for, at most `limit`; 0 searches
+    /// nothing. `near` is the file of the target.
     pub(super) fn other_uses(
         &self,
         known: &graph::NameUses,
@@ -47,7 +47,7 @@ impl Engine {
         call: &Call,
     ) -> Result<OtherUses, AskError> {
         let names: Vec<String> = known.names.iter().map(|name| regex::escape(name)).collect();
-        if names.is_empty() {
+        if names.is_empty() || limit == 0 {
             return Ok(OtherUses::default());
         }
         let query =

@@ -171,7 +171,8 @@ impl<'s, 'a> Search<'s, 'a> {
             query.files.iter().map(|path| is_test_file(path) || is_test_path(path)).collect();
         // A page of MDX holds code.
         let is_document = |path: &&str| {
-            matches!(detect(path, "").kind, LanguageKind::Document(_)) && !path.ends_with(".mdx")
+            let is_mdx = path.rsplit_once('.').is_some_and(|(_, end)| end == "mdx");
+            matches!(detect(path, "").kind, LanguageKind::Document(_)) && !is_mdx
         };
         let is_document = query.files.iter().map(is_document).collect();
         let asked: Vec<bool> = query.files.iter().map(|path| (query.is_asked)(path)).collect();
@@ -800,8 +801,10 @@ fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>, family: &str) -> bool 
         _ if row.prototype => false,
         // Its members are used without its name.
         SymbolKind::Enum => family != "c",
-        SymbolKind::Function | SymbolKind::Method | SymbolKind::Macro => true,
-        SymbolKind::Class
+        SymbolKind::Function
+        | SymbolKind::Method
+        | SymbolKind::Macro
+        | SymbolKind::Class
         | SymbolKind::Struct
         | SymbolKind::Interface
         | SymbolKind::Trait

@@ -499,7 +499,7 @@ pub fn used_from_outside(declared: Declaration) -> Option<OutsideUser> {
         if owner.is_empty() && rules.entries.contains(&name) {
             return Some(OutsideUser::Loader);
         }
-        let is_operator = !name.chars().any(|c| c.is_alphanumeric()) || name.starts_with('~');
+        let is_operator = !name.chars().any(char::is_alphanumeric) || name.starts_with('~');
         let is_constructor = !owner.is_empty() && name == owner;
         let begins = rules.prefixes.iter().any(|start| name.starts_with(start));
         if is_operator || is_constructor || begins || rules.names.contains(&name) {

@@ -123,6 +123,7 @@ fn composer(_: &Tree, _: &str, text: &str) -> Option<bool> {
     Some(manifest.get("type").and_then(serde_json::Value::as_str) != Some("project"))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the other manifests may not say")]
 fn jvm(_: &Tree, _: &str, text: &str) -> Option<bool> {
     let programs = ["<packaging>war<", "spring-boot-maven-plugin", "com.android.application"];
     let plugins = ["id 'application'", "id(\"application\")", "org.springframework.boot"];
