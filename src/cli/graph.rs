@@ -254,7 +254,7 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
     if let Some(n) = answer.test_files.filter(|_| answer.results.is_empty()) {
         tell!("no test reaches it, of {}", count(n, "test file"));
     }
-    if answer.truncated {
+    if answer.truncated && answer.total > 0 {
         tell!(
             "{} of {} are shown: -n shows more",
             answer.results.len(),
@@ -301,7 +301,7 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         line(&style(what).dim().to_string())?;
     } else if is_empty && answer.is_about_uses() {
         tell!("none found: no other line of the indexed code uses the name");
-    } else if is_empty && answer.test_files.is_none() {
+    } else if is_empty && answer.test_files.is_none() && !answer.truncated {
         tell!("none found");
     }
     for NameUse { path, line: number, symbol, text } in &answer.unresolved {

@@ -88,10 +88,10 @@ impl Engine {
             symbol: path.into(),
             kind: kind.into(),
         };
-        let not_listed = found
-            .exempt
-            .iter()
-            .map(|(why, count)| NotListed { what: what(*why).into(), count: *count });
+        // Nobody looks for unused code among tests.
+        let left_out = found.exempt.iter().filter(|(why, _)| **why != Exempt::Test);
+        let not_listed =
+            left_out.map(|(why, count)| NotListed { what: what(*why).into(), count: *count });
         Ok(GraphAnswer {
             targets: vec![asked],
             total_targets: 1,
@@ -133,7 +133,7 @@ fn reason(why: &WhyUnused) -> String {
         WhyUnused::OnlyUnused(root) => format!("only unused code uses it ({root})"),
         WhyUnused::OnlyNamesakes => "its name is elsewhere only defined, and not used".into(),
         WhyUnused::OnlyComments => "its name is elsewhere only in comments or documents".into(),
-        WhyUnused::OnlyTests => "only tests use it".into(),
+        WhyUnused::OnlyTests => "only tests or examples use it".into(),
     }
 }
 
@@ -141,7 +141,7 @@ fn reason(why: &WhyUnused) -> String {
 fn what(why: Exempt) -> &'static str {
     match why {
         Exempt::Public => "public symbols of a library",
-        Exempt::Test => "symbols of tests",
+        Exempt::Test => "symbols of tests and examples",
         Exempt::Entry => "entry points",
         Exempt::Language => "names that the language calls",
         Exempt::Framework => "symbols found by attribute or folder",

@@ -25,6 +25,10 @@ use crate::syntax::{PlaceKind, Places, SymbolKind};
 
 /// Most files that are parsed to tell comments from code. In the others, each place counts as code.
 const MAX_PARSED: usize = 300;
+/// Words in the names of files that tests share, and folders of examples.
+const TEST_WORDS: &[&str] = &["test", "tests", "testing", "testutil", "testutils", "testlib"];
+const EXAMPLE_FOLDERS: &[&str] =
+    &["example", "examples", "_examples", "sample", "samples", "demo", "demos"];
 /// Most lines of which the symbols are noted, in all files together.
 const MAX_LINES: usize = 50_000_000;
 /// Most symbols around a place, and most supertypes above a type, that are looked at.
@@ -60,7 +64,7 @@ pub enum WhyUnused {
     OnlyComments,
     /// The other places of the name are in this symbol, which is unused.
     OnlyUnused(String),
-    /// Only tests use it.
+    /// Only tests, what they share, or examples use it.
     OnlyTests,
 }
 
@@ -69,7 +73,7 @@ pub enum WhyUnused {
 pub enum Exempt {
     /// Other projects may use it.
     Public,
-    /// It is in a test, or a test itself.
+    /// It is in a test or an example, or a test itself.
     Test,
     /// Programs begin with it.
     Entry,
@@ -167,8 +171,11 @@ impl<'s, 'a> Search<'s, 'a> {
         let of_file: HashMap<FileId, u32> = (resolver.scopes.files.iter())
             .filter_map(|file| Some((file.row.id, *positions.get(&*file.row.path)?)))
             .collect();
-        let is_test: Vec<bool> =
-            query.files.iter().map(|path| is_test_file(path) || is_test_path(path)).collect();
+        let is_test: Vec<bool> = query
+            .files
+            .iter()
+            .map(|path| is_test_file(path) || is_test_path(path) || is_beside_tests(path))
+            .collect();
         // A page of MDX holds code.
         let is_document = |path: &&str| {
             let is_mdx = path.rsplit_once('.').is_some_and(|(_, end)| end == "mdx");
@@ -566,7 +573,7 @@ impl<'s, 'a> Search<'s, 'a> {
         if self.is_in_namespace_import(i)? {
             return Ok(Some(Exempt::Built));
         }
-        if self.may_be_global(i)? {
+        if self.may_be_global(i)? || self.adds_to_global(i) {
             return Ok(Some(Exempt::Framework));
         }
         if self.may_override(i)? {
@@ -621,6 +628,15 @@ impl<'s, 'a> Search<'s, 'a> {
         }
         let scope = self.resolver.scopes.scope_of(file)?;
         Ok(scope.imports.is_empty() && !scope.symbols.iter().any(|symbol| symbol.exported))
+    }
+
+    /// Whether a declaration adds to one outside of the project: `declare global { interface Window {} }`.
+    fn adds_to_global(&mut self, i: usize) -> bool {
+        let row = &self.symbols[i].row;
+        let is_candidate = row.kind == SymbolKind::Interface && row.parent < 0;
+        is_candidate
+            && self.resolver.scopes.is_npm(row.id.file)
+            && self.head(i).lines().last().is_some_and(|line| line.starts_with([' ', '\t']))
     }
 
     /// Whether a type outside of the project may declare a method, so that its calls are not here, or
@@ -726,7 +742,8 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             "python" => {
                 let is_hidden = |part: &str| part.starts_with('_') && !part.starts_with("__");
-                !path.split('/').any(is_hidden) && !is_hidden(&row.owner)
+                // Objects of private types reach the users of a library.
+                !path.split('/').any(is_hidden)
             }
             "c" | "cpp" | "objc" => {
                 let is_header = |file: u32| {
@@ -793,6 +810,14 @@ fn is_private(row: &SymbolRow) -> bool {
     row.name.starts_with('#') || row.signature.split([' ', '\t']).any(|word| word == "private")
 }
 
+/// Whether a file holds what tests share, or examples.
+fn is_beside_tests(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name).to_lowercase();
+    stem.split(['_', '-']).any(|word| TEST_WORDS.contains(&word))
+        || folders.split('/').any(|folder| EXAMPLE_FOLDERS.contains(&folder))
+}
+
 /// Whether symbols of this kind are listed: functions, types, macros, and constants outside of
 /// functions and types.
 fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>, family: &str) -> bool {
@@ -801,6 +826,8 @@ fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>, family: &str) -> bool 
         _ if row.prototype => false,
         // Its members are used without its name.
         SymbolKind::Enum => family != "c",
+        // The use of a macro that defines something: `PYBIND11_MODULE(_re2, module) { … }`.
+        SymbolKind::Function if family == "c" && !row.name.chars().any(char::is_lowercase) => false,
         SymbolKind::Function
         | SymbolKind::Method
         | SymbolKind::Macro

@@ -823,7 +823,7 @@ fn unused_lists_what_no_file_names_and_counts_what_others_may_need() {
             ("dead_tool", "its name is nowhere else in the project"),
             ("unusedMenu", "its name is nowhere else in the project"),
             ("helper", "only unused code uses it (forgotten)"),
-            ("only_tested", "only tests use it"),
+            ("only_tested", "only tests or examples use it"),
         ]
     );
     let text = p.run(&["graph", "unused", "src"]).expect(0).stdout;

@@ -131,6 +131,26 @@ impl std::ops::Neg for [Set] {
     assert_eq!(listed(&[("a.c", c)]), ["dead: Nowhere"]);
 }
 
+/// Before: bindings that a macro defines, additions to the types of a browser, and what only examples
+/// or helpers of tests use were listed.
+#[test]
+fn what_a_macro_defines_or_an_example_holds_is_not_listed() {
+    let rows = listed(&[
+        (
+            "app/bind.cc",
+            "static int shim() { return 1; }\nPYBIND11_MODULE(_re2, module) {\n  module.def(shim);\n}\n",
+        ),
+        (
+            "app/page.ts",
+            "export {};\ndeclare global {\n    interface Window {\n        size: number;\n    }\n}\n",
+        ),
+        ("examples/shop.py", "def sell():\n    return 1\n"),
+        ("app/testing.py", "def filled():\n    return 1\n"),
+        ("app/core.py", "def alone():\n    return 1\n"),
+    ]);
+    assert_eq!(rows, ["alone: Nowhere"]);
+}
+
 #[test]
 fn public_symbols_of_a_library_are_left_to_its_users() {
     let rust = "pub fn open() {}\n\npub(crate) fn inner() {}\n\nfn private() {}\n";
