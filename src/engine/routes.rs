@@ -536,7 +536,13 @@ fn wanted(routes: &[Route], text: &str) -> Vec<usize> {
     let name = text.rsplit(['.', ':', '#']).next().unwrap_or(text);
     let is_handler = |r: &Route| {
         r.handler.as_ref().is_some_and(|h| {
-            h.0.symbol == text || (h.0.name == name && (name == text || h.0.symbol.ends_with(text)))
+            let is_member = || {
+                let rest = h.0.symbol.strip_prefix(text);
+                rest.is_some_and(|rest| rest.starts_with([':', '.', '#']))
+            };
+            h.0.symbol == text
+                || (h.0.name == name && (name == text || h.0.symbol.ends_with(text)))
+                || is_member()
         })
     };
     let lower = text.to_lowercase();

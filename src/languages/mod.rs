@@ -18,7 +18,9 @@ mod testing;
 
 pub use detect::detect;
 pub use outside::{Declaration, OutsideUser, other_spellings, used_from_outside};
-pub use routes::{ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, route_rules};
+pub use routes::{
+    ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, framework_in, route_rules,
+};
 pub use spec::{
     COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
     Spec, Template, Visibility,

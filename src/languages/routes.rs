@@ -50,7 +50,7 @@ static RULES: [RouteRules; 9] = [
     ),
     rules(
         &["typescript", "tsx"],
-        &["@nestjs"],
+        &["@nestjs", "express", "fastify", "hono", "Hono", "koa", "Router"],
         &[include_str!("ecmascript/routes.scm"), include_str!("typescript/routes.scm")],
     ),
     rules(&["java"], &["org.springframework.web"], &[include_str!("java/routes.scm")]),
@@ -91,6 +91,25 @@ pub const FRAMEWORKS: &[&str] = &[
     "spring",
     "starlette",
 ];
+
+/// Frameworks that register routes as another one does, with the import by which a file shows it.
+const ALIKE: &[(&str, &str, &str)] = &[
+    ("actix", "rocket", "rocket"),
+    ("express", "fastify", "fastify"),
+    ("express", "hono", "hono"),
+    ("express", "koa", "koa"),
+    ("gin", "labstack/echo", "echo"),
+    ("gin", "go-chi/chi", "chi"),
+    ("gin", "gofiber/fiber", "fiber"),
+];
+
+/// Returns the name of the framework that a text registers routes with, of those that the query of
+/// `family` finds.
+#[must_use]
+pub fn framework_in(family: &'static str, text: &str) -> &'static str {
+    let is_used = |(of, import, _): &&(&str, &str, &str)| *of == family && text.contains(import);
+    ALIKE.iter().find(is_used).map_or(family, |(.., name)| name)
+}
 
 type Actions = &'static [(&'static str, &'static str, &'static str)];
 

@@ -11,7 +11,7 @@ use tree_sitter::{
 
 use super::outline;
 use super::relations::receiver_before;
-use crate::languages::{ACTIONS, Grammar, NO_REQUESTS, RouteRules};
+use crate::languages::{ACTIONS, Grammar, NO_REQUESTS, RouteRules, framework_in};
 
 /// Most routes that one file registers.
 const MAX_ROUTES: usize = 5_000;
@@ -413,6 +413,13 @@ impl Reader<'_> {
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
         let Some(framework) = setting("framework").and_then(known) else { return };
+        let at = captured.method.or(captured.path).unwrap_or(node).start_byte();
+        let is_defined = || out.routers.iter().any(|known| Some(&known.name) == router.as_ref());
+        if setting("defined").is_some() && (!is_defined() || out.routes.iter().any(|r| r.at == at))
+        {
+            return;
+        }
+        let framework = framework_in(framework, self.text);
         let mut path = match captured.path {
             Some(path) => match literal(path, self.text) {
                 Some(path) => path,
@@ -466,7 +473,6 @@ impl Reader<'_> {
                 path = format!("../{path}");
             }
         }
-        let at = captured.method.or(captured.path).unwrap_or(node).start_byte();
         let line = captured.method.or(captured.path).map_or_else(|| line_of(node), line_of);
         out.routes.push(RouteAt { framework, method, path, handler, router, line, at });
     }

@@ -776,7 +776,9 @@ fn an_agent_gets_the_impact_as_a_short_text() {
     for expected in [
         "\nsrc/store.rs:3 method Store::get, changed, public\n",
         "\nlook at next, likeliest first:\ndocs/store.md changed with store.rs in 4 commits",
-        "\nsrc/main.rs:6 found by the changed names; changed with store.rs in 1 commit (25% of its commits); uses Store::get\n",
+        "\nsrc/main.rs:6 ",
+        "changed with store.rs in 1 commit (25% of its commits)",
+        "; uses Store::get\n",
         "\nusers: 201, ",
         "\nrun: cargo test",
     ] {

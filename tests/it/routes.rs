@@ -131,6 +131,80 @@ const ROUTES: &[(&str, &str)] = &[
     ("GET /net/tags/{id} (aspnet)", "TagsController.Show"),
 ];
 
+/// The same for frameworks whose registrations look like those of another one.
+const ALIKE: &[(&str, &str, &str, &str)] = &[
+    (
+        "ts/users.ts",
+        "import { Router } from 'express'\nconst users = Router()\nconst app = express()\nfunction showA() {}\nusers.get('/a/:id', showA)\napp.use(users)\n",
+        "GET /a/{id} (express)",
+        "showA",
+    ),
+    (
+        "fastify/app.js",
+        "const app = require('fastify')()\nfunction showB() {}\napp.get('/b/:id', showB)\n",
+        "GET /b/{id} (fastify)",
+        "showB",
+    ),
+    (
+        "hono/app.ts",
+        "import { Hono } from 'hono'\nconst app = new Hono()\nconst showC = (c) => c.text('')\napp.get('/c/:id', showC)\n",
+        "GET /c/{id} (hono)",
+        "showC",
+    ),
+    (
+        "koa/app.js",
+        "const Koa = require('koa')\nconst Router = require('koa-router')\nconst app = new Koa()\nconst router = new Router()\nfunction showD(ctx) {}\nrouter.get('/d/:id', showD)\napp.use(router.routes())\n",
+        "GET /d/{id} (koa)",
+        "showD",
+    ),
+    (
+        "rocket/src/main.rs",
+        "#[macro_use]\nextern crate rocket;\n#[get(\"/e/<id>\")]\nfn show_e(id: u8) {}\n",
+        "GET /e/{id} (rocket)",
+        "show_e",
+    ),
+    (
+        "sinatra/app.rb",
+        "require 'sinatra'\n\nget '/f/:id' do\n  'f'\nend\n",
+        "GET /f/{id} (sinatra)",
+        "",
+    ),
+    (
+        "star/app.py",
+        "from starlette.routing import Route\n\ndef show_g(request):\n    pass\n\nroutes = [Route('/g/{id}', show_g)]\n",
+        "GET /g/{id} (starlette)",
+        "show_g",
+    ),
+    (
+        "echo/main.go",
+        "package main\n\nimport \"github.com/labstack/echo/v4\"\n\nfunc showH(c echo.Context) error { return nil }\n\nfunc main() {\n\te := echo.New()\n\te.GET(\"/h/:id\", showH)\n}\n",
+        "GET /h/{id} (echo)",
+        "showH",
+    ),
+    (
+        "chi/main.go",
+        "package main\n\nimport (\n\t\"net/http\"\n\n\t\"github.com/go-chi/chi/v5\"\n)\n\nfunc showI(w http.ResponseWriter, r *http.Request) {}\n\nfunc main() {\n\tr := chi.NewRouter()\n\tr.Get(\"/i/{id}\", showI)\n}\n",
+        "GET /i/{id} (chi)",
+        "showI",
+    ),
+    (
+        "fiber/main.go",
+        "package main\n\nimport \"github.com/gofiber/fiber/v2\"\n\nfunc showJ(c *fiber.Ctx) error { return nil }\n\nfunc main() {\n\tapp := fiber.New()\n\tapp.Get(\"/j/:id\", showJ)\n}\n",
+        "GET /j/{id} (fiber)",
+        "showJ",
+    ),
+];
+
+#[test]
+fn frameworks_that_look_like_another_one_are_known_too() {
+    for (path, text, route, handler) in ALIKE {
+        let p = Project::with(&[(path, text)]);
+        let answer = p.json(&["graph", "routes", "."]);
+        let found = rows(&answer, "results");
+        assert_eq!(found, [(*route, *handler)], "{path}");
+    }
+}
+
 fn rows<'a>(answer: &'a Value, list: &str) -> Vec<(&'a str, &'a str)> {
     let row = |row: &'a Value| (row["reason"].as_str().unwrap(), row["symbol"].as_str().unwrap());
     answer[list].as_array().into_iter().flatten().map(row).collect()

@@ -7,6 +7,13 @@
   (#match? @router "([aA]pp|[rR]outer|[sS]erver|[fF]astify|[aA]pi|[rR]outes?|Hono\\(.*\\))$")
   (#not-match? @handler "^\\{")
   (#set! framework "express")) @route
+; the same with any name, if it is known to hold a router: `const users = Router()`
+(call_expression
+  function: (member_expression object: (identifier) @router property: (property_identifier) @method)
+  arguments: (arguments . [(string) (template_string)] @path (_) @handler .)
+  (#any-of? @method "get" "post" "put" "patch" "delete" "del" "all" "head" "options")
+  (#not-match? @handler "^\\{")
+  (#set! framework "express") (#set! defined "1")) @route
 ; `router.route("/x").get(handler)`
 (call_expression function: (member_expression property: (property_identifier) @_route)
   arguments: (arguments . (string) @prefix .)
@@ -28,7 +35,11 @@
     (pair key: (property_identifier) @_handler value: (_) @handler)) .)
   (#eq? @_route "route") (#any-of? @_url "url" "path") (#eq? @_handler "handler")
   (#set! framework "express") (#set! methods "method")) @route
-; mounts
+; mounts; koa: `app.use(router.routes())`
+(call_expression function: (member_expression object: (_) @router property: (property_identifier) @_use)
+  arguments: (arguments . (call_expression
+    function: (member_expression object: (_) @mount property: (property_identifier) @_routes)) .)
+  (#eq? @_use "use") (#eq? @_routes "routes"))
 (call_expression function: (member_expression object: (_) @router property: (property_identifier) @_use)
   arguments: (arguments . (string) @prefix [(identifier) (member_expression) (call_expression)] @mount .)
   (#any-of? @_use "use" "route"))
