@@ -140,7 +140,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 token.place()
             );
         }
-        tell!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
+        tell!(
+            "open it in a browser; MCP is at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it"
+        );
         serve::serve(listener, router, refuses_others, closing, signals).await
     });
     serve::let_go(engine);

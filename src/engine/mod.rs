@@ -7,6 +7,7 @@
 
 mod beside;
 mod changed;
+mod coloured;
 mod edit;
 mod explore;
 mod filters;
@@ -38,6 +39,7 @@ mod unused;
 mod uses;
 
 pub use changed::How;
+pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};

@@ -11,8 +11,9 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -22,10 +23,11 @@ use super::calls::{CallError, Calls};
 use super::events::{self, Changes, Streams};
 use super::mcp::{Mcp, McpOverHttp, typed};
 use super::metrics;
-use super::openapi::{self, PREFIX};
+use super::openapi::{self, COLOURS, PREFIX};
+use super::page;
 use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
-use crate::engine::AskError;
+use crate::engine::{AskError, ColoursRequest};
 use crate::store::Activity;
 use crate::tools::{Answer, Effect, Format, Tool};
 
@@ -37,8 +39,10 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Every path with its description.
 pub(super) const PATHS: &[(&str, &str)] = &[
+    ("/", "a page, for a browser"),
     ("/mcp", "Model Context Protocol (streamable HTTP)"),
     ("/api/{tool}", "the tools: POST a JSON object, or GET with a query string"),
+    (COLOURS, "the colours of pieces of code"),
     ("/api/openapi.json", "the description of the tools (OpenAPI 3.1)"),
     ("/events", "the state of the index, as server-sent events"),
     ("/metrics", "metrics for Prometheus"),
@@ -62,7 +66,7 @@ pub fn router(app: App, access: Access) -> Router {
     let streams = Streams::new(changes, closing);
     let mcp = Mcp::new(calls.clone(), streams.clone()).over_http(MAX_BODY_BYTES);
     Router::new()
-        .route("/", get(async || index()))
+        .merge(page::routes(index))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
         .route(
@@ -76,6 +80,7 @@ pub fn router(app: App, access: Access) -> Router {
             "/api/openapi.json",
             get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))),
         )
+        .route(COLOURS, post(colours))
         .route("/api/{tool}", get(from_query).post(from_body))
         .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
         .fallback(async |uri: Uri| unknown(&uri))
@@ -197,6 +202,18 @@ async fn limit_time(request: Request, next: Next) -> Response {
     tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(late)
 }
 
+/// Colours pieces of code for the page.
+async fn colours(State(calls): State<Arc<Calls>>, body: Result<Bytes, BytesRejection>) -> Response {
+    let request: ColoursRequest = match arguments_of(body) {
+        Ok(request) => request,
+        Err(refusal) => return *refusal,
+    };
+    match calls.blocking(move |_, _| request.answer()).await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
+    }
+}
+
 fn index() -> String {
     let lines: Vec<String> =
         PATHS.iter().map(|(path, what)| format!("{path:<20}{what}\n")).collect();
@@ -258,28 +275,27 @@ async fn from_body(
     Path(tool): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let body = match body {
-        Ok(body) => body,
-        Err(e) => {
-            return error(
-                e.status(),
-                format!(
-                    "cannot read the body: {}; it may have at most {MAX_BODY_BYTES} bytes",
-                    e.body_text()
-                ),
-            );
-        }
-    };
-    if body.is_empty() {
-        return call(&calls, &tool, Value::Null).await;
-    }
-    match serde_json::from_slice(&body) {
+    match arguments_of(body) {
         Ok(arguments) => call(&calls, &tool, arguments).await,
-        Err(e) => error(
-            StatusCode::BAD_REQUEST,
-            format!("the body is not JSON: {e}; send the arguments as an object"),
-        ),
+        Err(refusal) => *refusal,
     }
+}
+
+/// Reads the arguments from a body; an empty one has none.
+fn arguments_of<T: DeserializeOwned>(
+    body: Result<Bytes, BytesRejection>,
+) -> Result<T, Box<Response>> {
+    let body = body.map_err(|e| {
+        let why = e.body_text();
+        let text =
+            format!("cannot read the body: {why}; it may have at most {MAX_BODY_BYTES} bytes");
+        error(e.status(), text)
+    })?;
+    let body = if body.is_empty() { &b"null"[..] } else { &body };
+    serde_json::from_slice(body).map_err(|e| {
+        let text = format!("the body is not JSON: {e}; send the arguments as an object");
+        Box::new(error(StatusCode::BAD_REQUEST, text))
+    })
 }
 
 /// Returns the values of a query string as JSON. A repeated key becomes a list.

@@ -14,6 +14,7 @@ mod listen;
 mod mcp;
 mod metrics;
 mod openapi;
+mod page;
 mod refusal;
 mod rpc;
 mod stdio;

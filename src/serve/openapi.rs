@@ -1,15 +1,35 @@
 //! `/api/openapi.json`: describes the tools as an HTTP API, derived from their schemas.
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::engine::{ColoursAnswer, ColoursRequest};
 use crate::tools::{Effect, Tool};
 
 /// Prefix of tool names that paths leave out: `cortex_search` is at `/api/search`. Other tools
 /// have their full names.
 pub(super) const PREFIX: &str = "cortex_";
 
+/// The path that colours code.
+pub(super) const COLOURS: &str = "/api/colours";
+
 pub(super) fn document(tools: &[&'static Tool]) -> Value {
-    let paths: Map<String, Value> = tools.iter().copied().map(path).collect();
+    let mut paths: Map<String, Value> = tools.iter().copied().map(path).collect();
+    paths.insert(
+        COLOURS.into(),
+        json!({ "post": {
+            "operationId": "colours",
+            "summary": "Colour code",
+            "description": "Returns the colours of pieces of code, for a page. It reads no file.",
+            "requestBody": { "content": { "application/json": { "schema": schema::<ColoursRequest>() } } },
+            "responses": {
+                "200": answer("The colours.", schema::<ColoursAnswer>()),
+                "400": refusal("The body cannot be used."),
+                "503": refusal("The server is busy: try again."),
+            }
+        } }),
+    );
     let error = json!({
         "type": "object",
         "properties": { "error": { "type": "string", "description": "What is wrong, and what to do instead." } },
@@ -67,9 +87,9 @@ fn parameters(input: &Map<String, Value>) -> Vec<Value> {
 }
 
 fn responses(tool: &Tool) -> Value {
-    let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
+    let error = refusal;
     json!({
-        "200": { "description": "The answer.", "content": { "application/json": { "schema": (tool.output_schema)() } } },
+        "200": answer("The answer.", (tool.output_schema)().into()),
         "400": error("The arguments cannot be used."),
         "401": error("The token is missing or wrong."),
         "403": error("The Host or Origin is not allowed."),
@@ -78,4 +98,19 @@ fn responses(tool: &Tool) -> Value {
         "500": error("The tool failed."),
         "503": error("The server is busy or ending: try again.")
     })
+}
+
+fn answer(what: &str, schema: Value) -> Value {
+    json!({ "description": what, "content": { "application/json": { "schema": schema } } })
+}
+
+fn refusal(what: &str) -> Value {
+    answer(what, json!({ "$ref": "#/components/schemas/Error" }))
+}
+
+/// Returns the schema of a type without references to other parts of the document.
+fn schema<T: JsonSchema>() -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }

@@ -213,6 +213,53 @@ async fn a_stranger_is_refused_on_every_path() {
 }
 
 #[tokio::test]
+async fn the_page_is_files_without_data_that_may_run_nothing_else() {
+    let s = Server::new();
+    let get = |path: &str, accept: &'static str| {
+        let request = Request::get(path).header("host", "localhost").header("accept", accept);
+        request.body(Body::empty()).unwrap()
+    };
+    // A browser has no token to send with an address, and another user sees no data here.
+    let mut request = get("/search?q=x", "text/html");
+    request.extensions_mut().insert(access::Peer::Other);
+    let page = TowerToHyperService::new(s.router.clone()).call(request).await.unwrap();
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_string();
+    assert!(policy.starts_with("default-src 'self';") && !policy.contains("unsafe"), "{policy}");
+    let (status, page) = read(page).await;
+    assert_eq!(status, StatusCode::OK);
+    let scripts: Vec<&str> = page.split("<script").skip(1).collect();
+    assert!(scripts.len() == 1 && scripts[0].contains("></script>"), "{page}");
+    for quote in page.split(['"', '\'']).filter(|part| part.contains("//")) {
+        panic!("it loads {quote}");
+    }
+    let asset = page.split('"').find(|part| part.ends_with("/app.js")).unwrap();
+    let script = s.ask(get(asset, "*/*")).await;
+    assert!(script.headers()["cache-control"].to_str().unwrap().contains("immutable"));
+    assert_eq!(script.headers()["content-type"], "text/javascript; charset=utf-8");
+    let old = format!("/assets/{:016x}/app.js", 7);
+    assert_eq!(s.ask(get(&old, "*/*")).await.status(), StatusCode::NOT_FOUND);
+    let mut other = get("/api/openapi.json", "*/*");
+    other.extensions_mut().insert(access::Peer::Other);
+    let refused = TowerToHyperService::new(s.router.clone()).call(other).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    let (_, plain) = s.get("/").await;
+    assert!(plain.starts_with("cortex ") && plain.contains("/api/openapi.json"), "{plain}");
+}
+
+#[tokio::test]
+async fn code_is_coloured_by_its_path_and_nothing_is_read() {
+    let s = Server::new();
+    let parts = json!({ "parts": [{ "path": "../../etc/passwd.rs", "text": "fn f() {}" }] });
+    let (status, body) = s.post("/api/colours", parts.to_string()).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    let expected = json!([[["keyword", 2], ["plain", 1], ["function", 1], ["plain", 5]]]);
+    assert_eq!(json_of(&body)["parts"][0], expected, "{body}");
+    let (status, body) = s.post("/api/colours", "{}").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(body.contains("missing field `parts`"), "{body}");
+}
+
+#[tokio::test]
 async fn who_leaves_cancels_the_call() {
     let s = Server::new();
     let (started, cancelled) = (STARTED.load(Ordering::SeqCst), CANCELLED.load(Ordering::SeqCst));

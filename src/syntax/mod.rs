@@ -4,6 +4,7 @@
 //! It parses with the grammars and queries of `languages`, and does not know chunks,
 //! files on disk or search.
 
+mod colours;
 mod markup;
 mod occurrence;
 mod opening;
@@ -16,6 +17,7 @@ mod routes;
 mod samples;
 mod symbol;
 
+pub use colours::{Colour, Run, colours};
 pub use markup::{Section, sections};
 pub use occurrence::{Occurrence, Role, may_be_renamed, occurrences, plain_occurrences};
 pub use opening::{is_description, leading_comment, paragraphs};

@@ -79,7 +79,7 @@ impl Places {
 }
 
 /// Returns what a node says about everything in it, by the words that the grammars use.
-fn kind_of(node: &str) -> Option<PlaceKind> {
+pub(super) fn kind_of(node: &str) -> Option<PlaceKind> {
     let has = |words: &[&str]| words.iter().any(|word| node.contains(word));
     if has(&["interpolation", "substitution", "embedded"]) {
         Some(PlaceKind::Code)

