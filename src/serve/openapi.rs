@@ -24,7 +24,7 @@ pub(super) fn document(tools: &[&'static Tool]) -> Value {
             "description": "Returns the colours of pieces of code, for a page. It reads no file.",
             "requestBody": { "content": { "application/json": { "schema": schema::<ColoursRequest>() } } },
             "responses": {
-                "200": answer("The colours.", schema::<ColoursAnswer>()),
+                "200": answer("The colours.", &schema::<ColoursAnswer>()),
                 "400": refusal("The body cannot be used."),
                 "503": refusal("The server is busy: try again."),
             }
@@ -89,7 +89,7 @@ fn parameters(input: &Map<String, Value>) -> Vec<Value> {
 fn responses(tool: &Tool) -> Value {
     let error = refusal;
     json!({
-        "200": answer("The answer.", (tool.output_schema)().into()),
+        "200": answer("The answer.", &(tool.output_schema)().into()),
         "400": error("The arguments cannot be used."),
         "401": error("The token is missing or wrong."),
         "403": error("The Host or Origin is not allowed."),
@@ -100,12 +100,12 @@ fn responses(tool: &Tool) -> Value {
     })
 }
 
-fn answer(what: &str, schema: Value) -> Value {
+fn answer(what: &str, schema: &Value) -> Value {
     json!({ "description": what, "content": { "application/json": { "schema": schema } } })
 }
 
 fn refusal(what: &str) -> Value {
-    answer(what, json!({ "$ref": "#/components/schemas/Error" }))
+    answer(what, &json!({ "$ref": "#/components/schemas/Error" }))
 }
 
 /// Returns the schema of a type without references to other parts of the document.
