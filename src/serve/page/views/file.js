@@ -10,7 +10,7 @@ export const title = (parameters) => parameters.get("symbol") || parameters.get(
 // Lines around a symbol or line of a file that is longer.
 const MOST_LINES = 1500;
 // Symbols that are shown with the one around them.
-const PARTS = ["field", "variant", "property"];
+const PARTS = ["field", "enum_member"];
 
 export async function show(main, parameters, { signal }) {
   const path = parameters.get("path") ?? "";
@@ -44,10 +44,11 @@ export async function show(main, parameters, { signal }) {
   );
   if (current) block.querySelector(`#L${current}`)?.scrollIntoView({ block: "center" });
   const target = symbol ? `${read.path}:${symbol.definition_line ?? symbol.start_line}` : read.path;
+  const isCalled = ["function", "method", "macro"].includes(symbol?.kind);
   await Promise.all([
     colour([block], signal),
-    neighbours(left, symbol ? "callers" : "dependents", symbol ? "called by" : "used by", target, signal),
-    neighbours(right, symbol ? "callees" : "dependencies", symbol ? "calls" : "uses", target, signal),
+    neighbours(left, isCalled ? "callers" : "dependents", isCalled ? "called by" : "used by", target, signal),
+    neighbours(right, isCalled ? "callees" : "dependencies", isCalled ? "calls" : "uses", target, signal),
   ]);
 }
 

@@ -16,7 +16,7 @@ export async function show(main, parameters, { go, signal }) {
     fill(main, h("p", { class: "hint" }, "Type a question, some words, or a name."));
     return;
   }
-  const request = { query, limit: 20, include_stats: true, explain: parameters.has("why"), memories: 3 };
+  const request = { query, limit: 20, include_stats: true, explain: parameters.has("why"), max_tokens: 200000 };
   for (const [name] of FILTERS) if (parameters.has(name)) request[name] = parameters.getAll(name);
   const answer = await call("search", request, signal);
   const mark = wordsOf(query);
