@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::names;
-use super::resolve::IMPORTED;
+use super::resolve::{IMPORTED, MAX_MODULE_FILES};
 use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
-use super::rows::{RefRow, SymbolId, SymbolRow, imported_as};
+use super::rows::{FileId, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
 use crate::languages::Visibility;
@@ -79,10 +79,11 @@ impl Resolver<'_> {
     }
 
     fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+        let Some(names) = self.scopes.file(at.file).map(|f| f.names) else { return Ok(UNKNOWN) };
         let name = if step.name.starts_with("$crate") {
             step.name
         } else {
-            step.name.trim_start_matches('$')
+            names.without_marks(step.name)
         };
         if name.starts_with('"') || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(ELSEWHERE);
@@ -95,7 +96,7 @@ impl Resolver<'_> {
         if is_rust_path {
             return Ok(surely(Entity::Module { name: name.into(), file: at.file }));
         }
-        if name == "super" {
+        if name == names.super_value() {
             return Ok(file_scope.enclosing_type(at).map_or(UNKNOWN, |t| {
                 match file_scope.type_around(at) {
                     Some(id) => surely(Entity::Super(id)),
@@ -103,7 +104,7 @@ impl Resolver<'_> {
                 }
             }));
         }
-        if self.scopes.file(at.file).is_some_and(|f| f.names.own_value.contains(&name)) {
+        if names.own_value.contains(&name) {
             return Ok(file_scope
                 .enclosing_type(at)
                 .map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
@@ -119,7 +120,7 @@ impl Resolver<'_> {
         let found = self.bare(name, at, wanted)?;
         // `from package import module`, though something in the package has that name, too.
         if !step.is_called && found.first().is_some_and(|m| m.confidence < IMPORTED) {
-            let known = self.imported_module(&file_scope, step, name, at)?;
+            let known = self.imported_module(&file_scope, step, name, at, depth)?;
             if matches!(known.entity, Entity::Module { .. }) {
                 return Ok(known);
             }
@@ -129,11 +130,10 @@ impl Resolver<'_> {
         {
             return self.symbol_as_value(&symbol, best.confidence, step.is_called, depth);
         }
-        let known = self.imported_module(&file_scope, step, name, at)?;
+        let known = self.imported_module(&file_scope, step, name, at, depth)?;
         // A name without a definition, import or binding is built in.
-        let is_built_in = step.is_called
-            && known.entity == Entity::Unknown
-            && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Visibility::File);
+        let is_built_in =
+            step.is_called && known.entity == Entity::Unknown && names.reach == Visibility::File;
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
@@ -148,7 +148,7 @@ impl Resolver<'_> {
             return Ok(None);
         }
         let link = Link { name: receiver, is_called: false, n_indexed: 0, is_path: false };
-        let known = self.imported_module(&file_scope, &link, receiver, from)?;
+        let known = self.imported_module(&file_scope, &link, receiver, from, MAX_INFERENCE)?;
         let Entity::Module { name, file } = &known.entity else { return Ok(None) };
         let found = self.in_module(name, *file, &reference.name, from, reference.kind.into())?;
         Ok(found.first().is_some_and(|m| m.confidence >= 0.5).then_some(known))
@@ -167,7 +167,7 @@ impl Resolver<'_> {
             let is_crate = self.scopes.file(at.file).is_some_and(|f| f.module.own_crate.is_some())
                 && link.name.starts_with(char::is_lowercase);
             let link = Link { is_path: is_crate, ..*link };
-            let known = self.imported_module(&file_scope, &link, link.name, at)?;
+            let known = self.imported_module(&file_scope, &link, link.name, at, depth)?;
             if matches!(known.entity, Entity::Module { .. } | Entity::Elsewhere) {
                 return Ok(known.entity);
             }
@@ -182,6 +182,7 @@ impl Resolver<'_> {
         step: &Link,
         name: &str,
         at: SymbolId,
+        depth: u8,
     ) -> Result<Known, GraphError> {
         let file = at.file;
         for import in &file_scope.imports {
@@ -208,8 +209,14 @@ impl Resolver<'_> {
             if self.scopes.module_exists(&module, file) {
                 return Ok(surely(Entity::Module { name: module, file }));
             }
-            let is_ours = self.scopes.module_exists(&import.module, file);
-            return Ok(if is_ours { UNKNOWN } else { ELSEWHERE });
+            if !self.scopes.module_exists(&import.module, file) {
+                return Ok(ELSEWHERE);
+            }
+            let is_named = !matches!(import.name.as_str(), "" | "default" | "*");
+            return match depth.checked_sub(1).filter(|_| is_named) {
+                Some(depth) => self.module_handed_on(&import.module, file, &import.name, depth),
+                None => Ok(UNKNOWN),
+            };
         }
         if step.is_path {
             let exists =
@@ -223,6 +230,27 @@ impl Resolver<'_> {
         // A type that no file defines comes from elsewhere.
         let is_type = name.starts_with(char::is_uppercase);
         Ok(if is_type && self.scopes.named(name)?.is_empty() { ELSEWHERE } else { UNKNOWN })
+    }
+
+    /// Returns the module that another one hands on under this name: `pub use other::inner`,
+    /// `export * as inner from`.
+    fn module_handed_on(
+        &mut self,
+        module: &str,
+        from: FileId,
+        name: &str,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
+        let link = Link { name, is_called: false, n_indexed: 0, is_path: false };
+        for file in self.scopes.files_of_module(module, from).iter().take(MAX_MODULE_FILES) {
+            let scope = self.scopes.scope_of(*file)?;
+            let at = SymbolId { file: *file, n: -1 };
+            let known = self.imported_module(&scope, &link, name, at, depth)?;
+            if matches!(known.entity, Entity::Module { .. }) {
+                return Ok(known);
+            }
+        }
+        Ok(UNKNOWN)
     }
 
     /// Returns the entity of a name that is bound to types or to the values of chains: the first that
@@ -326,18 +354,9 @@ impl Resolver<'_> {
                 {
                     return Ok(surely(Entity::Module { name: inner, file }));
                 }
-                // A module that this one hands on: `pub use other::inner`.
-                for at in self.scopes.files_of_module(&module, file).iter() {
-                    let scope = self.scopes.scope_of(*at)?;
-                    let known = self.imported_module(
-                        &scope,
-                        &Link { is_path: false, ..*step },
-                        step.name,
-                        SymbolId { file: *at, n: -1 },
-                    )?;
-                    if matches!(known.entity, Entity::Module { .. }) {
-                        return Ok(known);
-                    }
+                let handed_on = self.module_handed_on(&module, file, step.name, depth)?;
+                if matches!(handed_on.entity, Entity::Module { .. }) {
+                    return Ok(handed_on);
                 }
                 Ok(if self.scopes.module_exists(&module, file) { UNKNOWN } else { ELSEWHERE })
             }

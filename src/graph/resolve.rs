@@ -44,7 +44,7 @@ const MAX_MEANINGS: usize = 64;
 /// Most modules that hand a name on from one to the next.
 const MAX_HANDED_ON: u8 = 5;
 /// Most files of one module that are searched for what they hand on.
-const MAX_MODULE_FILES: usize = 8;
+pub(super) const MAX_MODULE_FILES: usize = 8;
 /// The difference that makes one meaning clearly likelier than another.
 const CLEARLY: f32 = 0.05;
 /// Largest confidence of a meaning when another is clearly likelier; it is never a result then.

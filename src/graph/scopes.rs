@@ -121,6 +121,8 @@ pub(super) struct Scopes<'a> {
     by_last_part: HashMap<String, Vec<usize>>,
     /// The directories of packages of npm with a scope, by their names.
     packages: HashMap<String, String>,
+    /// The names that a package of npm gives its own modules (`#utils`, `#lib/*`), by its directory.
+    aliases: HashMap<String, Vec<ImportRow>>,
     /// The files of a module, as named from a file.
     exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
     by_file: HashMap<FileId, Rc<FileScope>>,
@@ -157,6 +159,15 @@ impl<'a> Scopes<'a> {
                 Some((row.package.clone(), directory.trim_end_matches('/').to_string()))
             })
             .collect();
+        let mut aliases = HashMap::new();
+        for row in &rows {
+            if let Some(directory) = row.path.strip_suffix("package.json") {
+                let names = tables.imports_of(row.id)?;
+                if !names.is_empty() {
+                    aliases.insert(directory.to_string(), names);
+                }
+            }
+        }
         let files: Vec<SourceFile> = rows
             .into_iter()
             .map(|row| {
@@ -184,6 +195,7 @@ impl<'a> Scopes<'a> {
             by_id,
             by_last_part,
             packages,
+            aliases,
             exact: HashMap::new(),
             by_file: HashMap::new(),
             named: HashMap::new(),
@@ -355,6 +367,15 @@ impl<'a> Scopes<'a> {
     /// Returns the places that the written name of a module may mean in a file.
     fn places(&self, module: &str, from: &SourceFile) -> Vec<Module> {
         let style = from.names.modules;
+        if style == Modules::Npm
+            && module.starts_with('#')
+            && let Some(directory) =
+                directories_above(&from.row.path).find(|d| self.aliases.contains_key(*d))
+        {
+            let manifest = ModulePath::new(&format!("{directory}package.json"));
+            let paths = aliased(module, &self.aliases[directory]);
+            return paths.iter().flat_map(|path| modules(path, style, &manifest)).collect();
+        }
         // `@scope/name/rest`; `@/rest` is an alias of a folder.
         let scoped = (from.names.modules == Modules::Npm && !self.packages.is_empty())
             .then(|| module.strip_prefix('@'))
@@ -433,6 +454,21 @@ impl<'a> Scopes<'a> {
     pub(super) fn directory_of(&self, file: FileId) -> String {
         self.file(file).map_or(String::new(), |f| directory(&f.row.path).to_string())
     }
+}
+
+/// Returns the paths that a name like `#lib/a` means. Of the names with a `*`, the longest one that
+/// fits counts.
+fn aliased(module: &str, names: &[ImportRow]) -> Vec<String> {
+    let filled = |import: &ImportRow| match import.alias.split_once('*') {
+        None => (import.alias == module).then(|| (usize::MAX, import.module.clone())),
+        Some((before, after)) => {
+            let inner = module.strip_prefix(before)?.strip_suffix(after)?;
+            Some((before.len(), import.module.replace('*', inner)))
+        }
+    };
+    let found: Vec<(usize, String)> = names.iter().filter_map(filled).collect();
+    let best = found.iter().map(|(length, _)| *length).max();
+    found.into_iter().filter(|(length, _)| Some(*length) == best).map(|(_, path)| path).collect()
 }
 
 /// Returns whether a file declares this package. (In Go a directory determines the package, and

@@ -21,7 +21,7 @@ use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
 use super::outline::{Outline, ParseBudget, definitions, outline, outline_with, tree, tree_of};
 use super::symbol::Symbol;
-use crate::languages::{Grammar, Hides};
+use crate::languages::{Grammar, Hides, Names};
 pub use import::Import;
 
 /// The relations of a file to other code.
@@ -152,7 +152,7 @@ fn relations_in(
     symbols: Vec<Symbol>,
     budget: &ParseBudget,
 ) -> Option<Relations> {
-    let mut reader = RelationReader::new(text, &symbols);
+    let mut reader = RelationReader::new(text, &symbols, &grammar.spec.names);
     reader.run(grammar.references(), tree, budget);
     if budget.is_spent() {
         return None;
@@ -207,6 +207,7 @@ type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);
 struct RelationReader<'a> {
     text: &'a str,
     symbols: &'a [Symbol],
+    names: &'a Names,
     /// The innermost symbol of each line.
     innermost: Vec<Option<usize>>,
     package: Option<String>,
@@ -242,7 +243,7 @@ impl<'m, 't> Captures<'m, 't> {
 }
 
 impl<'a> RelationReader<'a> {
-    fn new(text: &'a str, symbols: &'a [Symbol]) -> Self {
+    fn new(text: &'a str, symbols: &'a [Symbol], names: &'a Names) -> Self {
         let mut innermost = vec![None; text.lines().count() + 2];
         for (i, symbol) in symbols.iter().enumerate() {
             let end = (symbol.end_line as usize).min(innermost.len() - 1);
@@ -251,6 +252,7 @@ impl<'a> RelationReader<'a> {
         Self {
             text,
             symbols,
+            names,
             innermost,
             package: None,
             shapes: vec![Shape::default(); symbols.len()],
@@ -332,7 +334,11 @@ impl<'a> RelationReader<'a> {
         name: &str,
         arguments: Option<u32>,
     ) {
-        let name = name.trim_start_matches(['@', '#', '$']);
+        if kind == ReferenceKind::Call && name.starts_with('$') && self.names.marks_variables() {
+            // A call through a variable.
+            return;
+        }
+        let name = self.names.without_marks(name);
         if name.is_empty()
             || name.len() > MAX_NAME_CHARS
             || name.starts_with(|c: char| c.is_ascii_digit())
@@ -458,7 +464,7 @@ impl<'a> RelationReader<'a> {
     fn binding(&mut self, name: Node, captures: &Captures) {
         let is_field = captures.get("field").is_some();
         let line = line(name);
-        let name = source(name, self.text).trim_start_matches(['$', '#']).to_string();
+        let name = self.names.without_marks(source(name, self.text)).to_string();
         if self.around(line).any(|i| {
             self.symbols[i].kind.is_callable()
                 && self.symbols[i].name == name
@@ -586,7 +592,8 @@ impl<'a> RelationReader<'a> {
         for (_, (found, line)) in
             std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))
         {
-            if found.3.is_empty() && self.is_local(found.0, &found.1) {
+            let may_be_local = found.2 != ReferenceKind::Call || !self.names.marks_variables();
+            if found.3.is_empty() && may_be_local && self.is_local(found.0, &found.1) {
                 continue;
             }
             // A name that the file defines several times may mean another definition further down.
@@ -613,8 +620,8 @@ impl<'a> RelationReader<'a> {
         self.bindings.sort();
         self.bindings.dedup();
         let values = self.bindings.iter().filter_map(|b| b.is.strip_prefix('='));
-        let needed: HashSet<&str> =
-            references.iter().map(|r| root(&r.receiver)).chain(values.map(root)).collect();
+        let roots = references.iter().map(|r| root(&r.receiver)).chain(values.map(root));
+        let needed: HashSet<&str> = roots.map(|root| self.names.without_marks(root)).collect();
         let is_needed = |b: &&Binding| {
             let is_local = b.scope.is_some_and(|s| self.symbols[s].kind.is_callable());
             !is_local || needed.contains(b.name.as_str()) || b.name.starts_with(char::is_uppercase)

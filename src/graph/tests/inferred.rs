@@ -289,3 +289,65 @@ fn javascript_blocks_define_one_name_and_modules_export_without_a_name() {
         "the export takes it as a value"
     );
 }
+
+#[test]
+fn php_variables_have_no_type_and_parent_is_no_receiver() {
+    let p = Project::new(&[
+        (
+            "src/Stack.php",
+            "<?php\nnamespace Acme;\nclass Stack {\n    public function push($x) {}\n}\nfunction size() {}\n",
+        ),
+        (
+            "src/Other.php",
+            "<?php\nnamespace Acme;\nclass Other {\n    public function push($x) {}\n}\n",
+        ),
+        (
+            "src/Use.php",
+            "<?php\nnamespace Acme;\nclass Leaf extends Stack {\n    public function push($x) {\n        parent::push($x);\n    }\n}\nfunction typed(Stack $s) { $s->push(1); }\nfunction made() { $s = new Stack(); $s->push(1); }\nfunction named() { $size = size(); }\nfunction variable() { $size(); }\n",
+        ),
+    ]);
+    assert_eq!(
+        p.callers("Stack::push"),
+        ["src/Use.php Leaf::push [5]", "src/Use.php typed [8]", "src/Use.php made [9]"]
+    );
+    assert_eq!(p.callers("Other::push"), Vec::<String>::new());
+    assert_eq!(p.callers("size"), ["src/Use.php named [10]"], "a variable has that name, too");
+}
+
+#[test]
+fn typescript_names_of_a_package_for_its_own_modules() {
+    let p = Project::new(&[
+        (
+            "package.json",
+            "{ \"name\": \"m\", \"imports\": { \"#utils\": { \"types\": \"./dist/utils.d.ts\", \"default\": \"./src/utils.ts\" }, \"#deep/*\": \"./src/deep/*.ts\" } }",
+        ),
+        ("src/utils.ts", "export function subpath() {}\nexport * as Validation from \"./valid\"\n"),
+        ("src/valid.ts", "export function validate() {}\n"),
+        ("src/deep/a.ts", "export function deep() {}\n"),
+        (
+            "src/use.ts",
+            "import { subpath, Validation } from \"#utils\"\nimport { deep } from \"#deep/a\"\nfunction one() { subpath() }\nfunction two() { deep() }\nfunction three() { Validation.validate() }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("subpath"), ["src/use.ts one [3]"]);
+    assert_eq!(p.callers("deep"), ["src/use.ts two [4]"]);
+    assert_eq!(p.callers("validate"), ["src/use.ts three [5]"]);
+}
+
+#[test]
+fn typescript_names_with_a_dollar_parameter_properties_and_derived_types() {
+    let p = Project::new(&[
+        (
+            "a.ts",
+            "export class Kind {\n  $patch() {}\n  rel() {}\n}\nexport class Other {\n  $patch() {}\n  rel() {}\n}\nexport function $top() { return new Kind() }\n",
+        ),
+        (
+            "b.ts",
+            "import { Kind, $top } from './a'\nexport function one(k: Kind) { k.$patch() }\nexport function two() { const $k = new Kind(); $k.rel(); $top() }\nclass Holder {\n  constructor(readonly kind: Kind) {}\n  three() { this.kind.rel() }\n}\nfunction four(o: Pick<Kind, \"rel\">) { o.rel() }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Kind.$patch"), ["b.ts one [2]"]);
+    assert_eq!(p.callers("$top"), ["b.ts two [3]"]);
+    assert_eq!(p.callers("Kind.rel"), ["b.ts two [3]", "b.ts Holder.three [6]", "b.ts four [8]"]);
+    assert_eq!(p.callers("Other.rel"), Vec::<String>::new());
+}

@@ -23,6 +23,7 @@
 (export_statement !source (export_clause (export_specifier name: (_) @import.name alias: (_) @import.alias)))
 (export_statement (export_clause (export_specifier name: (_) @import.name alias: (_) @import.alias)) source: (_) @import.module)
 (export_statement "*" @import.name source: (_) @import.module)
+(export_statement (namespace_export (_) @import.alias) source: (_) @import.module)
 (variable_declarator
   name: (identifier) @import.alias
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @import.module))
