@@ -188,7 +188,7 @@ impl Resolver<'_> {
         for import in &file_scope.imports {
             let is_module = match (import.alias.as_str(), import.name.as_str()) {
                 ("", "") => {
-                    names::last(&import.module) == name
+                    self.scopes.name_of_module(&import.module, file) == name
                         || import.module.split(['.', '/']).next() == Some(name)
                 }
                 _ => imported_as(import) == name,
@@ -198,7 +198,9 @@ impl Resolver<'_> {
             }
             let module = match (import.name.as_str(), import.alias.as_str()) {
                 // `import a.b` is used as `a.b.f()`.
-                ("", "") if names::last(&import.module) != name => name.to_string(),
+                ("", "") if self.scopes.name_of_module(&import.module, file) != name => {
+                    name.to_string()
+                }
                 ("" | "default" | "*", _) => import.module.clone(),
                 (of, _) if import.module.is_empty() => of.to_string(),
                 (of, _) if import.module.ends_with('.') => format!("{}{of}", import.module),

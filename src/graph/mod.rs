@@ -441,6 +441,7 @@ impl FileRows {
         let mut relations = relations.unwrap_or_default();
         match path.rsplit('/').next() {
             Some("Cargo.toml") => relations.package = crate_name(text),
+            Some("go.mod") => relations.package = go_module(text),
             Some("package.json") => {
                 let manifest = NpmManifest::parse(text);
                 relations.imports = manifest.import_rows(text);
@@ -465,6 +466,13 @@ fn crate_name(manifest: &str) -> Option<String> {
         Some(name.split('"').nth(1)?.to_string())
     };
     name("[lib]").or_else(|| name("[package]"))
+}
+
+/// Returns the path that a `go.mod` gives its module.
+fn go_module(manifest: &str) -> Option<String> {
+    let path = manifest.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    let path = path.split("//").next()?.trim().trim_matches(['"', '`']);
+    Some(path.to_string()).filter(|path| !path.is_empty())
 }
 
 /// What a `package.json` says about modules.

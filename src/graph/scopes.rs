@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::modules::{Module, ModulePath, modules};
+use super::names;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::{Modules, Names, names_of};
@@ -123,6 +124,11 @@ pub(super) struct Scopes<'a> {
     packages: HashMap<String, String>,
     /// The names that a package of npm gives its own modules (`#utils`, `#lib/*`), by its directory.
     aliases: HashMap<String, Vec<ImportRow>>,
+    /// The paths of modules of Go, by the directory of their `go.mod` (with a `/` at its end, or
+    /// empty).
+    go_modules: HashMap<String, String>,
+    /// The names of packages of Go, by their directory.
+    go_packages: HashMap<String, String>,
     /// The files of a module, as named from a file.
     exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
     by_file: HashMap<FileId, Rc<FileScope>>,
@@ -158,6 +164,17 @@ impl<'a> Scopes<'a> {
                 let directory = row.path.strip_suffix("package.json")?;
                 Some((row.package.clone(), directory.trim_end_matches('/').to_string()))
             })
+            .collect();
+        let go_modules: HashMap<String, String> = rows
+            .iter()
+            .filter(|row| !row.package.is_empty())
+            .filter_map(|row| Some((row.path.strip_suffix("go.mod")?, &row.package)))
+            .map(|(directory, path)| (directory.to_string(), path.clone()))
+            .collect();
+        let go_packages: HashMap<String, String> = rows
+            .iter()
+            .filter(|row| row.language == "go" && !row.path.ends_with("_test.go"))
+            .map(|row| (directory(&row.path).to_string(), row.package.clone()))
             .collect();
         let mut aliases = HashMap::new();
         for row in &rows {
@@ -196,6 +213,8 @@ impl<'a> Scopes<'a> {
             by_last_part,
             packages,
             aliases,
+            go_modules,
+            go_packages,
             exact: HashMap::new(),
             by_file: HashMap::new(),
             named: HashMap::new(),
@@ -376,6 +395,11 @@ impl<'a> Scopes<'a> {
             let paths = aliased(module, &self.aliases[directory]);
             return paths.iter().flat_map(|path| modules(path, style, &manifest)).collect();
         }
+        if style == Modules::Directories
+            && let Some(directory) = self.go_directory(module, &from.row.path)
+        {
+            return directory.iter().map(|directory| Module::of_directory(directory)).collect();
+        }
         // `@scope/name/rest`; `@/rest` is an alias of a folder.
         let scoped = (from.names.modules == Modules::Npm && !self.packages.is_empty())
             .then(|| module.strip_prefix('@'))
@@ -389,6 +413,30 @@ impl<'a> Scopes<'a> {
             Some(directory) => modules(&format!("{directory}/{rest}"), style, &from.module),
             None => Vec::new(),
         }
+    }
+
+    /// Returns the directory of a package of Go; the inner `None` is a package of another project.
+    /// `None` if no `go.mod` is above the file `from`.
+    fn go_directory(&self, package: &str, from: &str) -> Option<Option<String>> {
+        directories_above(from).find(|directory| self.go_modules.contains_key(*directory))?;
+        let below = |(directory, module): (&String, &String)| {
+            let rest = package.strip_prefix(module.as_str())?;
+            let rest = if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }?;
+            let path = format!("{directory}{rest}");
+            Some((module.len(), path.trim_end_matches('/').to_string()))
+        };
+        Some(self.go_modules.iter().filter_map(below).max().map(|(_, directory)| directory))
+    }
+
+    /// Returns the name under which a file uses a module that it imports without one.
+    pub(super) fn name_of_module<'m>(&'m self, module: &'m str, from: FileId) -> &'m str {
+        let Some(file) = self.file(from) else { return "" };
+        if file.names.modules != Modules::Directories {
+            return names::last(module);
+        }
+        let directory = self.go_directory(module, &file.row.path).flatten();
+        let package = directory.and_then(|directory| self.go_packages.get(&directory));
+        package.map_or_else(|| names::last(without_version(module)), String::as_str)
     }
 
     /// Returns the confidence, from 0 to 1, that `target` is the module that the file `from` names.
@@ -453,6 +501,18 @@ impl<'a> Scopes<'a> {
 
     pub(super) fn directory_of(&self, file: FileId) -> String {
         self.file(file).map_or(String::new(), |f| directory(&f.row.path).to_string())
+    }
+}
+
+/// Returns a path of Go without the number of a major version at its end: `a/b` of `a/b/v5`.
+fn without_version(module: &str) -> &str {
+    let is_version = |end: &str| {
+        let digits = end.strip_prefix('v');
+        digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+    };
+    match module.rsplit_once('/') {
+        Some((rest, end)) if is_version(end) => rest,
+        _ => module,
     }
 }
 

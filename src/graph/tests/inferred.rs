@@ -351,3 +351,25 @@ fn typescript_names_with_a_dollar_parameter_properties_and_derived_types() {
     assert_eq!(p.callers("Kind.rel"), ["b.ts two [3]", "b.ts Holder.three [6]", "b.ts four [8]"]);
     assert_eq!(p.callers("Other.rel"), Vec::<String>::new());
 }
+
+#[test]
+fn go_modules_with_a_version_and_packages_named_lib() {
+    let p = Project::new(&[
+        ("go.mod", "module github.com/acme/chi/v5 // comment\n\ngo 1.20\n"),
+        ("chi.go", "package chi\n\nfunc NewRouter() {}\n"),
+        ("lib/lib.go", "package lib\n\nfunc Help() {}\n"),
+        ("other/chi/chi.go", "package chi\n\nfunc NewRouter() {}\n"),
+        (
+            "mw/a.go",
+            "package mw\n\nimport (\n\t\"github.com/acme/chi/v5\"\n\t\"github.com/acme/chi/v5/lib\"\n)\n\nfunc use() {\n\tchi.NewRouter()\n\tlib.Help()\n}\n",
+        ),
+        // A package of that name that belongs to somebody else.
+        (
+            "mw/b.go",
+            "package mw\n\nimport \"github.com/their/lib\"\n\nfunc other() {\n\tlib.Help()\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("chi.go#NewRouter"), ["mw/a.go use [9]"]);
+    assert_eq!(p.callers("other/chi/chi.go#NewRouter"), Vec::<String>::new());
+    assert_eq!(p.callers("Help"), ["mw/a.go use [10]"]);
+}
