@@ -14,7 +14,7 @@ use super::resolver::{Entity, Known, Meaning, Resolver};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope, directory};
 use crate::languages::Visibility;
-use crate::syntax::SymbolKind;
+use crate::syntax::{SymbolKind, as_written};
 
 // Confidence of a symbol, by the reason why the name may mean it.
 /// It is in the same scope.
@@ -603,8 +603,8 @@ impl Resolver<'_> {
             return Ok(Vec::new());
         }
         // `server.start()` is more likely a member of `Server`.
-        let hint =
-            names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        let receiver = as_written(&reference.receiver);
+        let hint = names::last(receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
         let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));

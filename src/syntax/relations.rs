@@ -113,6 +113,8 @@ const MAX_REFERENCES: usize = 50_000;
 /// Longest type that is kept.
 const MAX_TYPE_CHARS: usize = 120;
 const MAX_NAME_CHARS: usize = 120;
+/// Most parameters of closures in a file that are told apart from variables around them.
+const MAX_INNER: usize = 1000;
 
 /// Parses `text` and finds its relations. Returns `None` if the parser has no usable result.
 #[must_use]
@@ -220,9 +222,29 @@ struct RelationReader<'a> {
     bindings: Vec<Binding>,
     /// Fields that are assigned in a function: index of the binding, and the function.
     assigned: Vec<(usize, usize)>,
+    /// Index of a binding that follows from a chain, and where it is.
+    followed: Vec<(usize, usize)>,
+    inner: Vec<Inner>,
     /// Names of local values, by function.
     locals: BTreeSet<(usize, String)>,
     bases: BTreeSet<Base>,
+}
+
+/// A parameter of a closure. It hides a variable of its name of the function around it.
+struct Inner {
+    closure: std::ops::Range<usize>,
+    line: u32,
+    name: String,
+    /// As in [`Binding`]; `=?` if nothing is known.
+    is: String,
+}
+
+/// Returns a receiver as the text has it, without the number of a closure.
+#[must_use]
+pub fn as_written(receiver: &str) -> String {
+    let root = root(receiver);
+    let written = root.split_once('\'').map_or(root, |(name, _)| name);
+    format!("{written}{}", &receiver[root.len()..])
 }
 
 /// The captures of one match.
@@ -261,6 +283,8 @@ impl<'a> RelationReader<'a> {
             imports: Vec::new(),
             bindings: Vec::new(),
             assigned: Vec::new(),
+            followed: Vec::new(),
+            inner: Vec::new(),
             locals: BTreeSet::new(),
             bases: BTreeSet::new(),
         }
@@ -297,6 +321,7 @@ impl<'a> RelationReader<'a> {
                 "name" => self.named(node, ReferenceKind::Value, None),
                 "type" => self.named(node, ReferenceKind::Type, None),
                 "binding" | "field" => self.binding(node, captures),
+                "inner" => self.inner(node, captures),
                 "element" => self.element(node),
                 "local" => self.local(node),
                 "base" => self.base(node),
@@ -447,6 +472,61 @@ impl<'a> RelationReader<'a> {
         })
     }
 
+    fn inner(&mut self, name: Node, captures: &Captures) {
+        let Some(closure) = captures.get("closure").filter(|_| self.inner.len() < MAX_INNER) else {
+            return;
+        };
+        let is = captures.get("is").map(|is| fold_whitespace(source(is, self.text)));
+        self.inner.push(Inner {
+            closure: closure.byte_range(),
+            line: line(name),
+            name: self.names.without_marks(source(name, self.text)).to_string(),
+            is: is.filter(|is| is.len() <= MAX_TYPE_CHARS).unwrap_or_else(|| "=?".into()),
+        });
+    }
+
+    /// Gives the parameters of closures that hide another variable a name of their own (`r'1`), and
+    /// returns the chains at these places with it: the rows know functions, not blocks.
+    fn separate_inner(&mut self) {
+        let mut hiding: HashMap<String, Vec<(std::ops::Range<usize>, String)>> = HashMap::new();
+        for (n, inner) in std::mem::take(&mut self.inner).into_iter().enumerate() {
+            let around: HashSet<usize> = self.around(inner.line).collect();
+            let is_hidden = |b: &&Binding| {
+                b.name == inner.name
+                    && b.is != inner.is
+                    && b.scope.is_none_or(|s| around.contains(&s))
+            };
+            if !self.bindings.iter().any(|b| is_hidden(&b)) {
+                continue;
+            }
+            let name = format!("{}'{}", inner.name, n + 1);
+            let scope = self.scope(inner.line, false);
+            self.bindings.push(Binding { scope, name: name.clone(), is: inner.is });
+            hiding.entry(inner.name).or_default().push((inner.closure, name));
+        }
+        if hiding.is_empty() {
+            return;
+        }
+        let renamed = |chain: &str, at: usize| {
+            let written = root(chain);
+            let all = hiding.get(self.names.without_marks(written))?;
+            let innermost = all.iter().filter(|(closure, _)| closure.contains(&at));
+            let (_, name) = innermost.min_by_key(|(closure, _)| closure.len())?;
+            Some(format!("{name}{}", &chain[written.len()..]))
+        };
+        for (end, ((_, _, _, receiver, _), _)) in &mut self.uses {
+            if let Some(new) = renamed(receiver, end - 1) {
+                *receiver = new;
+            }
+        }
+        for (binding, at) in std::mem::take(&mut self.followed) {
+            let is = &mut self.bindings[binding].is;
+            if let Some(new) = is.strip_prefix('=').and_then(|chain| renamed(chain, at)) {
+                *is = format!("={new}");
+            }
+        }
+    }
+
     /// Binds a member without a name. Its name is its position in the list.
     fn element(&mut self, is: Node) {
         let Some(all) = is.parent() else { return };
@@ -463,7 +543,7 @@ impl<'a> RelationReader<'a> {
 
     fn binding(&mut self, name: Node, captures: &Captures) {
         let is_field = captures.get("field").is_some();
-        let line = line(name);
+        let (line, at) = (line(name), name.start_byte());
         let name = self.names.without_marks(source(name, self.text)).to_string();
         if self.around(line).any(|i| {
             self.symbols[i].kind.is_callable()
@@ -494,6 +574,9 @@ impl<'a> RelationReader<'a> {
             let function = if is_field { self.scope(line, false) } else { None };
             if let Some(function) = function.filter(|_| is.starts_with('=')) {
                 self.assigned.push((self.bindings.len(), function));
+            }
+            if is.starts_with('=') {
+                self.followed.push((self.bindings.len(), at));
             }
             self.bindings.push(Binding { scope, name, is });
         }
@@ -588,6 +671,7 @@ impl<'a> RelationReader<'a> {
         for symbol in self.symbols {
             defined.entry(&symbol.name).or_default().push(symbol.definition_line);
         }
+        self.separate_inner();
         let own = std::mem::take(&mut self.own);
         for (_, (found, line)) in
             std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))

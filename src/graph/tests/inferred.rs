@@ -373,3 +373,21 @@ fn go_modules_with_a_version_and_packages_named_lib() {
     assert_eq!(p.callers("other/chi/chi.go#NewRouter"), Vec::<String>::new());
     assert_eq!(p.callers("Help"), ["mw/a.go use [10]"]);
 }
+
+#[test]
+fn parameters_of_closures_do_not_hide_the_variables_around_them() {
+    let p = Project::new(&[
+        (
+            "a.go",
+            "package x\n\ntype Router interface {\n\tGet()\n}\ntype Mux struct{}\n\nfunc (m *Mux) Get() {}\n\nfunc (m *Mux) Route(f func(r Router)) {}\n\nfunc NewMux() *Mux { return &Mux{} }\n\nfunc use() {\n\tr := NewMux()\n\tr.Route(func(r Router) {\n\t\tq := r\n\t\tr.Get()\n\t\tq.Get()\n\t})\n\tr.Get()\n}\n",
+        ),
+        (
+            "a.ts",
+            "class Red { paint() {} }\nclass Blue { paint() {} }\nfunction use(c: Red) {\n  run((c: Blue) => {\n    c.paint()\n  })\n  c.paint()\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Router.Get"), ["a.go use [18, 19]"]);
+    assert_eq!(p.callers("Mux.Get"), ["a.go use [21]"]);
+    assert_eq!(p.callers("Red.paint"), ["a.ts use [7]"]);
+    assert_eq!(p.callers("Blue.paint"), ["a.ts use [5]"]);
+}

@@ -24,3 +24,7 @@
 (method_signature return_type: (type_annotation (_) @result))
 (method_signature parameters: (_) @parameters)
 (variable_declarator value: (arrow_function return_type: (type_annotation (_) @result)))
+([
+  (arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @inner type: (type_annotation (_) @is))))
+  (function_expression parameters: (formal_parameters (required_parameter pattern: (identifier) @inner type: (type_annotation (_) @is))))
+] @closure)
