@@ -109,6 +109,13 @@ impl Resolver<'_> {
                 .enclosing_type(at)
                 .map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
         }
+        // A field without its object: Ruby's `@pool`.
+        if step.name.starts_with('@')
+            && let Some(of) = file_scope.enclosing_type(at)
+        {
+            let link = Link { name, ..*step };
+            return self.member(&Entity::Instance { of, at }, 1.0, &link, depth);
+        }
         if let Some((scope, is)) = file_scope.binding(at, name) {
             return if step.is_called {
                 Ok(UNKNOWN)
@@ -119,7 +126,16 @@ impl Resolver<'_> {
         let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
         let found = self.bare(name, at, wanted)?;
         // `from package import module`, though something in the package has that name, too.
-        if !step.is_called && found.first().is_some_and(|m| m.confidence < IMPORTED) {
+        let is_exported_type = match found.first().filter(|m| m.confidence >= 0.5) {
+            Some(best) if self.scopes.is_npm(at.file) => {
+                self.scopes.symbol(best.symbol)?.is_some_and(|s| s.is_type())
+            }
+            _ => false,
+        };
+        if !step.is_called
+            && !is_exported_type
+            && found.first().is_some_and(|m| m.confidence < IMPORTED)
+        {
             let known = self.imported_module(&file_scope, step, name, at, depth)?;
             if matches!(known.entity, Entity::Module { .. }) {
                 return Ok(known);
@@ -220,7 +236,7 @@ impl Resolver<'_> {
                 None => Ok(UNKNOWN),
             };
         }
-        if step.is_path {
+        if step.is_path || self.scopes.is_namespace(name, file)? {
             let exists =
                 self.scopes.module_exists(name, file) || self.scopes.is_namespace(name, file)?;
             return Ok(if exists {
@@ -295,6 +311,10 @@ impl Resolver<'_> {
         }
         if symbol.kind.is_callable() {
             let Some(result) = symbol.result.clone() else { return Ok(UNKNOWN) };
+            if let Some(chain) = result.strip_prefix('=') {
+                let known = self.evaluate_within(chain, symbol.id, depth)?;
+                return Ok(Known { confidence: known.confidence.min(confidence), ..known });
+            }
             let entity = if types::is_self_type(&result) && !symbol.owner.is_empty() {
                 Entity::Instance { of: symbol.owner.clone(), at: symbol.id }
             } else {
@@ -387,20 +407,34 @@ impl Resolver<'_> {
             self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
         {
-            let known = self.symbol_as_value(
-                &symbol,
-                confidence.min(best.confidence),
-                step.is_called,
-                depth,
-            )?;
+            let confidence = confidence.min(best.confidence);
+            if self.returns_itself(&symbol) {
+                return Ok(Known { entity: entity.clone(), confidence });
+            }
+            let known = self.symbol_as_value(&symbol, confidence, step.is_called, depth)?;
             return Ok(Known { entity: with_argument(known.entity, entity), ..known });
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
+        let is_new = |at: SymbolId| {
+            let names = self.scopes.file(at.file).map(|f| f.names);
+            names.is_some_and(|names| names.new_method() == Some(step.name))
+        };
+        if matches!(entity, Entity::Of(id) if is_new(*id)) {
+            return Ok(Known { entity: entity.clone(), confidence });
+        }
         if self.types_of(entity)?.is_empty() {
             self.unwrapped(entity.clone(), confidence * 0.9)
         } else {
             Ok(UNKNOWN)
         }
+    }
+
+    /// Returns whether a method returns the object it is called on, which may be of a subtype.
+    fn returns_itself(&self, method: &SymbolRow) -> bool {
+        let chain = method.result.as_ref().and_then(|result| result.strip_prefix('='));
+        chain.zip(self.scopes.file(method.id.file)).is_some_and(|(chain, file)| {
+            file.names.own_value.contains(&file.names.without_marks(chain))
+        })
     }
 
     /// Returns the value inside a value: `T` of `Option<T>`.

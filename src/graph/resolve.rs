@@ -365,7 +365,7 @@ impl Resolver<'_> {
             &import.name
         };
         if import.name.is_empty() || import.name == "default" {
-            let default = self.default_exports(import, from)?;
+            let default = self.default_exports(import, from, wanted)?;
             if !default.is_empty() {
                 return Ok(default);
             }
@@ -388,6 +388,7 @@ impl Resolver<'_> {
         &mut self,
         import: &ImportRow,
         from: FileId,
+        wanted: ExpectedKind,
     ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
         if !self.scopes.is_npm(from) {
             return Ok(Vec::new());
@@ -406,6 +407,29 @@ impl Resolver<'_> {
                         || stem.is_some_and(like))
             };
             let scope = self.scopes.scope_of(*file)?;
+            let is_default = |i: &&ImportRow| {
+                i.module.is_empty() && matches!(&*i.alias, "default" | "module.exports")
+            };
+            if let Some(exported) = scope.imports.iter().find(is_default) {
+                let rows = self.scopes.candidates(&exported.name, *file, wanted)?;
+                let own = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
+                let n_before = out.len();
+                out.extend(own.map(|c| (IMPORTED * HANDED_ON, c.clone())));
+                let imported = scope.imports.iter().filter(|i| {
+                    !i.module.is_empty() && i.name != "*" && imported_as(i) == exported.name
+                });
+                for import in imported.take(usize::from(out.len() == n_before)) {
+                    let name = match import.name.as_str() {
+                        "" | "default" => &import.alias,
+                        name => name,
+                    };
+                    let named =
+                        self.named_in(&import.module, *file, name, from, wanted, MAX_HANDED_ON)?;
+                    let likely = named.found.into_iter().filter(|(s, _)| *s >= 0.5);
+                    out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
+                }
+                continue;
+            }
             if !path.ends_with(".d.ts") {
                 let found = scope.symbols.iter().filter(is_meant);
                 out.extend(found.take(1).map(|s| (DEFAULT_EXPORT, s.clone())));

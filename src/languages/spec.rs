@@ -472,6 +472,12 @@ impl Names {
         matches!(self.family, "php" | "perl" | "powershell" | "shell")
     }
 
+    /// Returns the method that every type has and that makes a value of it, if there is one.
+    #[must_use]
+    pub fn new_method(&self) -> Option<&'static str> {
+        (self.family == "ruby").then_some("new")
+    }
+
     /// Returns the word for the supertypes of the current object.
     #[must_use]
     pub fn super_value(&self) -> &'static str {

@@ -46,7 +46,7 @@ pub struct Relations {
 pub struct Shape {
     /// Number of arguments without the receiver; `None` if it is not fixed.
     pub arity: Option<u32>,
-    /// The type of the result, as written.
+    /// The type of the result as written, or `=` and the chain that every `return` has.
     pub result: Option<String>,
 }
 
@@ -225,6 +225,8 @@ struct RelationReader<'a> {
     /// Index of a binding that follows from a chain, and where it is.
     followed: Vec<(usize, usize)>,
     inner: Vec<Inner>,
+    /// The chain that a function returns; `None` if it returns several things or no chain.
+    returned: BTreeMap<usize, Option<String>>,
     /// Names of local values, by function.
     locals: BTreeSet<(usize, String)>,
     bases: BTreeSet<Base>,
@@ -285,6 +287,7 @@ impl<'a> RelationReader<'a> {
             assigned: Vec::new(),
             followed: Vec::new(),
             inner: Vec::new(),
+            returned: BTreeMap::new(),
             locals: BTreeSet::new(),
             bases: BTreeSet::new(),
         }
@@ -328,6 +331,7 @@ impl<'a> RelationReader<'a> {
                 "package" => self.package = Some(fold_whitespace(source(node, self.text))),
                 "parameters" => self.parameters(node),
                 "result" => self.result(node),
+                "returned" => self.returned(node),
                 "import.path" | "import.module" => self.import(node, captures),
                 // `export { own as name }` names no module.
                 "import.alias"
@@ -501,7 +505,12 @@ impl<'a> RelationReader<'a> {
             }
             let name = format!("{}'{}", inner.name, n + 1);
             let scope = self.scope(inner.line, false);
-            self.bindings.push(Binding { scope, name: name.clone(), is: inner.is });
+            let is_it =
+                |b: &&mut Binding| (b.scope, &b.name, &b.is) == (scope, &inner.name, &inner.is);
+            match self.bindings.iter_mut().find(is_it) {
+                Some(binding) => binding.name.clone_from(&name),
+                None => self.bindings.push(Binding { scope, name: name.clone(), is: inner.is }),
+            }
             hiding.entry(inner.name).or_default().push((inner.closure, name));
         }
         if hiding.is_empty() {
@@ -647,6 +656,35 @@ impl<'a> RelationReader<'a> {
         }
     }
 
+    /// Notes the value of a `return` of a function that is a symbol; those of closures in it do not
+    /// count.
+    fn returned(&mut self, node: Node) {
+        const NOTHING: [&str; 4] = ["null", "undefined", "false", "None"];
+        let is_function = |node: &Node| {
+            ["function", "method", "closure", "lambda"].iter().any(|k| node.kind().contains(k))
+        };
+        let mut around = std::iter::successors(node.parent(), Node::parent);
+        let Some(function) = around.find(is_function) else { return };
+        let head = line(function);
+        let Some(symbol) = self.scope(line(node), false).filter(|s| {
+            let symbol = &self.symbols[*s];
+            symbol.kind.is_callable()
+                && (symbol.start_line..=symbol.definition_line).contains(&head)
+        }) else {
+            return;
+        };
+        let written = source(node, self.text);
+        if NOTHING.contains(&written) {
+            return;
+        }
+        let is_generator = function.kind().contains("generator");
+        let value = chain(written).filter(|c| !is_generator && c.len() < MAX_TYPE_CHARS);
+        self.returned
+            .entry(symbol)
+            .and_modify(|known| *known = known.take().filter(|k| Some(k) == value.as_ref()))
+            .or_insert(value);
+    }
+
     fn import(&mut self, node: Node, captures: &Captures) {
         let text = |label| captures.get(label).map(|n| source(n, self.text));
         let line = line(node);
@@ -672,6 +710,12 @@ impl<'a> RelationReader<'a> {
             defined.entry(&symbol.name).or_default().push(symbol.definition_line);
         }
         self.separate_inner();
+        for (function, chain) in std::mem::take(&mut self.returned) {
+            let result = &mut self.shapes[function].result;
+            if let (None, Some(chain)) = (&result, chain) {
+                *result = Some(format!("={chain}"));
+            }
+        }
         let own = std::mem::take(&mut self.own);
         for (_, (found, line)) in
             std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))
@@ -704,6 +748,8 @@ impl<'a> RelationReader<'a> {
         self.bindings.sort();
         self.bindings.dedup();
         let values = self.bindings.iter().filter_map(|b| b.is.strip_prefix('='));
+        let results = self.shapes.iter().filter_map(|s| s.result.as_ref()?.strip_prefix('='));
+        let values = values.chain(results);
         let roots = references.iter().map(|r| root(&r.receiver)).chain(values.map(root));
         let needed: HashSet<&str> = roots.map(|root| self.names.without_marks(root)).collect();
         let is_needed = |b: &&Binding| {

@@ -391,3 +391,45 @@ fn parameters_of_closures_do_not_hide_the_variables_around_them() {
     assert_eq!(p.callers("Red.paint"), ["a.ts use [7]"]);
     assert_eq!(p.callers("Blue.paint"), ["a.ts use [5]"]);
 }
+
+#[test]
+fn javascript_modules_export_a_name_without_it_and_methods_return_their_object() {
+    let p = Project::new(&[
+        (
+            "lib/node.js",
+            "class MimeNode {\n  static from() { return new MimeNode(); }\n  set(k) { if (k) { return this; } return this; }\n  build() { [1].map(() => { return 1; }); }\n}\nmodule.exports = MimeNode;\n",
+        ),
+        ("lib/zed.js", "export class Zed {\n  set() {}\n  build() {}\n}\n"),
+        ("lib/fn.js", "function real() { return 1; }\nmodule.exports = real;\n"),
+        ("lib/head.js", "class Head {\n  static from() {}\n}\nexport default Head;\n"),
+        (
+            "use.js",
+            "import Hd from './lib/head.js';\nconst Mime = require('./lib/node');\nconst renamed = require('./lib/fn');\nfunction one() { const m = new Mime(); m.build(); }\nfunction two() { Mime.from().set(1).set(2).build(); }\nfunction three() { renamed(); }\nfunction four() { Hd.from(); }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("MimeNode.build"), ["use.js one [4]", "use.js two [5]"]);
+    assert_eq!(p.callers("MimeNode.set"), ["use.js two [5]"]);
+    assert_eq!(p.callers("Zed.set"), Vec::<String>::new());
+    assert!(p.callers("real").contains(&"use.js three [6]".to_string()));
+    assert_eq!(p.callers("Head.from"), ["use.js four [7]"]);
+}
+
+#[test]
+fn ruby_values_of_new_fields_and_functions_of_a_module() {
+    let p = Project::new(&[
+        (
+            "lib/api.rb",
+            "module Side\n  def self.logger\n  end\n  class Queue\n    def size\n    end\n  end\n  class Stack\n    def size\n    end\n  end\nend\nmodule Other\n  def logger\n  end\nend\n",
+        ),
+        (
+            "test/t.rb",
+            "class T\n  def setup\n    @q = Side::Queue.new\n  end\n  def one\n    q = Side::Queue.new(1)\n    q.size\n  end\n  def two\n    Side::Queue.new.size\n  end\n  def three\n    @q.size\n    Side.logger\n  end\nend\n",
+        ),
+    ]);
+    assert_eq!(
+        p.callers("Queue::size"),
+        ["test/t.rb T::one [7]", "test/t.rb T::two [10]", "test/t.rb T::three [13]"]
+    );
+    assert_eq!(p.callers("Stack::size"), Vec::<String>::new());
+    assert_eq!(p.callers("Side::logger"), ["test/t.rb T::three [14]"]);
+}

@@ -30,3 +30,4 @@
   (anonymous_function parameters: (formal_parameters (simple_parameter type: (_) @is name: (_) @inner)))
   (arrow_function parameters: (formal_parameters (simple_parameter type: (_) @is name: (_) @inner)))
 ] @closure)
+(return_statement (_) @returned)
