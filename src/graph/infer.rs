@@ -105,6 +105,9 @@ impl Resolver<'_> {
             }));
         }
         if names.own_value.contains(&name) {
+            if let Some(object) = file_scope.object_around(at) {
+                return Ok(surely(Entity::Of(object)));
+            }
             return Ok(file_scope
                 .enclosing_type(at)
                 .map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
@@ -117,11 +120,12 @@ impl Resolver<'_> {
             return self.member(&Entity::Instance { of, at }, 1.0, &link, depth);
         }
         if let Some((scope, is)) = file_scope.binding(at, name) {
-            return if step.is_called {
-                Ok(UNKNOWN)
-            } else {
-                self.bound(&is, SymbolId { file: at.file, n: scope }, at, depth)
-            };
+            let scope = SymbolId { file: at.file, n: scope };
+            return Ok(match file_scope.object(scope.n, name) {
+                _ if step.is_called => UNKNOWN,
+                Some(object) => surely(Entity::Of(object)),
+                None => self.bound(&is, scope, at, depth)?,
+            });
         }
         let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
         let found = self.bare(name, at, wanted)?;
@@ -323,6 +327,9 @@ impl Resolver<'_> {
             return Ok(Known { entity, confidence });
         }
         let file_scope = self.scopes.scope_of(symbol.id.file)?;
+        if file_scope.is_object(symbol) {
+            return Ok(Known { entity: Entity::Of(symbol.id), confidence });
+        }
         let scope = SymbolId { file: symbol.id.file, n: symbol.parent };
         match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
             Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth),

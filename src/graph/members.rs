@@ -66,6 +66,14 @@ impl Resolver<'_> {
                 Entity::Of(id) if parsed.path.ends_with("Self") => {
                     vec![Meaning { symbol: id, confidence: 0.6 }]
                 }
+                Entity::Of(outer) => {
+                    let inner = self.inner_types(outer, parsed.name, MAX_BASES)?;
+                    if inner.is_empty() {
+                        (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
+                    } else {
+                        inner
+                    }
+                }
                 _ => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
             }
         };
@@ -76,6 +84,28 @@ impl Resolver<'_> {
             }
             _ => Ok(found),
         }
+    }
+
+    /// Returns the types of this name that a type or else a supertype of it contains.
+    fn inner_types(
+        &mut self,
+        outer: SymbolId,
+        name: &str,
+        depth: u8,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let Some(depth) = depth.checked_sub(1) else { return Ok(Vec::new()) };
+        let file_scope = self.scopes.scope_of(outer.file)?;
+        let is_inner = |s: &&SymbolRow| s.is_type() && s.parent == outer.n && s.name == name;
+        if let Some(inner) = file_scope.symbols.iter().find(is_inner) {
+            return Ok(vec![Meaning { symbol: inner.id, confidence: ONLY_TYPE }]);
+        }
+        for base in self.bases(outer)?.into_iter().filter(|base| base.symbol != outer) {
+            let inherited = self.inner_types(base.symbol, name, depth)?;
+            if !inherited.is_empty() {
+                return Ok(inherited);
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// Returns whether the members of a type are those of its type argument, as for smart pointers.
@@ -147,7 +177,9 @@ impl Resolver<'_> {
         let is_only_type = types.iter().filter(|t| !t.prototype).count() == 1;
         for c in self.scopes.candidates(name, of.file, ExpectedKind::Callee)?.iter() {
             let is_companion = c.owner == "companion" && self.is_of_companion(c, of)?;
-            if is_companion || (c.owner == owner.name && !self.is_of_another_type(c, of)?) {
+            if is_companion
+                || (c.owner == names::last(&owner.name) && !self.is_of_another_type(c, of)?)
+            {
                 let near = self.closeness(of.file, c.id.file);
                 let confidence = if is_only_type { near.max(ONLY_TYPE) } else { near };
                 out.push(Meaning { symbol: c.id, confidence });

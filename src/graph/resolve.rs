@@ -483,8 +483,11 @@ impl Resolver<'_> {
         for c in self.nearest(&candidates, family) {
             let is_owner = !c.owner.is_empty() && owner == c.owner;
             let matches = self.scopes.module_matches(module, from, c.id.file);
-            let is_free =
-                c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
+            let is_free = c.owner.is_empty()
+                || c.is_type()
+                || is_owner
+                || self.scopes.is_module_member(c)?
+                || self.scopes.is_exported_member(c)?;
             match matches {
                 m if m >= 1.0 && is_free => exact.push((IMPORTED, c.clone())),
                 _ if is_owner => exact.push((IMPORTED * 0.95, c.clone())),

@@ -62,6 +62,24 @@ impl FileScope {
         self.around(at).find(|s| s.is_type()).map(|s| s.id)
     }
 
+    /// Returns whether a symbol is a constant whose value has methods: `const api = { get() {} }`.
+    pub(super) fn is_object(&self, symbol: &SymbolRow) -> bool {
+        let mut inner = self.symbols.iter().filter(|s| s.parent == symbol.id.n);
+        symbol.kind.is_data() && inner.any(|s| s.kind == SymbolKind::Method)
+    }
+
+    /// Returns the object of this name in a scope.
+    pub(super) fn object(&self, scope: i64, name: &str) -> Option<SymbolId> {
+        let named = self.symbols.iter().find(|s| s.parent == scope && s.name == name);
+        named.filter(|s| self.is_object(s)).map(|s| s.id)
+    }
+
+    /// Returns the object whose method a symbol is or is in.
+    pub(super) fn object_around(&self, at: SymbolId) -> Option<SymbolId> {
+        let method = self.around(at).find(|s| s.kind == SymbolKind::Method)?;
+        self.around(method.id).nth(1).filter(|s| s.kind.is_data()).map(|s| s.id)
+    }
+
     /// Returns the name of the type that a symbol belongs to.
     pub(super) fn enclosing_type(&self, at: SymbolId) -> Option<String> {
         self.around(at).find_map(|s| {
@@ -381,6 +399,18 @@ impl<'a> Scopes<'a> {
     pub(super) fn is_module_member(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
         let file_scope = self.scope_of(symbol.id.file)?;
         Ok(file_scope.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
+    }
+
+    /// Returns whether a symbol is a method of the object that its module exports:
+    /// `module.exports = { get() {} }`.
+    pub(super) fn is_exported_member(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
+        if !self.is_npm(symbol.id.file) || symbol.kind != SymbolKind::Method {
+            return Ok(false);
+        }
+        let file_scope = self.scope_of(symbol.id.file)?;
+        Ok(file_scope.around(symbol.id).nth(1).is_some_and(|object| {
+            object.kind.is_data() && matches!(&*object.name, "module.exports" | "default")
+        }))
     }
 
     /// Returns the places that the written name of a module may mean in a file.

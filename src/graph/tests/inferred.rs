@@ -433,3 +433,44 @@ fn ruby_values_of_new_fields_and_functions_of_a_module() {
     assert_eq!(p.callers("Stack::size"), Vec::<String>::new());
     assert_eq!(p.callers("Side::logger"), ["test/t.rb T::three [14]"]);
 }
+
+#[test]
+fn javascript_methods_of_an_object_have_no_callers() {
+    let p = Project::new(&[
+        (
+            "lib/resp.js",
+            "module.exports = {\n  get(f) {\n    return 1\n  },\n  set(f) {\n    this.get(f)\n  },\n  fun: function (f) {\n    return 2\n  },\n}\n",
+        ),
+        ("lib/other.js", "export class Other {\n  get() {}\n  fun() {}\n}\n"),
+        (
+            "use.js",
+            "const resp = require('./lib/resp')\nconst { fun } = require('./lib/resp')\nfunction one() { resp.get(1) }\nfunction two() { fun(1); resp.fun(2) }\nconst own = {\n  run() {},\n}\nfunction three() { own.run() }\n",
+        ),
+    ]);
+    assert_eq!(
+        p.callers("lib/resp.js:2"),
+        ["lib/resp.js module.exports.set [6]", "use.js one [3]"]
+    );
+    assert_eq!(p.callers("lib/resp.js:8"), ["use.js two [4]"]);
+    assert_eq!(p.callers("run"), ["use.js three [8]"]);
+}
+
+#[test]
+fn java_types_in_a_type_are_named_like_those_in_its_interface() {
+    let p = Project::new(&[
+        (
+            "a/Conn.java",
+            "package a;\npublic interface Conn {\n    interface Req {\n        int proxy();\n    }\n}\n",
+        ),
+        (
+            "a/Http.java",
+            "package a;\npublic class Http implements Conn {\n    public static class Req implements Conn.Req {\n        public int proxy() { return 1; }\n        public int own() { return 1; }\n    }\n}\n",
+        ),
+        (
+            "a/Use.java",
+            "package a;\nclass Use {\n    static void one(Http.Req req) { req.own(); req.proxy(); }\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("own"), ["a/Use.java Use.one [3]"]);
+    assert_eq!(p.callers("a/Http.java:4"), ["a/Use.java Use.one [3]"]);
+}
