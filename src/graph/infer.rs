@@ -121,11 +121,11 @@ impl Resolver<'_> {
         }
         if let Some((scope, is)) = file_scope.binding(at, name) {
             let scope = SymbolId { file: at.file, n: scope };
-            return Ok(match file_scope.object(scope.n, name) {
-                _ if step.is_called => UNKNOWN,
-                Some(object) => surely(Entity::Of(object)),
-                None => self.bound(&is, scope, at, depth)?,
-            });
+            if step.is_called {
+                return Ok(UNKNOWN);
+            }
+            let known = self.bound(&is, scope, at, depth)?;
+            return self.or_object(known, file_scope.object(scope.n, name));
         }
         let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
         let found = self.bare(name, at, wanted)?;
@@ -327,14 +327,22 @@ impl Resolver<'_> {
             return Ok(Known { entity, confidence });
         }
         let file_scope = self.scopes.scope_of(symbol.id.file)?;
-        if file_scope.is_object(symbol) {
-            return Ok(Known { entity: Entity::Of(symbol.id), confidence });
-        }
         let scope = SymbolId { file: symbol.id.file, n: symbol.parent };
-        match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
-            Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth),
-            _ => Ok(UNKNOWN),
-        }
+        let known = match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
+            Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth)?,
+            _ => UNKNOWN,
+        };
+        let object = Some(symbol.id).filter(|_| !is_called && file_scope.is_object(symbol));
+        self.or_object(known, object)
+    }
+
+    /// Returns what is known of a variable, or the object that is its value if it has no type of the
+    /// project.
+    fn or_object(&mut self, known: Known, object: Option<SymbolId>) -> Result<Known, GraphError> {
+        Ok(match object {
+            Some(object) if self.types_of(&known.entity)?.is_empty() => surely(Entity::Of(object)),
+            _ => known,
+        })
     }
 
     fn step(

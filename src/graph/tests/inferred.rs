@@ -444,7 +444,7 @@ fn javascript_methods_of_an_object_have_no_callers() {
         ("lib/other.js", "export class Other {\n  get() {}\n  fun() {}\n}\n"),
         (
             "use.js",
-            "const resp = require('./lib/resp')\nconst { fun } = require('./lib/resp')\nfunction one() { resp.get(1) }\nfunction two() { fun(1); resp.fun(2) }\nconst own = {\n  run() {},\n}\nfunction three() { own.run() }\n",
+            "const resp = require('./lib/resp')\nconst { fun } = require('./lib/resp')\nfunction one() { resp.get(1) }\nfunction two() { fun(1); resp.fun(2) }\nconst own = {\n  run() {},\n}\nfunction three() { own.run() }\nconst made = new Made({\n  run() {},\n})\nclass Made { start() {} }\nfunction four() { made.start() }\n",
         ),
     ]);
     assert_eq!(
@@ -452,7 +452,8 @@ fn javascript_methods_of_an_object_have_no_callers() {
         ["lib/resp.js module.exports.set [6]", "use.js one [3]"]
     );
     assert_eq!(p.callers("lib/resp.js:8"), ["use.js two [4]"]);
-    assert_eq!(p.callers("run"), ["use.js three [8]"]);
+    assert_eq!(p.callers("use.js:6"), ["use.js three [8]"]);
+    assert_eq!(p.callers("start"), ["use.js four [13]"]);
 }
 
 #[test]
