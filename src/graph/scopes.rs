@@ -425,9 +425,8 @@ impl<'a> Scopes<'a> {
             let paths = aliased(module, &self.aliases[directory]);
             return paths.iter().flat_map(|path| modules(path, style, &manifest)).collect();
         }
-        if style == Modules::Directories
-            && let Some(directory) = self.go_directory(module, &from.row.path)
-        {
+        if style == Modules::Directories && self.has_go_module(&from.row.path) {
+            let directory = self.go_directory(module);
             return directory.iter().map(|directory| Module::of_directory(directory)).collect();
         }
         // `@scope/name/rest`; `@/rest` is an alias of a folder.
@@ -445,17 +444,20 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// Returns the directory of a package of Go; the inner `None` is a package of another project.
-    /// `None` if no `go.mod` is above the file `from`.
-    fn go_directory(&self, package: &str, from: &str) -> Option<Option<String>> {
-        directories_above(from).find(|directory| self.go_modules.contains_key(*directory))?;
+    /// Returns whether a `go.mod` is above a file.
+    fn has_go_module(&self, path: &str) -> bool {
+        directories_above(path).any(|directory| self.go_modules.contains_key(directory))
+    }
+
+    /// Returns the directory of a package of Go; `None` if it is one of another project.
+    fn go_directory(&self, package: &str) -> Option<String> {
         let below = |(directory, module): (&String, &String)| {
             let rest = package.strip_prefix(module.as_str())?;
             let rest = if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }?;
             let path = format!("{directory}{rest}");
             Some((module.len(), path.trim_end_matches('/').to_string()))
         };
-        Some(self.go_modules.iter().filter_map(below).max().map(|(_, directory)| directory))
+        self.go_modules.iter().filter_map(below).max().map(|(_, directory)| directory)
     }
 
     /// Returns the name under which a file uses a module that it imports without one.
@@ -464,7 +466,7 @@ impl<'a> Scopes<'a> {
         if file.names.modules != Modules::Directories {
             return names::last(module);
         }
-        let directory = self.go_directory(module, &file.row.path).flatten();
+        let directory = self.go_directory(module);
         let package = directory.and_then(|directory| self.go_packages.get(&directory));
         package.map_or_else(|| names::last(without_version(module)), String::as_str)
     }
