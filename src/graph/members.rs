@@ -66,14 +66,10 @@ impl Resolver<'_> {
                 Entity::Of(id) if parsed.path.ends_with("Self") => {
                     vec![Meaning { symbol: id, confidence: 0.6 }]
                 }
-                Entity::Of(outer) => {
-                    let inner = self.inner_types(outer, parsed.name, MAX_BASES)?;
-                    if inner.is_empty() {
-                        (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
-                    } else {
-                        inner
-                    }
-                }
+                Entity::Of(outer) => match self.inner_type(outer, parsed.name)? {
+                    Some(inner) => vec![inner],
+                    None => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
+                },
                 _ => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
             }
         };
@@ -86,26 +82,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the types of this name that a type or else a supertype of it contains.
-    fn inner_types(
-        &mut self,
-        outer: SymbolId,
-        name: &str,
-        depth: u8,
-    ) -> Result<Vec<Meaning>, GraphError> {
-        let Some(depth) = depth.checked_sub(1) else { return Ok(Vec::new()) };
+    /// Returns the type of this name that a type contains. Those of its supertypes are left out: a
+    /// supertype may be named by a path that begins at the type itself.
+    fn inner_type(&mut self, outer: SymbolId, name: &str) -> Result<Option<Meaning>, GraphError> {
         let file_scope = self.scopes.scope_of(outer.file)?;
         let is_inner = |s: &&SymbolRow| s.is_type() && s.parent == outer.n && s.name == name;
-        if let Some(inner) = file_scope.symbols.iter().find(is_inner) {
-            return Ok(vec![Meaning { symbol: inner.id, confidence: ONLY_TYPE }]);
-        }
-        for base in self.bases(outer)?.into_iter().filter(|base| base.symbol != outer) {
-            let inherited = self.inner_types(base.symbol, name, depth)?;
-            if !inherited.is_empty() {
-                return Ok(inherited);
-            }
-        }
-        Ok(Vec::new())
+        let inner = file_scope.symbols.iter().find(is_inner);
+        Ok(inner.map(|inner| Meaning { symbol: inner.id, confidence: ONLY_TYPE }))
     }
 
     /// Returns whether the members of a type are those of its type argument, as for smart pointers.

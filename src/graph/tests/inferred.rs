@@ -475,3 +475,12 @@ fn java_types_in_a_type_are_named_like_those_in_its_interface() {
     assert_eq!(p.callers("own"), ["a/Use.java Use.one [3]"]);
     assert_eq!(p.callers("a/Http.java:4"), ["a/Use.java Use.one [3]"]);
 }
+
+#[test]
+fn a_supertype_whose_path_begins_at_the_type_itself_ends() {
+    let p = Project::new(&[(
+        "a.rb",
+        "class Foo < Foo::Bar\n  def one\n    two\n  end\n  def two\n  end\nend\n",
+    )]);
+    assert_eq!(p.callers("two"), ["a.rb Foo::one [3]"]);
+}
