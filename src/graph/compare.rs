@@ -12,7 +12,7 @@ use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::resolver::{Meaning, Means, PreciseMeaning, Resolver};
 use super::rows::{FileId, FileRow, RefRow, SymbolId};
-use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::syntax::{ReferenceKind, SymbolKind, as_written};
 
 /// Lower ends of the ranges of confidence that are counted apart.
 const CONFIDENCES: [f32; 8] = [0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9];
@@ -208,7 +208,7 @@ fn compare_call(
         what: if is_sure { "wrong" } else { "missed" },
         line,
         name: reference.name.clone(),
-        receiver: reference.receiver.clone(),
+        receiver: as_written(&reference.receiver),
         inferred,
         indexed: truth.to_vec(),
     }))

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::error::GraphError;
-use super::names;
-use super::resolve::IMPORTED;
+
+use super::resolve::{IMPORTED, MAX_MODULE_FILES};
 use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
-use super::rows::{RefRow, SymbolId, SymbolRow, imported_as};
+use super::rows::{FileId, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
 use crate::languages::Visibility;
@@ -79,10 +79,11 @@ impl Resolver<'_> {
     }
 
     fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+        let Some(names) = self.scopes.file(at.file).map(|f| f.names) else { return Ok(UNKNOWN) };
         let name = if step.name.starts_with("$crate") {
             step.name
         } else {
-            step.name.trim_start_matches('$')
+            names.without_marks(step.name)
         };
         if name.starts_with('"') || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(ELSEWHERE);
@@ -95,7 +96,7 @@ impl Resolver<'_> {
         if is_rust_path {
             return Ok(surely(Entity::Module { name: name.into(), file: at.file }));
         }
-        if name == "super" {
+        if name == names.super_value() {
             return Ok(file_scope.enclosing_type(at).map_or(UNKNOWN, |t| {
                 match file_scope.type_around(at) {
                     Some(id) => surely(Entity::Super(id)),
@@ -103,23 +104,43 @@ impl Resolver<'_> {
                 }
             }));
         }
-        if self.scopes.file(at.file).is_some_and(|f| f.names.own_value.contains(&name)) {
+        if names.own_value.contains(&name) {
+            if let Some(object) = file_scope.object_around(at) {
+                return Ok(surely(Entity::Of(object)));
+            }
             return Ok(file_scope
                 .enclosing_type(at)
                 .map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
         }
+        // A field without its object: Ruby's `@pool`.
+        if step.name.starts_with('@')
+            && let Some(of) = file_scope.enclosing_type(at)
+        {
+            let link = Link { name, ..*step };
+            return self.member(&Entity::Instance { of, at }, 1.0, &link, depth);
+        }
         if let Some((scope, is)) = file_scope.binding(at, name) {
-            return if step.is_called {
-                Ok(UNKNOWN)
-            } else {
-                self.bound(&is, SymbolId { file: at.file, n: scope }, at, depth)
-            };
+            let scope = SymbolId { file: at.file, n: scope };
+            if step.is_called {
+                return Ok(UNKNOWN);
+            }
+            let known = self.bound(&is, scope, at, depth)?;
+            return self.or_object(known, file_scope.object(scope.n, name));
         }
         let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
         let found = self.bare(name, at, wanted)?;
         // `from package import module`, though something in the package has that name, too.
-        if !step.is_called && found.first().is_some_and(|m| m.confidence < IMPORTED) {
-            let known = self.imported_module(&file_scope, step, name, at)?;
+        let is_exported_type = match found.first().filter(|m| m.confidence >= 0.5) {
+            Some(best) if self.scopes.is_npm(at.file) => {
+                self.scopes.symbol(best.symbol)?.is_some_and(|s| s.is_type())
+            }
+            _ => false,
+        };
+        if !step.is_called
+            && !is_exported_type
+            && found.first().is_some_and(|m| m.confidence < IMPORTED)
+        {
+            let known = self.imported_module(&file_scope, step, name, at, depth)?;
             if matches!(known.entity, Entity::Module { .. }) {
                 return Ok(known);
             }
@@ -129,11 +150,10 @@ impl Resolver<'_> {
         {
             return self.symbol_as_value(&symbol, best.confidence, step.is_called, depth);
         }
-        let known = self.imported_module(&file_scope, step, name, at)?;
+        let known = self.imported_module(&file_scope, step, name, at, depth)?;
         // A name without a definition, import or binding is built in.
-        let is_built_in = step.is_called
-            && known.entity == Entity::Unknown
-            && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Visibility::File);
+        let is_built_in =
+            step.is_called && known.entity == Entity::Unknown && names.reach == Visibility::File;
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
@@ -148,7 +168,7 @@ impl Resolver<'_> {
             return Ok(None);
         }
         let link = Link { name: receiver, is_called: false, n_indexed: 0, is_path: false };
-        let known = self.imported_module(&file_scope, &link, receiver, from)?;
+        let known = self.imported_module(&file_scope, &link, receiver, from, MAX_INFERENCE)?;
         let Entity::Module { name, file } = &known.entity else { return Ok(None) };
         let found = self.in_module(name, *file, &reference.name, from, reference.kind.into())?;
         Ok(found.first().is_some_and(|m| m.confidence >= 0.5).then_some(known))
@@ -167,7 +187,7 @@ impl Resolver<'_> {
             let is_crate = self.scopes.file(at.file).is_some_and(|f| f.module.own_crate.is_some())
                 && link.name.starts_with(char::is_lowercase);
             let link = Link { is_path: is_crate, ..*link };
-            let known = self.imported_module(&file_scope, &link, link.name, at)?;
+            let known = self.imported_module(&file_scope, &link, link.name, at, depth)?;
             if matches!(known.entity, Entity::Module { .. } | Entity::Elsewhere) {
                 return Ok(known.entity);
             }
@@ -182,12 +202,13 @@ impl Resolver<'_> {
         step: &Link,
         name: &str,
         at: SymbolId,
+        depth: u8,
     ) -> Result<Known, GraphError> {
         let file = at.file;
         for import in &file_scope.imports {
             let is_module = match (import.alias.as_str(), import.name.as_str()) {
                 ("", "") => {
-                    names::last(&import.module) == name
+                    self.scopes.name_of_module(&import.module, file) == name
                         || import.module.split(['.', '/']).next() == Some(name)
                 }
                 _ => imported_as(import) == name,
@@ -197,7 +218,9 @@ impl Resolver<'_> {
             }
             let module = match (import.name.as_str(), import.alias.as_str()) {
                 // `import a.b` is used as `a.b.f()`.
-                ("", "") if names::last(&import.module) != name => name.to_string(),
+                ("", "") if self.scopes.name_of_module(&import.module, file) != name => {
+                    name.to_string()
+                }
                 ("" | "default" | "*", _) => import.module.clone(),
                 (of, _) if import.module.is_empty() => of.to_string(),
                 (of, _) if import.module.ends_with('.') => format!("{}{of}", import.module),
@@ -208,10 +231,16 @@ impl Resolver<'_> {
             if self.scopes.module_exists(&module, file) {
                 return Ok(surely(Entity::Module { name: module, file }));
             }
-            let is_ours = self.scopes.module_exists(&import.module, file);
-            return Ok(if is_ours { UNKNOWN } else { ELSEWHERE });
+            if !self.scopes.module_exists(&import.module, file) {
+                return Ok(ELSEWHERE);
+            }
+            let is_named = !matches!(import.name.as_str(), "" | "default" | "*");
+            return match depth.checked_sub(1).filter(|_| is_named) {
+                Some(depth) => self.module_handed_on(&import.module, file, &import.name, depth),
+                None => Ok(UNKNOWN),
+            };
         }
-        if step.is_path {
+        if step.is_path || self.scopes.is_namespace(name, file)? {
             let exists =
                 self.scopes.module_exists(name, file) || self.scopes.is_namespace(name, file)?;
             return Ok(if exists {
@@ -223,6 +252,27 @@ impl Resolver<'_> {
         // A type that no file defines comes from elsewhere.
         let is_type = name.starts_with(char::is_uppercase);
         Ok(if is_type && self.scopes.named(name)?.is_empty() { ELSEWHERE } else { UNKNOWN })
+    }
+
+    /// Returns the module that another one hands on under this name: `pub use other::inner`,
+    /// `export * as inner from`.
+    fn module_handed_on(
+        &mut self,
+        module: &str,
+        from: FileId,
+        name: &str,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
+        let link = Link { name, is_called: false, n_indexed: 0, is_path: false };
+        for file in self.scopes.files_of_module(module, from).iter().take(MAX_MODULE_FILES) {
+            let scope = self.scopes.scope_of(*file)?;
+            let at = SymbolId { file: *file, n: -1 };
+            let known = self.imported_module(&scope, &link, name, at, depth)?;
+            if matches!(known.entity, Entity::Module { .. }) {
+                return Ok(known);
+            }
+        }
+        Ok(UNKNOWN)
     }
 
     /// Returns the entity of a name that is bound to types or to the values of chains: the first that
@@ -265,6 +315,10 @@ impl Resolver<'_> {
         }
         if symbol.kind.is_callable() {
             let Some(result) = symbol.result.clone() else { return Ok(UNKNOWN) };
+            if let Some(chain) = result.strip_prefix('=') {
+                let known = self.evaluate_within(chain, symbol.id, depth)?;
+                return Ok(Known { confidence: known.confidence.min(confidence), ..known });
+            }
             let entity = if types::is_self_type(&result) && !symbol.owner.is_empty() {
                 Entity::Instance { of: symbol.owner.clone(), at: symbol.id }
             } else {
@@ -274,10 +328,21 @@ impl Resolver<'_> {
         }
         let file_scope = self.scopes.scope_of(symbol.id.file)?;
         let scope = SymbolId { file: symbol.id.file, n: symbol.parent };
-        match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
-            Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth),
-            _ => Ok(UNKNOWN),
-        }
+        let known = match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
+            Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth)?,
+            _ => UNKNOWN,
+        };
+        let object = Some(symbol.id).filter(|_| !is_called && file_scope.is_object(symbol));
+        self.or_object(known, object)
+    }
+
+    /// Returns what is known of a variable, or the object that is its value if it has no type of the
+    /// project.
+    fn or_object(&mut self, known: Known, object: Option<SymbolId>) -> Result<Known, GraphError> {
+        Ok(match object {
+            Some(object) if self.types_of(&known.entity)?.is_empty() => surely(Entity::Of(object)),
+            _ => known,
+        })
     }
 
     fn step(
@@ -326,18 +391,9 @@ impl Resolver<'_> {
                 {
                     return Ok(surely(Entity::Module { name: inner, file }));
                 }
-                // A module that this one hands on: `pub use other::inner`.
-                for at in self.scopes.files_of_module(&module, file).iter() {
-                    let scope = self.scopes.scope_of(*at)?;
-                    let known = self.imported_module(
-                        &scope,
-                        &Link { is_path: false, ..*step },
-                        step.name,
-                        SymbolId { file: *at, n: -1 },
-                    )?;
-                    if matches!(known.entity, Entity::Module { .. }) {
-                        return Ok(known);
-                    }
+                let handed_on = self.module_handed_on(&module, file, step.name, depth)?;
+                if matches!(handed_on.entity, Entity::Module { .. }) {
+                    return Ok(handed_on);
                 }
                 Ok(if self.scopes.module_exists(&module, file) { UNKNOWN } else { ELSEWHERE })
             }
@@ -366,20 +422,34 @@ impl Resolver<'_> {
             self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
         {
-            let known = self.symbol_as_value(
-                &symbol,
-                confidence.min(best.confidence),
-                step.is_called,
-                depth,
-            )?;
+            let confidence = confidence.min(best.confidence);
+            if self.returns_itself(&symbol) {
+                return Ok(Known { entity: entity.clone(), confidence });
+            }
+            let known = self.symbol_as_value(&symbol, confidence, step.is_called, depth)?;
             return Ok(Known { entity: with_argument(known.entity, entity), ..known });
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
+        let is_new = |at: SymbolId| {
+            let names = self.scopes.file(at.file).map(|f| f.names);
+            names.is_some_and(|names| names.new_method() == Some(step.name))
+        };
+        if matches!(entity, Entity::Of(id) if is_new(*id)) {
+            return Ok(Known { entity: entity.clone(), confidence });
+        }
         if self.types_of(entity)?.is_empty() {
             self.unwrapped(entity.clone(), confidence * 0.9)
         } else {
             Ok(UNKNOWN)
         }
+    }
+
+    /// Returns whether a method returns the object it is called on, which may be of a subtype.
+    fn returns_itself(&self, method: &SymbolRow) -> bool {
+        let chain = method.result.as_ref().and_then(|result| result.strip_prefix('='));
+        chain.zip(self.scopes.file(method.id.file)).is_some_and(|(chain, file)| {
+            file.names.own_value.contains(&file.names.without_marks(chain))
+        })
     }
 
     /// Returns the value inside a value: `T` of `Option<T>`.

@@ -66,6 +66,10 @@ impl Resolver<'_> {
                 Entity::Of(id) if parsed.path.ends_with("Self") => {
                     vec![Meaning { symbol: id, confidence: 0.6 }]
                 }
+                Entity::Of(outer) => match self.inner_type(outer, parsed.name)? {
+                    Some(inner) => vec![inner],
+                    None => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
+                },
                 _ => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
             }
         };
@@ -76,6 +80,15 @@ impl Resolver<'_> {
             }
             _ => Ok(found),
         }
+    }
+
+    /// Returns the type of this name that a type contains. Those of its supertypes are left out: a
+    /// supertype may be named by a path that begins at the type itself.
+    fn inner_type(&mut self, outer: SymbolId, name: &str) -> Result<Option<Meaning>, GraphError> {
+        let file_scope = self.scopes.scope_of(outer.file)?;
+        let is_inner = |s: &&SymbolRow| s.is_type() && s.parent == outer.n && s.name == name;
+        let inner = file_scope.symbols.iter().find(is_inner);
+        Ok(inner.map(|inner| Meaning { symbol: inner.id, confidence: ONLY_TYPE }))
     }
 
     /// Returns whether the members of a type are those of its type argument, as for smart pointers.
@@ -147,7 +160,9 @@ impl Resolver<'_> {
         let is_only_type = types.iter().filter(|t| !t.prototype).count() == 1;
         for c in self.scopes.candidates(name, of.file, ExpectedKind::Callee)?.iter() {
             let is_companion = c.owner == "companion" && self.is_of_companion(c, of)?;
-            if is_companion || (c.owner == owner.name && !self.is_of_another_type(c, of)?) {
+            if is_companion
+                || (c.owner == names::last(&owner.name) && !self.is_of_another_type(c, of)?)
+            {
                 let near = self.closeness(of.file, c.id.file);
                 let confidence = if is_only_type { near.max(ONLY_TYPE) } else { near };
                 out.push(Meaning { symbol: c.id, confidence });

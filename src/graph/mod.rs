@@ -58,7 +58,7 @@ pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
-use crate::syntax::{Relations, Symbol, relations};
+use crate::syntax::{Import, Relations, Symbol, relations};
 use crate::work::WorkBudget;
 
 /// Number of files that are parsed and written at once; it bounds the memory of an update.
@@ -441,7 +441,12 @@ impl FileRows {
         let mut relations = relations.unwrap_or_default();
         match path.rsplit('/').next() {
             Some("Cargo.toml") => relations.package = crate_name(text),
-            Some("package.json") => relations.package = package_name(text),
+            Some("go.mod") => relations.package = go_module(text),
+            Some("package.json") => {
+                let manifest = NpmManifest::parse(text);
+                relations.imports = manifest.import_rows(text);
+                relations.package = manifest.name;
+            }
             _ => {}
         }
         let roles = roles(path, language, text, &relations.symbols);
@@ -463,13 +468,55 @@ fn crate_name(manifest: &str) -> Option<String> {
     name("[lib]").or_else(|| name("[package]"))
 }
 
-/// Returns the name in a `package.json`.
-fn package_name(manifest: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Manifest {
-        name: String,
+/// Returns the path that a `go.mod` gives its module.
+fn go_module(manifest: &str) -> Option<String> {
+    let path = manifest.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    let path = path.split("//").next()?.trim().trim_matches(['"', '`']);
+    Some(path.to_string()).filter(|path| !path.is_empty())
+}
+
+/// What a `package.json` says about modules.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct NpmManifest {
+    name: Option<String>,
+    /// Names of modules inside the package (`#utils`, `#lib/*`), each with a path, or with paths by
+    /// condition.
+    imports: serde_json::Value,
+}
+
+impl NpmManifest {
+    fn parse(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
     }
-    Some(serde_json::from_str::<Manifest>(manifest).ok()?.name)
+
+    /// Returns an import of each path under its name. The conditions do not count: a path that a
+    /// build writes is no file of the project.
+    fn import_rows(&self, text: &str) -> Vec<Import> {
+        const MAX_PATHS: usize = 200;
+        fn paths<'v>(value: &'v serde_json::Value, each: &mut impl FnMut(&'v str)) {
+            match value {
+                serde_json::Value::String(path) => each(path),
+                serde_json::Value::Array(all) => all.iter().for_each(|v| paths(v, each)),
+                serde_json::Value::Object(all) => all.values().for_each(|v| paths(v, each)),
+                _ => {}
+            }
+        }
+        let mut out = Vec::new();
+        let all = self.imports.as_object().into_iter().flatten().take(MAX_PATHS);
+        for (name, value) in all.filter(|(name, _)| name.starts_with('#')) {
+            let key = format!("\"{name}\"");
+            let line = text.lines().position(|line| line.contains(&key));
+            let line = u32::try_from(line.map_or(1, |n| n + 1)).unwrap_or(1);
+            paths(value, &mut |path| {
+                if path.starts_with("./") && out.len() < MAX_PATHS {
+                    let (module, alias) = (path.to_string(), name.clone());
+                    out.push(Import { module, name: String::new(), alias, line });
+                }
+            });
+        }
+        out
+    }
 }
 
 /// Returns what each symbol does for tests.

@@ -186,6 +186,12 @@ fn floating<'a>(written: impl Iterator<Item = &'a str>) -> Module {
 }
 
 impl Module {
+    /// Returns the package of the files in this directory.
+    pub(super) fn of_directory(directory: &str) -> Self {
+        let parts = directory.split('/').filter(|p| !p.is_empty()).map(String::from).collect();
+        Self { parts, is_anchored: true, is_package: true }
+    }
+
     /// Returns the last part; empty if there is none.
     pub(super) fn last(&self) -> &str {
         self.parts.last().map_or("", String::as_str)
@@ -198,7 +204,9 @@ impl Module {
         let (parts, mine) = (&place.parts, &self.parts);
         if self.is_package {
             let directory = place.directory();
-            let is_it = if directory.is_empty() {
+            let is_it = if self.is_anchored {
+                *mine == place.above
+            } else if directory.is_empty() {
                 mine.last().is_some_and(|l| l == package)
             } else {
                 mine.ends_with(directory)

@@ -10,7 +10,7 @@ use super::resolver::Meaning;
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::ExpectedKind;
 use super::traversal::Traversal;
-use crate::syntax::{Occurrence, PlaceKind, ReferenceKind, Role, SymbolKind};
+use crate::syntax::{Occurrence, PlaceKind, ReferenceKind, Role, SymbolKind, as_written};
 
 /// A place is renamed from this confidence on.
 pub const SURE: f32 = 0.8;
@@ -436,7 +436,7 @@ impl Traversal<'_> {
             return Ok(Verdict::Other);
         }
         let mut matching: Vec<&RefRow> =
-            rows.iter().filter(|row| row.receiver == place.receiver).collect();
+            rows.iter().filter(|row| as_written(&row.receiver) == place.receiver).collect();
         // The row of a type does not say in which path it is written.
         let is_other_form = |row: &RefRow| place.receiver == "?" || !row.receiver.is_empty();
         if matching.is_empty() && is_alone && (rows.len() == 1 || place.receiver == "?") {

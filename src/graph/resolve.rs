@@ -14,7 +14,7 @@ use super::resolver::{Entity, Known, Meaning, Resolver};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope, directory};
 use crate::languages::Visibility;
-use crate::syntax::SymbolKind;
+use crate::syntax::{SymbolKind, as_written};
 
 // Confidence of a symbol, by the reason why the name may mean it.
 /// It is in the same scope.
@@ -44,7 +44,7 @@ const MAX_MEANINGS: usize = 64;
 /// Most modules that hand a name on from one to the next.
 const MAX_HANDED_ON: u8 = 5;
 /// Most files of one module that are searched for what they hand on.
-const MAX_MODULE_FILES: usize = 8;
+pub(super) const MAX_MODULE_FILES: usize = 8;
 /// The difference that makes one meaning clearly likelier than another.
 const CLEARLY: f32 = 0.05;
 /// Largest confidence of a meaning when another is clearly likelier; it is never a result then.
@@ -365,7 +365,7 @@ impl Resolver<'_> {
             &import.name
         };
         if import.name.is_empty() || import.name == "default" {
-            let default = self.default_exports(import, from)?;
+            let default = self.default_exports(import, from, wanted)?;
             if !default.is_empty() {
                 return Ok(default);
             }
@@ -388,6 +388,7 @@ impl Resolver<'_> {
         &mut self,
         import: &ImportRow,
         from: FileId,
+        wanted: ExpectedKind,
     ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
         if !self.scopes.is_npm(from) {
             return Ok(Vec::new());
@@ -406,6 +407,29 @@ impl Resolver<'_> {
                         || stem.is_some_and(like))
             };
             let scope = self.scopes.scope_of(*file)?;
+            let is_default = |i: &&ImportRow| {
+                i.module.is_empty() && matches!(&*i.alias, "default" | "module.exports")
+            };
+            if let Some(exported) = scope.imports.iter().find(is_default) {
+                let rows = self.scopes.candidates(&exported.name, *file, wanted)?;
+                let own = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
+                let n_before = out.len();
+                out.extend(own.map(|c| (IMPORTED * HANDED_ON, c.clone())));
+                let imported = scope.imports.iter().filter(|i| {
+                    !i.module.is_empty() && i.name != "*" && imported_as(i) == exported.name
+                });
+                for import in imported.take(usize::from(out.len() == n_before)) {
+                    let name = match import.name.as_str() {
+                        "" | "default" => &import.alias,
+                        name => name,
+                    };
+                    let named =
+                        self.named_in(&import.module, *file, name, from, wanted, MAX_HANDED_ON)?;
+                    let likely = named.found.into_iter().filter(|(s, _)| *s >= 0.5);
+                    out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
+                }
+                continue;
+            }
             if !path.ends_with(".d.ts") {
                 let found = scope.symbols.iter().filter(is_meant);
                 out.extend(found.take(1).map(|s| (DEFAULT_EXPORT, s.clone())));
@@ -459,8 +483,11 @@ impl Resolver<'_> {
         for c in self.nearest(&candidates, family) {
             let is_owner = !c.owner.is_empty() && owner == c.owner;
             let matches = self.scopes.module_matches(module, from, c.id.file);
-            let is_free =
-                c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
+            let is_free = c.owner.is_empty()
+                || c.is_type()
+                || is_owner
+                || self.scopes.is_module_member(c)?
+                || self.scopes.is_exported_member(c)?;
             match matches {
                 m if m >= 1.0 && is_free => exact.push((IMPORTED, c.clone())),
                 _ if is_owner => exact.push((IMPORTED * 0.95, c.clone())),
@@ -603,8 +630,8 @@ impl Resolver<'_> {
             return Ok(Vec::new());
         }
         // `server.start()` is more likely a member of `Server`.
-        let hint =
-            names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        let receiver = as_written(&reference.receiver);
+        let hint = names::last(receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
         let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));

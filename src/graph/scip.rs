@@ -129,6 +129,10 @@ pub(super) fn read<R: BufRead>(
                 continue;
             };
             let definitions = known.get(&key(path, &occurrence.symbol));
+            if definitions.is_none() && is_local(&occurrence.symbol) {
+                // scip-typescript writes so what `module.exports =` and re-exports bring in.
+                continue;
+            }
             let places = &precise.places;
             let Ok(means) = definition(definitions.map_or(&[], Vec::as_slice), places, path) else {
                 continue;
@@ -156,9 +160,14 @@ fn definition(all: &[usize], places: &[Place], path: &str) -> Result<Option<usiz
     if is_one_file { Ok(Some(*last)) } else { Err(()) }
 }
 
+/// Returns whether a symbol is valid in its document only.
+fn is_local(symbol: &str) -> bool {
+    symbol.starts_with("local ")
+}
+
 /// Returns the key of a symbol. Local symbols are numbered in each document.
 fn key(path: &str, symbol: &str) -> String {
-    if symbol.starts_with("local ") { format!("{path} {symbol}") } else { symbol.to_string() }
+    if is_local(symbol) { format!("{path} {symbol}") } else { symbol.to_string() }
 }
 
 /// Calls `each` with every document, one at a time, because an index may be larger than the memory.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::modules::{Module, ModulePath, modules};
+use super::names;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::{Modules, Names, names_of};
@@ -59,6 +60,24 @@ impl FileScope {
     /// Returns the innermost type around a symbol.
     pub(super) fn type_around(&self, at: SymbolId) -> Option<SymbolId> {
         self.around(at).find(|s| s.is_type()).map(|s| s.id)
+    }
+
+    /// Returns whether a symbol is a constant whose value has methods: `const api = { get() {} }`.
+    pub(super) fn is_object(&self, symbol: &SymbolRow) -> bool {
+        let mut inner = self.symbols.iter().filter(|s| s.parent == symbol.id.n);
+        symbol.kind.is_data() && inner.any(|s| s.kind == SymbolKind::Method)
+    }
+
+    /// Returns the object of this name in a scope.
+    pub(super) fn object(&self, scope: i64, name: &str) -> Option<SymbolId> {
+        let named = self.symbols.iter().find(|s| s.parent == scope && s.name == name);
+        named.filter(|s| self.is_object(s)).map(|s| s.id)
+    }
+
+    /// Returns the object whose method a symbol is or is in.
+    pub(super) fn object_around(&self, at: SymbolId) -> Option<SymbolId> {
+        let method = self.around(at).find(|s| s.kind == SymbolKind::Method)?;
+        self.around(method.id).nth(1).filter(|s| s.kind.is_data()).map(|s| s.id)
     }
 
     /// Returns the name of the type that a symbol belongs to.
@@ -121,6 +140,13 @@ pub(super) struct Scopes<'a> {
     by_last_part: HashMap<String, Vec<usize>>,
     /// The directories of packages of npm with a scope, by their names.
     packages: HashMap<String, String>,
+    /// The names that a package of npm gives its own modules (`#utils`, `#lib/*`), by its directory.
+    aliases: HashMap<String, Vec<ImportRow>>,
+    /// The paths of modules of Go, by the directory of their `go.mod` (with a `/` at its end, or
+    /// empty).
+    go_modules: HashMap<String, String>,
+    /// The names of packages of Go, by their directory.
+    go_packages: HashMap<String, String>,
     /// The files of a module, as named from a file.
     exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
     by_file: HashMap<FileId, Rc<FileScope>>,
@@ -157,6 +183,26 @@ impl<'a> Scopes<'a> {
                 Some((row.package.clone(), directory.trim_end_matches('/').to_string()))
             })
             .collect();
+        let go_modules: HashMap<String, String> = rows
+            .iter()
+            .filter(|row| !row.package.is_empty())
+            .filter_map(|row| Some((row.path.strip_suffix("go.mod")?, &row.package)))
+            .map(|(directory, path)| (directory.to_string(), path.clone()))
+            .collect();
+        let go_packages: HashMap<String, String> = rows
+            .iter()
+            .filter(|row| row.language == "go" && !row.path.ends_with("_test.go"))
+            .map(|row| (directory(&row.path).to_string(), row.package.clone()))
+            .collect();
+        let mut aliases = HashMap::new();
+        for row in &rows {
+            if let Some(directory) = row.path.strip_suffix("package.json") {
+                let names = tables.imports_of(row.id)?;
+                if !names.is_empty() {
+                    aliases.insert(directory.to_string(), names);
+                }
+            }
+        }
         let files: Vec<SourceFile> = rows
             .into_iter()
             .map(|row| {
@@ -184,6 +230,9 @@ impl<'a> Scopes<'a> {
             by_id,
             by_last_part,
             packages,
+            aliases,
+            go_modules,
+            go_packages,
             exact: HashMap::new(),
             by_file: HashMap::new(),
             named: HashMap::new(),
@@ -352,9 +401,34 @@ impl<'a> Scopes<'a> {
         Ok(file_scope.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
     }
 
+    /// Returns whether a symbol is a method of the object that its module exports:
+    /// `module.exports = { get() {} }`.
+    pub(super) fn is_exported_member(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
+        if !self.is_npm(symbol.id.file) || symbol.kind != SymbolKind::Method {
+            return Ok(false);
+        }
+        let file_scope = self.scope_of(symbol.id.file)?;
+        Ok(file_scope.around(symbol.id).nth(1).is_some_and(|object| {
+            object.kind.is_data() && matches!(&*object.name, "module.exports" | "default")
+        }))
+    }
+
     /// Returns the places that the written name of a module may mean in a file.
     fn places(&self, module: &str, from: &SourceFile) -> Vec<Module> {
         let style = from.names.modules;
+        if style == Modules::Npm
+            && module.starts_with('#')
+            && let Some(directory) =
+                directories_above(&from.row.path).find(|d| self.aliases.contains_key(*d))
+        {
+            let manifest = ModulePath::new(&format!("{directory}package.json"));
+            let paths = aliased(module, &self.aliases[directory]);
+            return paths.iter().flat_map(|path| modules(path, style, &manifest)).collect();
+        }
+        if style == Modules::Directories && self.has_go_module(&from.row.path) {
+            let directory = self.go_directory(module);
+            return directory.iter().map(|directory| Module::of_directory(directory)).collect();
+        }
         // `@scope/name/rest`; `@/rest` is an alias of a folder.
         let scoped = (from.names.modules == Modules::Npm && !self.packages.is_empty())
             .then(|| module.strip_prefix('@'))
@@ -368,6 +442,33 @@ impl<'a> Scopes<'a> {
             Some(directory) => modules(&format!("{directory}/{rest}"), style, &from.module),
             None => Vec::new(),
         }
+    }
+
+    /// Returns whether a `go.mod` is above a file.
+    fn has_go_module(&self, path: &str) -> bool {
+        directories_above(path).any(|directory| self.go_modules.contains_key(directory))
+    }
+
+    /// Returns the directory of a package of Go; `None` if it is one of another project.
+    fn go_directory(&self, package: &str) -> Option<String> {
+        let below = |(directory, module): (&String, &String)| {
+            let rest = package.strip_prefix(module.as_str())?;
+            let rest = if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }?;
+            let path = format!("{directory}{rest}");
+            Some((module.len(), path.trim_end_matches('/').to_string()))
+        };
+        self.go_modules.iter().filter_map(below).max().map(|(_, directory)| directory)
+    }
+
+    /// Returns the name under which a file uses a module that it imports without one.
+    pub(super) fn name_of_module<'m>(&'m self, module: &'m str, from: FileId) -> &'m str {
+        let Some(file) = self.file(from) else { return "" };
+        if file.names.modules != Modules::Directories {
+            return names::last(module);
+        }
+        let directory = self.go_directory(module);
+        let package = directory.and_then(|directory| self.go_packages.get(&directory));
+        package.map_or_else(|| names::last(without_version(module)), String::as_str)
     }
 
     /// Returns the confidence, from 0 to 1, that `target` is the module that the file `from` names.
@@ -433,6 +534,33 @@ impl<'a> Scopes<'a> {
     pub(super) fn directory_of(&self, file: FileId) -> String {
         self.file(file).map_or(String::new(), |f| directory(&f.row.path).to_string())
     }
+}
+
+/// Returns a path of Go without the number of a major version at its end: `a/b` of `a/b/v5`.
+fn without_version(module: &str) -> &str {
+    let is_version = |end: &str| {
+        let digits = end.strip_prefix('v');
+        digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+    };
+    match module.rsplit_once('/') {
+        Some((rest, end)) if is_version(end) => rest,
+        _ => module,
+    }
+}
+
+/// Returns the paths that a name like `#lib/a` means. Of the names with a `*`, the longest one that
+/// fits counts.
+fn aliased(module: &str, names: &[ImportRow]) -> Vec<String> {
+    let filled = |import: &ImportRow| match import.alias.split_once('*') {
+        None => (import.alias == module).then(|| (usize::MAX, import.module.clone())),
+        Some((before, after)) => {
+            let inner = module.strip_prefix(before)?.strip_suffix(after)?;
+            Some((before.len(), import.module.replace('*', inner)))
+        }
+    };
+    let found: Vec<(usize, String)> = names.iter().filter_map(filled).collect();
+    let best = found.iter().map(|(length, _)| *length).max();
+    found.into_iter().filter(|(length, _)| Some(*length) == best).map(|(_, path)| path).collect()
 }
 
 /// Returns whether a file declares this package. (In Go a directory determines the package, and

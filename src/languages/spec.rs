@@ -329,7 +329,7 @@ pub(super) const LONE_MEMBER: f32 = 0.55;
 pub(super) const ECMASCRIPT_METHODS: &[&str] =
     &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
 pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] =
-    &["Promise", "Readonly", "Partial", "Required", "NonNullable"];
+    &["Promise", "Readonly", "Partial", "Required", "NonNullable", "Pick", "Omit"];
 pub(super) const JVM_METHODS: &[&str] =
     &["charAt", "forEach", "indexOf", "toString", "isEmpty", "hashCode", "endsWith", "startsWith"];
 
@@ -453,6 +453,39 @@ impl Names {
     #[must_use]
     pub fn is_common_method(&self, name: &str) -> bool {
         COMMON_METHODS.contains(&name) || self.methods.contains(&name)
+    }
+
+    /// Returns a name without the marks before it: `@` of a field of Ruby, `$` of a variable of PHP.
+    #[must_use]
+    pub fn without_marks<'n>(&self, name: &'n str) -> &'n str {
+        match self.family {
+            // In these, `$` is a letter.
+            "ecmascript" | "jvm" | "dart" => name.trim_start_matches(['@', '#']),
+            _ => name.trim_start_matches(['@', '#', '$']),
+        }
+    }
+
+    /// Returns whether a mark before a name (`$f`) says that it is a variable, so that a function may
+    /// have the same name.
+    #[must_use]
+    pub fn marks_variables(&self) -> bool {
+        matches!(self.family, "php" | "perl" | "powershell" | "shell")
+    }
+
+    /// Returns the method that every type has and that makes a value of it, if there is one.
+    #[must_use]
+    pub fn new_method(&self) -> Option<&'static str> {
+        (self.family == "ruby").then_some("new")
+    }
+
+    /// Returns the word for the supertypes of the current object.
+    #[must_use]
+    pub fn super_value(&self) -> &'static str {
+        match self.family {
+            "php" => "parent",
+            "csharp" => "base",
+            _ => "super",
+        }
     }
 }
 

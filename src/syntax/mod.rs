@@ -25,8 +25,8 @@ pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};
 pub use place::{PlaceKind, Places};
 pub use relations::{
-    Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, outline_and_relations,
-    relations,
+    Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, as_written,
+    outline_and_relations, relations,
 };
 pub use routes::{
     Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt, ScopeAt, UNKNOWN,

@@ -21,7 +21,7 @@ use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
 use super::outline::{Outline, ParseBudget, definitions, outline, outline_with, tree, tree_of};
 use super::symbol::Symbol;
-use crate::languages::{Grammar, Hides};
+use crate::languages::{Grammar, Hides, Names};
 pub use import::Import;
 
 /// The relations of a file to other code.
@@ -46,7 +46,7 @@ pub struct Relations {
 pub struct Shape {
     /// Number of arguments without the receiver; `None` if it is not fixed.
     pub arity: Option<u32>,
-    /// The type of the result, as written.
+    /// The type of the result as written, or `=` and the chain that every `return` has.
     pub result: Option<String>,
 }
 
@@ -113,6 +113,8 @@ const MAX_REFERENCES: usize = 50_000;
 /// Longest type that is kept.
 const MAX_TYPE_CHARS: usize = 120;
 const MAX_NAME_CHARS: usize = 120;
+/// Most parameters of closures in a file that are told apart from variables around them.
+const MAX_INNER: usize = 1000;
 
 /// Parses `text` and finds its relations. Returns `None` if the parser has no usable result.
 #[must_use]
@@ -152,7 +154,7 @@ fn relations_in(
     symbols: Vec<Symbol>,
     budget: &ParseBudget,
 ) -> Option<Relations> {
-    let mut reader = RelationReader::new(text, &symbols);
+    let mut reader = RelationReader::new(text, &symbols, &grammar.spec.names);
     reader.run(grammar.references(), tree, budget);
     if budget.is_spent() {
         return None;
@@ -207,6 +209,7 @@ type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);
 struct RelationReader<'a> {
     text: &'a str,
     symbols: &'a [Symbol],
+    names: &'a Names,
     /// The innermost symbol of each line.
     innermost: Vec<Option<usize>>,
     package: Option<String>,
@@ -219,9 +222,31 @@ struct RelationReader<'a> {
     bindings: Vec<Binding>,
     /// Fields that are assigned in a function: index of the binding, and the function.
     assigned: Vec<(usize, usize)>,
+    /// Index of a binding that follows from a chain, and where it is.
+    followed: Vec<(usize, usize)>,
+    inner: Vec<Inner>,
+    /// The chain that a function returns; `None` if it returns several things or no chain.
+    returned: BTreeMap<usize, Option<String>>,
     /// Names of local values, by function.
     locals: BTreeSet<(usize, String)>,
     bases: BTreeSet<Base>,
+}
+
+/// A parameter of a closure. It hides a variable of its name of the function around it.
+struct Inner {
+    closure: std::ops::Range<usize>,
+    line: u32,
+    name: String,
+    /// As in [`Binding`]; `=?` if nothing is known.
+    is: String,
+}
+
+/// Returns a receiver as the text has it, without the number of a closure.
+#[must_use]
+pub fn as_written(receiver: &str) -> String {
+    let root = root(receiver);
+    let written = root.split_once('\'').map_or(root, |(name, _)| name);
+    format!("{written}{}", &receiver[root.len()..])
 }
 
 /// The captures of one match.
@@ -242,7 +267,7 @@ impl<'m, 't> Captures<'m, 't> {
 }
 
 impl<'a> RelationReader<'a> {
-    fn new(text: &'a str, symbols: &'a [Symbol]) -> Self {
+    fn new(text: &'a str, symbols: &'a [Symbol], names: &'a Names) -> Self {
         let mut innermost = vec![None; text.lines().count() + 2];
         for (i, symbol) in symbols.iter().enumerate() {
             let end = (symbol.end_line as usize).min(innermost.len() - 1);
@@ -251,6 +276,7 @@ impl<'a> RelationReader<'a> {
         Self {
             text,
             symbols,
+            names,
             innermost,
             package: None,
             shapes: vec![Shape::default(); symbols.len()],
@@ -259,6 +285,9 @@ impl<'a> RelationReader<'a> {
             imports: Vec::new(),
             bindings: Vec::new(),
             assigned: Vec::new(),
+            followed: Vec::new(),
+            inner: Vec::new(),
+            returned: BTreeMap::new(),
             locals: BTreeSet::new(),
             bases: BTreeSet::new(),
         }
@@ -295,12 +324,14 @@ impl<'a> RelationReader<'a> {
                 "name" => self.named(node, ReferenceKind::Value, None),
                 "type" => self.named(node, ReferenceKind::Type, None),
                 "binding" | "field" => self.binding(node, captures),
+                "inner" => self.inner(node, captures),
                 "element" => self.element(node),
                 "local" => self.local(node),
                 "base" => self.base(node),
                 "package" => self.package = Some(fold_whitespace(source(node, self.text))),
                 "parameters" => self.parameters(node),
                 "result" => self.result(node),
+                "returned" => self.returned(node),
                 "import.path" | "import.module" => self.import(node, captures),
                 // `export { own as name }` names no module.
                 "import.alias"
@@ -332,7 +363,11 @@ impl<'a> RelationReader<'a> {
         name: &str,
         arguments: Option<u32>,
     ) {
-        let name = name.trim_start_matches(['@', '#', '$']);
+        if kind == ReferenceKind::Call && name.starts_with('$') && self.names.marks_variables() {
+            // A call through a variable.
+            return;
+        }
+        let name = self.names.without_marks(name);
         if name.is_empty()
             || name.len() > MAX_NAME_CHARS
             || name.starts_with(|c: char| c.is_ascii_digit())
@@ -441,6 +476,66 @@ impl<'a> RelationReader<'a> {
         })
     }
 
+    fn inner(&mut self, name: Node, captures: &Captures) {
+        let Some(closure) = captures.get("closure").filter(|_| self.inner.len() < MAX_INNER) else {
+            return;
+        };
+        let is = captures.get("is").map(|is| fold_whitespace(source(is, self.text)));
+        self.inner.push(Inner {
+            closure: closure.byte_range(),
+            line: line(name),
+            name: self.names.without_marks(source(name, self.text)).to_string(),
+            is: is.filter(|is| is.len() <= MAX_TYPE_CHARS).unwrap_or_else(|| "=?".into()),
+        });
+    }
+
+    /// Gives the parameters of closures that hide another variable a name of their own (`r'1`), and
+    /// returns the chains at these places with it: the rows know functions, not blocks.
+    fn separate_inner(&mut self) {
+        let mut hiding: HashMap<String, Vec<(std::ops::Range<usize>, String)>> = HashMap::new();
+        for (n, inner) in std::mem::take(&mut self.inner).into_iter().enumerate() {
+            let around: HashSet<usize> = self.around(inner.line).collect();
+            let is_hidden = |b: &&Binding| {
+                b.name == inner.name
+                    && b.is != inner.is
+                    && b.scope.is_none_or(|s| around.contains(&s))
+            };
+            if !self.bindings.iter().any(|b| is_hidden(&b)) {
+                continue;
+            }
+            let name = format!("{}'{}", inner.name, n + 1);
+            let scope = self.scope(inner.line, false);
+            let is_it =
+                |b: &&mut Binding| (b.scope, &b.name, &b.is) == (scope, &inner.name, &inner.is);
+            match self.bindings.iter_mut().find(is_it) {
+                Some(binding) => binding.name.clone_from(&name),
+                None => self.bindings.push(Binding { scope, name: name.clone(), is: inner.is }),
+            }
+            hiding.entry(inner.name).or_default().push((inner.closure, name));
+        }
+        if hiding.is_empty() {
+            return;
+        }
+        let renamed = |chain: &str, at: usize| {
+            let written = root(chain);
+            let all = hiding.get(self.names.without_marks(written))?;
+            let innermost = all.iter().filter(|(closure, _)| closure.contains(&at));
+            let (_, name) = innermost.min_by_key(|(closure, _)| closure.len())?;
+            Some(format!("{name}{}", &chain[written.len()..]))
+        };
+        for (end, ((_, _, _, receiver, _), _)) in &mut self.uses {
+            if let Some(new) = renamed(receiver, end - 1) {
+                *receiver = new;
+            }
+        }
+        for (binding, at) in std::mem::take(&mut self.followed) {
+            let is = &mut self.bindings[binding].is;
+            if let Some(new) = is.strip_prefix('=').and_then(|chain| renamed(chain, at)) {
+                *is = format!("={new}");
+            }
+        }
+    }
+
     /// Binds a member without a name. Its name is its position in the list.
     fn element(&mut self, is: Node) {
         let Some(all) = is.parent() else { return };
@@ -457,8 +552,8 @@ impl<'a> RelationReader<'a> {
 
     fn binding(&mut self, name: Node, captures: &Captures) {
         let is_field = captures.get("field").is_some();
-        let line = line(name);
-        let name = source(name, self.text).trim_start_matches(['$', '#']).to_string();
+        let (line, at) = (line(name), name.start_byte());
+        let name = self.names.without_marks(source(name, self.text)).to_string();
         if self.around(line).any(|i| {
             self.symbols[i].kind.is_callable()
                 && self.symbols[i].name == name
@@ -488,6 +583,9 @@ impl<'a> RelationReader<'a> {
             let function = if is_field { self.scope(line, false) } else { None };
             if let Some(function) = function.filter(|_| is.starts_with('=')) {
                 self.assigned.push((self.bindings.len(), function));
+            }
+            if is.starts_with('=') {
+                self.followed.push((self.bindings.len(), at));
             }
             self.bindings.push(Binding { scope, name, is });
         }
@@ -558,6 +656,35 @@ impl<'a> RelationReader<'a> {
         }
     }
 
+    /// Notes the value of a `return` of a function that is a symbol; those of closures in it do not
+    /// count.
+    fn returned(&mut self, node: Node) {
+        const NOTHING: [&str; 4] = ["null", "undefined", "false", "None"];
+        let is_function = |node: &Node| {
+            ["function", "method", "closure", "lambda"].iter().any(|k| node.kind().contains(k))
+        };
+        let mut around = std::iter::successors(node.parent(), Node::parent);
+        let Some(function) = around.find(is_function) else { return };
+        let head = line(function);
+        let Some(symbol) = self.scope(line(node), false).filter(|s| {
+            let symbol = &self.symbols[*s];
+            symbol.kind.is_callable()
+                && (symbol.start_line..=symbol.definition_line).contains(&head)
+        }) else {
+            return;
+        };
+        let written = source(node, self.text);
+        if NOTHING.contains(&written) {
+            return;
+        }
+        let is_generator = function.kind().contains("generator");
+        let value = chain(written).filter(|c| !is_generator && c.len() < MAX_TYPE_CHARS);
+        self.returned
+            .entry(symbol)
+            .and_modify(|known| *known = known.take().filter(|k| Some(k) == value.as_ref()))
+            .or_insert(value);
+    }
+
     fn import(&mut self, node: Node, captures: &Captures) {
         let text = |label| captures.get(label).map(|n| source(n, self.text));
         let line = line(node);
@@ -582,11 +709,19 @@ impl<'a> RelationReader<'a> {
         for symbol in self.symbols {
             defined.entry(&symbol.name).or_default().push(symbol.definition_line);
         }
+        self.separate_inner();
+        for (function, chain) in std::mem::take(&mut self.returned) {
+            let result = &mut self.shapes[function].result;
+            if let (None, Some(chain)) = (&result, chain) {
+                *result = Some(format!("={chain}"));
+            }
+        }
         let own = std::mem::take(&mut self.own);
         for (_, (found, line)) in
             std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))
         {
-            if found.3.is_empty() && self.is_local(found.0, &found.1) {
+            let may_be_local = found.2 != ReferenceKind::Call || !self.names.marks_variables();
+            if found.3.is_empty() && may_be_local && self.is_local(found.0, &found.1) {
                 continue;
             }
             // A name that the file defines several times may mean another definition further down.
@@ -613,8 +748,10 @@ impl<'a> RelationReader<'a> {
         self.bindings.sort();
         self.bindings.dedup();
         let values = self.bindings.iter().filter_map(|b| b.is.strip_prefix('='));
-        let needed: HashSet<&str> =
-            references.iter().map(|r| root(&r.receiver)).chain(values.map(root)).collect();
+        let results = self.shapes.iter().filter_map(|s| s.result.as_ref()?.strip_prefix('='));
+        let values = values.chain(results);
+        let roots = references.iter().map(|r| root(&r.receiver)).chain(values.map(root));
+        let needed: HashSet<&str> = roots.map(|root| self.names.without_marks(root)).collect();
         let is_needed = |b: &&Binding| {
             let is_local = b.scope.is_some_and(|s| self.symbols[s].kind.is_callable());
             !is_local || needed.contains(b.name.as_str()) || b.name.starts_with(char::is_uppercase)

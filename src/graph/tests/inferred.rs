@@ -289,3 +289,198 @@ fn javascript_blocks_define_one_name_and_modules_export_without_a_name() {
         "the export takes it as a value"
     );
 }
+
+#[test]
+fn php_variables_have_no_type_and_parent_is_no_receiver() {
+    let p = Project::new(&[
+        (
+            "src/Stack.php",
+            "<?php\nnamespace Acme;\nclass Stack {\n    public function push($x) {}\n}\nfunction size() {}\n",
+        ),
+        (
+            "src/Other.php",
+            "<?php\nnamespace Acme;\nclass Other {\n    public function push($x) {}\n}\n",
+        ),
+        (
+            "src/Use.php",
+            "<?php\nnamespace Acme;\nclass Leaf extends Stack {\n    public function push($x) {\n        parent::push($x);\n    }\n}\nfunction typed(Stack $s) { $s->push(1); }\nfunction made() { $s = new Stack(); $s->push(1); }\nfunction named() { $size = size(); }\nfunction variable() { $size(); }\n",
+        ),
+    ]);
+    assert_eq!(
+        p.callers("Stack::push"),
+        ["src/Use.php Leaf::push [5]", "src/Use.php typed [8]", "src/Use.php made [9]"]
+    );
+    assert_eq!(p.callers("Other::push"), Vec::<String>::new());
+    assert_eq!(p.callers("size"), ["src/Use.php named [10]"], "a variable has that name, too");
+}
+
+#[test]
+fn typescript_names_of_a_package_for_its_own_modules() {
+    let p = Project::new(&[
+        (
+            "package.json",
+            "{ \"name\": \"m\", \"imports\": { \"#utils\": { \"types\": \"./dist/utils.d.ts\", \"default\": \"./src/utils.ts\" }, \"#deep/*\": \"./src/deep/*.ts\" } }",
+        ),
+        ("src/utils.ts", "export function subpath() {}\nexport * as Validation from \"./valid\"\n"),
+        ("src/valid.ts", "export function validate() {}\n"),
+        ("src/deep/a.ts", "export function deep() {}\n"),
+        (
+            "src/use.ts",
+            "import { subpath, Validation } from \"#utils\"\nimport { deep } from \"#deep/a\"\nfunction one() { subpath() }\nfunction two() { deep() }\nfunction three() { Validation.validate() }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("subpath"), ["src/use.ts one [3]"]);
+    assert_eq!(p.callers("deep"), ["src/use.ts two [4]"]);
+    assert_eq!(p.callers("validate"), ["src/use.ts three [5]"]);
+}
+
+#[test]
+fn typescript_names_with_a_dollar_parameter_properties_and_derived_types() {
+    let p = Project::new(&[
+        (
+            "a.ts",
+            "export class Kind {\n  $patch() {}\n  rel() {}\n}\nexport class Other {\n  $patch() {}\n  rel() {}\n}\nexport function $top() { return new Kind() }\n",
+        ),
+        (
+            "b.ts",
+            "import { Kind, $top } from './a'\nexport function one(k: Kind) { k.$patch() }\nexport function two() { const $k = new Kind(); $k.rel(); $top() }\nclass Holder {\n  constructor(readonly kind: Kind) {}\n  three() { this.kind.rel() }\n}\nfunction four(o: Pick<Kind, \"rel\">) { o.rel() }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Kind.$patch"), ["b.ts one [2]"]);
+    assert_eq!(p.callers("$top"), ["b.ts two [3]"]);
+    assert_eq!(p.callers("Kind.rel"), ["b.ts two [3]", "b.ts Holder.three [6]", "b.ts four [8]"]);
+    assert_eq!(p.callers("Other.rel"), Vec::<String>::new());
+}
+
+#[test]
+fn go_modules_with_a_version_and_packages_named_lib() {
+    let p = Project::new(&[
+        ("go.mod", "module github.com/acme/chi/v5 // comment\n\ngo 1.20\n"),
+        ("chi.go", "package chi\n\nfunc NewRouter() {}\n"),
+        ("lib/lib.go", "package lib\n\nfunc Help() {}\n"),
+        ("other/chi/chi.go", "package chi\n\nfunc NewRouter() {}\n"),
+        (
+            "mw/a.go",
+            "package mw\n\nimport (\n\t\"github.com/acme/chi/v5\"\n\t\"github.com/acme/chi/v5/lib\"\n)\n\nfunc use() {\n\tchi.NewRouter()\n\tlib.Help()\n}\n",
+        ),
+        // A package of that name that belongs to somebody else.
+        (
+            "mw/b.go",
+            "package mw\n\nimport \"github.com/their/lib\"\n\nfunc other() {\n\tlib.Help()\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("chi.go#NewRouter"), ["mw/a.go use [9]"]);
+    assert_eq!(p.callers("other/chi/chi.go#NewRouter"), Vec::<String>::new());
+    assert_eq!(p.callers("Help"), ["mw/a.go use [10]"]);
+}
+
+#[test]
+fn parameters_of_closures_do_not_hide_the_variables_around_them() {
+    let p = Project::new(&[
+        (
+            "a.go",
+            "package x\n\ntype Router interface {\n\tGet()\n}\ntype Mux struct{}\n\nfunc (m *Mux) Get() {}\n\nfunc (m *Mux) Route(f func(r Router)) {}\n\nfunc NewMux() *Mux { return &Mux{} }\n\nfunc use() {\n\tr := NewMux()\n\tr.Route(func(r Router) {\n\t\tq := r\n\t\tr.Get()\n\t\tq.Get()\n\t})\n\tr.Get()\n}\n",
+        ),
+        (
+            "a.ts",
+            "class Red { paint() {} }\nclass Blue { paint() {} }\nfunction use(c: Red) {\n  run((c: Blue) => {\n    c.paint()\n  })\n  c.paint()\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Router.Get"), ["a.go use [18, 19]"]);
+    assert_eq!(p.callers("Mux.Get"), ["a.go use [21]"]);
+    assert_eq!(p.callers("Red.paint"), ["a.ts use [7]"]);
+    assert_eq!(p.callers("Blue.paint"), ["a.ts use [5]"]);
+}
+
+#[test]
+fn javascript_modules_export_a_name_without_it_and_methods_return_their_object() {
+    let p = Project::new(&[
+        (
+            "lib/node.js",
+            "class MimeNode {\n  static from() { return new MimeNode(); }\n  set(k) { if (k) { return this; } return this; }\n  build() { [1].map(() => { return 1; }); }\n}\nmodule.exports = MimeNode;\n",
+        ),
+        ("lib/zed.js", "export class Zed {\n  set() {}\n  build() {}\n}\n"),
+        ("lib/fn.js", "function real() { return 1; }\nmodule.exports = real;\n"),
+        ("lib/head.js", "class Head {\n  static from() {}\n}\nexport default Head;\n"),
+        (
+            "use.js",
+            "import Hd from './lib/head.js';\nconst Mime = require('./lib/node');\nconst renamed = require('./lib/fn');\nfunction one() { const m = new Mime(); m.build(); }\nfunction two() { Mime.from().set(1).set(2).build(); }\nfunction three() { renamed(); }\nfunction four() { Hd.from(); }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("MimeNode.build"), ["use.js one [4]", "use.js two [5]"]);
+    assert_eq!(p.callers("MimeNode.set"), ["use.js two [5]"]);
+    assert_eq!(p.callers("Zed.set"), Vec::<String>::new());
+    assert!(p.callers("real").contains(&"use.js three [6]".to_string()));
+    assert_eq!(p.callers("Head.from"), ["use.js four [7]"]);
+}
+
+#[test]
+fn ruby_values_of_new_fields_and_functions_of_a_module() {
+    let p = Project::new(&[
+        (
+            "lib/api.rb",
+            "module Side\n  def self.logger\n  end\n  class Queue\n    def size\n    end\n  end\n  class Stack\n    def size\n    end\n  end\nend\nmodule Other\n  def logger\n  end\nend\n",
+        ),
+        (
+            "test/t.rb",
+            "class T\n  def setup\n    @q = Side::Queue.new\n  end\n  def one\n    q = Side::Queue.new(1)\n    q.size\n  end\n  def two\n    Side::Queue.new.size\n  end\n  def three\n    @q.size\n    Side.logger\n  end\nend\n",
+        ),
+    ]);
+    assert_eq!(
+        p.callers("Queue::size"),
+        ["test/t.rb T::one [7]", "test/t.rb T::two [10]", "test/t.rb T::three [13]"]
+    );
+    assert_eq!(p.callers("Stack::size"), Vec::<String>::new());
+    assert_eq!(p.callers("Side::logger"), ["test/t.rb T::three [14]"]);
+}
+
+#[test]
+fn javascript_methods_of_an_object_have_no_callers() {
+    let p = Project::new(&[
+        (
+            "lib/resp.js",
+            "module.exports = {\n  get(f) {\n    return 1\n  },\n  set(f) {\n    this.get(f)\n  },\n  fun: function (f) {\n    return 2\n  },\n}\n",
+        ),
+        ("lib/other.js", "export class Other {\n  get() {}\n  fun() {}\n}\n"),
+        (
+            "use.js",
+            "const resp = require('./lib/resp')\nconst { fun } = require('./lib/resp')\nfunction one() { resp.get(1) }\nfunction two() { fun(1); resp.fun(2) }\nconst own = {\n  run() {},\n}\nfunction three() { own.run() }\nconst made = new Made({\n  run() {},\n})\nclass Made { start() {} }\nfunction four() { made.start() }\n",
+        ),
+    ]);
+    assert_eq!(
+        p.callers("lib/resp.js:2"),
+        ["lib/resp.js module.exports.set [6]", "use.js one [3]"]
+    );
+    assert_eq!(p.callers("lib/resp.js:8"), ["use.js two [4]"]);
+    assert_eq!(p.callers("use.js:6"), ["use.js three [8]"]);
+    assert_eq!(p.callers("start"), ["use.js four [13]"]);
+}
+
+#[test]
+fn java_types_in_a_type_are_named_like_those_in_its_interface() {
+    let p = Project::new(&[
+        (
+            "a/Conn.java",
+            "package a;\npublic interface Conn {\n    interface Req {\n        int proxy();\n    }\n}\n",
+        ),
+        (
+            "a/Http.java",
+            "package a;\npublic class Http implements Conn {\n    public static class Req implements Conn.Req {\n        public int proxy() { return 1; }\n        public int own() { return 1; }\n    }\n}\n",
+        ),
+        (
+            "a/Use.java",
+            "package a;\nclass Use {\n    static void one(Http.Req req) { req.own(); req.proxy(); }\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("own"), ["a/Use.java Use.one [3]"]);
+    assert_eq!(p.callers("a/Http.java:4"), ["a/Use.java Use.one [3]"]);
+}
+
+#[test]
+fn a_supertype_whose_path_begins_at_the_type_itself_ends() {
+    let p = Project::new(&[(
+        "a.rb",
+        "class Foo < Foo::Bar\n  def one\n    two\n  end\n  def two\n  end\nend\n",
+    )]);
+    assert_eq!(p.callers("two"), ["a.rb Foo::one [3]"]);
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use protobuf::{EnumOrUnknown, Message, MessageField};
 use scip::types::{Document, Index, Metadata, Occurrence, PositionEncoding, ToolInfo};
 
-use super::{Project, rows};
+use super::{Project, rows, work};
 use crate::graph::{GraphError, Imported, Operation};
 
 const SHAPES: &str = "class Square:\n    def area(self):\n        return 1\nclass Circle:\n    def area(self):\n        return 3\n";
@@ -162,10 +162,24 @@ fn what_is_no_index_is_refused_and_changes_nothing() {
 fn inference_is_compared_with_the_index() {
     let p = project();
     import(&p, &index().write_to_bytes().unwrap()).unwrap();
-    let comparison = p.graph.compare(&super::work()).unwrap();
+    let comparison = p.graph.compare(&work()).unwrap();
     let python = &comparison.languages["python"];
     assert_eq!((python.files, python.pairs, python.right, python.called), (1, 1, 0, 1));
     assert_eq!(python.without_caller, 1);
     let missed = &comparison.differences[0];
     assert_eq!((missed.what, missed.line, &*missed.name), ("missed", 2, "area"));
+}
+
+#[test]
+fn local_symbols_that_no_place_defines_are_unknown() {
+    let p = Project::new(&[
+        ("fn.js", "function real() {}\nmodule.exports = real;\n"),
+        ("use.js", "const f = require('./fn');\nfunction one() { f(); }\n"),
+    ]);
+    let uses = document("use.js", vec![occurrence(1, 17, "f", "local 3", 0)]);
+    let index = Index { documents: vec![uses], ..index() };
+    import(&p, &index.write_to_bytes().unwrap()).unwrap();
+    assert!(p.callers("real").contains(&"use.js one [2]".to_string()), "the index says nothing");
+    let languages = p.graph.compare(&work()).unwrap().languages;
+    assert!(languages.values().all(|counts| counts.wrong == 0));
 }

@@ -23,6 +23,7 @@
 (export_statement !source (export_clause (export_specifier name: (_) @import.name alias: (_) @import.alias)))
 (export_statement (export_clause (export_specifier name: (_) @import.name alias: (_) @import.alias)) source: (_) @import.module)
 (export_statement "*" @import.name source: (_) @import.module)
+(export_statement (namespace_export (_) @import.alias) source: (_) @import.module)
 (variable_declarator
   name: (identifier) @import.alias
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @import.module))
@@ -31,9 +32,20 @@
   name: (object_pattern (shorthand_property_identifier_pattern) @import.name)
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @import.module))
   (#eq? @_require "require"))
+(variable_declarator
+  name: (object_pattern (pair_pattern key: (property_identifier) @import.name value: (identifier) @import.alias))
+  value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @import.module))
+  (#eq? @_require "require"))
+(variable_declarator
+  name: (identifier) @import.alias
+  value: (member_expression
+    object: (call_expression function: (identifier) @_require arguments: (arguments . (string) @import.module))
+    property: (property_identifier) @import.name)
+  (#eq? @_require "require"))
 (call_expression function: (import) arguments: (arguments . (string) @import.module))
 
-(variable_declarator name: (identifier) @binding value: (_) @from)
+; What is required is an import.
+(variable_declarator name: (identifier) @binding value: (_) @from (#not-match? @from "^require\\("))
 (for_in_statement left: (identifier) @binding right: (_) @each)
 (arrow_function parameter: (identifier) @local)
 (variable_declarator name: (array_pattern (identifier) @local))
@@ -42,3 +54,7 @@
 (function_declaration parameters: (_) @parameters)
 (method_definition parameters: (_) @parameters)
 (variable_declarator value: (arrow_function parameters: (_) @parameters))
+(return_statement (_) @returned)
+; What a module exports without a name.
+(export_statement "default" @import.alias value: (identifier) @import.name)
+(assignment_expression left: (member_expression) @import.alias right: (identifier) @import.name (#eq? @import.alias "module.exports"))

@@ -30,3 +30,4 @@
 (method_declaration result: (_) @result)
 (method_elem parameters: (_) @parameters)
 (method_elem result: (_) @result)
+(func_literal parameters: (parameter_list (parameter_declaration name: (identifier) @inner type: (_) @is))) @closure

@@ -26,3 +26,8 @@
 (method_declaration return_type: (_) @result)
 (function_definition parameters: (_) @parameters)
 (function_definition return_type: (_) @result)
+([
+  (anonymous_function parameters: (formal_parameters (simple_parameter type: (_) @is name: (_) @inner)))
+  (arrow_function parameters: (formal_parameters (simple_parameter type: (_) @is name: (_) @inner)))
+] @closure)
+(return_statement (_) @returned)

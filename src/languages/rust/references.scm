@@ -1,9 +1,9 @@
 ; How a file refers to other code. `@call` is the whole callee, or its name where `@receiver` is captured beside it; `@name` an
 ; identifier used as a value, `@type` the name of a type, `@base` a supertype of the definition around it. `@binding` is a name whose
 ; type is written (`@is`), or follows from an expression: `@from` (its value), `@each` (an element of it), `@first` and `@second`
-; (of a tuple). `@field` is the same
-; for a member of the type around it, `@element` the type of one that has a number for a name; `@local` a name of which nothing is known. `@parameters` and `@result` belong to the function
-; around them. `@import.path` is a path whose last part is the imported name; otherwise `@import.module`, with `@import.name`
+; (of a tuple). `@inner` is a parameter of a `@closure`, which hides a variable of its name around it. `@field` is the same
+; for a member of the type around it, `@element` the type of one that has a number for a name; `@local` a name of which nothing is known. `@parameters`, `@result`
+; (its type) and `@returned` (a value) belong to the function around them. `@import.path` is a path whose last part is the imported name; otherwise `@import.module`, with `@import.name`
 ; and `@import.alias` if there are any; `@package` is what the file says that it belongs to. `@call.word` and `@name.word` are names as they
 ; stand, whatever is in them; `@own` is the name of a definition that looks like a call; `@component` a tag of a template.
 

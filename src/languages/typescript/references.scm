@@ -5,7 +5,10 @@
 (required_parameter pattern: (identifier) @binding type: (type_annotation (_) @is))
 (required_parameter pattern: (identifier) @local !type)
 (optional_parameter pattern: (identifier) @binding type: (type_annotation (_) @is))
-(required_parameter (accessibility_modifier) pattern: (identifier) @field type: (type_annotation (_) @is))
+([
+  (required_parameter [(accessibility_modifier) "readonly"] pattern: (identifier) @field type: (type_annotation (_) @is))
+  (optional_parameter [(accessibility_modifier) "readonly"] pattern: (identifier) @field type: (type_annotation (_) @is))
+])
 (variable_declarator name: (identifier) @binding type: (type_annotation (_) @is))
 (public_field_definition name: (_) @field type: (type_annotation (_) @is))
 (public_field_definition name: (_) @field !type value: (_) @from)
@@ -21,3 +24,7 @@
 (method_signature return_type: (type_annotation (_) @result))
 (method_signature parameters: (_) @parameters)
 (variable_declarator value: (arrow_function return_type: (type_annotation (_) @result)))
+([
+  (arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @inner type: (type_annotation (_) @is))))
+  (function_expression parameters: (formal_parameters (required_parameter pattern: (identifier) @inner type: (type_annotation (_) @is))))
+] @closure)
