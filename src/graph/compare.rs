@@ -12,7 +12,7 @@ use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::resolver::{Meaning, Means, PreciseMeaning, Resolver};
 use super::rows::{FileId, FileRow, RefRow, SymbolId};
-use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::syntax::SymbolKind;
 
 /// Lower ends of the ranges of confidence that are counted apart.
 const CONFIDENCES: [f32; 8] = [0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9];
@@ -135,7 +135,7 @@ fn compare_file(
     let mut seen: HashSet<(u32, String)> = HashSet::new();
     let mut found = Vec::new();
     let refs = resolver.scopes.tables.refs_of(file)?;
-    for reference in refs.iter().filter(|r| r.kind == ReferenceKind::Call) {
+    for reference in refs.iter().filter(|r| r.kind.is_call()) {
         for line in &reference.lines {
             let place = (*line, reference.name.clone());
             let Some(truth) = uses.get(&place) else { continue };
@@ -291,7 +291,9 @@ impl Resolver<'_> {
         let Some(symbol) = self.scopes.symbol(id)? else { return Ok(None) };
         for other in among.iter().filter(|other| other.file == id.file) {
             let is_overload = self.scopes.symbol(*other)?.is_some_and(|other| {
-                other.name == symbol.name && other.parent == symbol.parent && symbol.parent >= 0
+                other.name == symbol.name
+                    && other.parent == symbol.parent
+                    && other.owner == symbol.owner
             });
             if is_overload {
                 return Ok(Some(*other));

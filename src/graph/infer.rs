@@ -10,6 +10,7 @@ use super::rows::{RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
 use crate::languages::Visibility;
+use crate::syntax::SymbolKind;
 
 const UNKNOWN: Known = Known { entity: Entity::Unknown, confidence: 1.0 };
 const ELSEWHERE: Known = Known { entity: Entity::Elsewhere, confidence: 1.0 };
@@ -263,6 +264,10 @@ impl Resolver<'_> {
         if symbol.is_type() {
             return Ok(Known { entity: Entity::Of(symbol.id), confidence });
         }
+        let around = SymbolId { n: symbol.parent, ..symbol.id };
+        if symbol.kind == SymbolKind::EnumMember && symbol.parent >= 0 {
+            return Ok(Known { entity: Entity::Of(around), confidence });
+        }
         if symbol.kind.is_callable() {
             let Some(result) = symbol.result.clone() else { return Ok(UNKNOWN) };
             let entity = if types::is_self_type(&result) && !symbol.owner.is_empty() {
@@ -273,9 +278,8 @@ impl Resolver<'_> {
             return Ok(Known { entity, confidence });
         }
         let file_scope = self.scopes.scope_of(symbol.id.file)?;
-        let scope = SymbolId { file: symbol.id.file, n: symbol.parent };
         match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
-            Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth),
+            Some(is) if !is_called => self.bound(&is.clone(), around, around, depth),
             _ => Ok(UNKNOWN),
         }
     }
@@ -353,6 +357,16 @@ impl Resolver<'_> {
         step: &Link,
         depth: u8,
     ) -> Result<Known, GraphError> {
+        let mut members = Vec::new();
+        for found in self.members(entity, step.name)?.iter().filter(|m| m.confidence >= 0.4) {
+            members.extend(self.scopes.symbol(found.symbol)?.map(|s| (found.confidence, s)));
+        }
+        // A method may have the name of a field.
+        let method = members.iter().position(|(_, s)| s.kind.is_callable());
+        let method = method.filter(|_| step.is_called).map(|i| members.swap_remove(i));
+        if let Some((likely, symbol)) = method {
+            return self.symbol_of_member(&symbol, confidence.min(likely), entity, step, depth);
+        }
         for found in self.types_of(entity)? {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
@@ -362,17 +376,8 @@ impl Resolver<'_> {
                 });
             }
         }
-        if let Some(best) =
-            self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
-            && let Some(symbol) = self.scopes.symbol(best.symbol)?
-        {
-            let known = self.symbol_as_value(
-                &symbol,
-                confidence.min(best.confidence),
-                step.is_called,
-                depth,
-            )?;
-            return Ok(Known { entity: with_argument(known.entity, entity), ..known });
+        if let Some((likely, symbol)) = members.into_iter().next() {
+            return self.symbol_of_member(&symbol, confidence.min(likely), entity, step, depth);
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
         if self.types_of(entity)?.is_empty() {
@@ -380,6 +385,19 @@ impl Resolver<'_> {
         } else {
             Ok(UNKNOWN)
         }
+    }
+
+    /// Returns the value of a symbol that is a member of `entity`.
+    fn symbol_of_member(
+        &mut self,
+        symbol: &SymbolRow,
+        confidence: f32,
+        entity: &Entity,
+        step: &Link,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
+        let known = self.symbol_as_value(symbol, confidence, step.is_called, depth)?;
+        Ok(Known { entity: with_argument(known.entity, entity), ..known })
     }
 
     /// Returns the value inside a value: `T` of `Option<T>`.

@@ -242,12 +242,18 @@ impl Resolver<'_> {
             }
             let file_scope = self.scopes.scope_of(part.id.file)?;
             let outside = SymbolId { file: part.id.file, n: part.parent };
+            let delegates = self.scopes.file(part.id.file).and_then(|f| f.names.delegates);
             for base in file_scope.bases.iter().filter(|b| b.symbol == part.id) {
-                out.extend(
-                    self.types_written(&base.written.clone(), outside, MAX_INFERENCE)?
-                        .into_iter()
-                        .take(2),
-                );
+                let found = self.types_written(&base.written, outside, MAX_INFERENCE)?;
+                out.extend(found.into_iter().take(2));
+                // `impl Deref for Name { type Target = Token; }`
+                let alias = delegates.filter(|(of, _)| *of == names::last(&base.written));
+                let all = alias.and_then(|(_, alias)| {
+                    file_scope.bindings.get(&(part.id.n, alias.to_string()))
+                });
+                if let Some(is) = all.and_then(|all| all.first()) {
+                    out.extend(self.types_written(is, part.id, MAX_INFERENCE)?);
+                }
             }
         }
         Ok(out)

@@ -212,7 +212,7 @@ impl Resolver<'_> {
             if !self.work.goes_on() {
                 break;
             }
-            let confidence = self.confidence_of_bare(c, from, &around, &file_scope)?;
+            let confidence = self.confidence_of_bare(c, from, wanted, &around, &file_scope)?;
             if confidence > ODD || candidates.len() < MANY {
                 scored.push((confidence, c.clone()));
             }
@@ -236,9 +236,14 @@ impl Resolver<'_> {
                     scored.extend(handed.into_iter().map(|(s, c)| (s * WHOLE_MODULE, c)));
                 }
             }
-            if !explicit.is_empty() && wanted != ExpectedKind::Any {
+            if !explicit.is_empty() {
                 // The import says what the name is, so other symbols of that name are dropped.
-                scored.retain(|(s, _)| *s >= 0.5);
+                let is_ours = |i: &&ImportRow| self.scopes.is_of_project(&i.module, from.file);
+                let is_foreign = !explicit.iter().any(is_ours);
+                scored.retain(|(s, c)| {
+                    (wanted == ExpectedKind::Any || *s >= 0.5)
+                        && (!is_foreign || c.id.file == from.file)
+                });
             }
         }
         Ok(self.likeliest(scored))
@@ -267,14 +272,18 @@ impl Resolver<'_> {
         &mut self,
         c: &SymbolRow,
         from: SymbolId,
+        wanted: ExpectedKind,
         around: &[&SymbolRow],
         file_scope: &FileScope,
     ) -> Result<f32, GraphError> {
         let Some(names) = self.scopes.file(from.file).map(|f| f.names) else { return Ok(0.0) };
         let is_in_scope =
             c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
+        // Where members need a receiver, a type within a type is called as a member.
+        let is_called_type = c.is_type() && (names.implicit_self || wanted != ExpectedKind::Callee);
         if !c.owner.is_empty()
-            && !c.is_type()
+            && !(is_called_type
+                || c.is_type() && around.first().is_some_and(|s| s.id.n == c.parent))
             && c.kind != SymbolKind::EnumMember
             && !self.scopes.is_module_member(c)?
         {
@@ -605,13 +614,16 @@ impl Resolver<'_> {
         // `server.start()` is more likely a member of `Server`.
         let hint =
             names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        let caller = self.scopes.scope_of(from)?.caller(reference.from);
         let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));
             let confidence = share
                 * if is_like { LIKE } else { 1.0 }
                 * if c.id.file == from { NEAR } else { 1.0 };
-            Meaning { symbol: c.id, confidence: confidence.min(0.85) }
+            // A method that calls one of its name for another value mostly wraps that value.
+            let most = if c.id == caller { CANDIDATE } else { 0.85 };
+            Meaning { symbol: c.id, confidence: confidence.min(most) }
         });
         let mut out: Vec<Meaning> = guessed.collect();
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::modules::{Module, ModulePath, modules};
+use super::names::last;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::{Modules, Names, names_of};
@@ -88,6 +89,7 @@ impl FileScope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ExpectedKind {
     Callee,
+    Macro,
     Type,
     Any,
 }
@@ -96,6 +98,7 @@ impl From<ReferenceKind> for ExpectedKind {
     fn from(kind: ReferenceKind) -> Self {
         match kind {
             ReferenceKind::Call => Self::Callee,
+            ReferenceKind::Macro => Self::Macro,
             ReferenceKind::Type => Self::Type,
             ReferenceKind::Value => Self::Any,
         }
@@ -103,9 +106,15 @@ impl From<ReferenceKind> for ExpectedKind {
 }
 
 impl ExpectedKind {
-    fn admits(self, symbol: &SymbolRow) -> bool {
+    fn admits(self, symbol: &SymbolRow, names: &Names) -> bool {
+        let is_macro = symbol.kind == SymbolKind::Macro;
         match self {
             _ if symbol.kind == SymbolKind::Impl => false,
+            Self::Macro => {
+                let result = symbol.result.as_deref().zip(names.macro_result);
+                is_macro || result.is_some_and(|(result, of_macro)| last(result) == of_macro)
+            }
+            Self::Callee if is_macro && names.macro_result.is_some() => false,
             Self::Callee | Self::Any => symbol.kind != SymbolKind::Module,
             Self::Type => symbol.is_type(),
         }
@@ -269,12 +278,13 @@ impl<'a> Scopes<'a> {
         wanted: ExpectedKind,
     ) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
+        let Some(names) = self.file(from).map(|f| f.names) else { return Ok(Vec::new()) };
         let mut rows: Vec<SymbolRow> = rows
             .iter()
-            .filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from))
+            .filter(|s| wanted.admits(s, names) && self.is_same_family(s.id.file, from))
             .cloned()
             .collect();
-        if self.file(from).is_some_and(|f| f.names.redefines) {
+        if names.redefines {
             let mut last: HashMap<(FileId, i64), i64> = HashMap::new();
             for s in &rows {
                 last.insert((s.id.file, s.parent), s.id.n);
@@ -418,6 +428,16 @@ impl<'a> Scopes<'a> {
             self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
         self.exists.insert(key, exists);
         exists
+    }
+
+    /// Returns whether the project has a module, or at least the package at the beginning of its
+    /// path.
+    pub(super) fn is_of_project(&mut self, module: &str, from: FileId) -> bool {
+        let package = module.split([':', '.', '/', '\\']).next().unwrap_or("");
+        package.is_empty()
+            || self.module_exists(module, from)
+            || self.module_exists(package, from)
+            || self.is_namespace(package, from).unwrap_or(true)
     }
 
     /// Returns the module path that an imported name has if it is a module.

@@ -70,6 +70,8 @@ pub struct Reference {
 pub enum ReferenceKind {
     /// The name is called or constructed.
     Call,
+    /// The name is called with the mark of a macro.
+    Macro,
     /// The name is used as a type.
     Type,
     /// The name is used as a value.
@@ -77,13 +79,20 @@ pub enum ReferenceKind {
 }
 
 impl ReferenceKind {
-    pub const ALL: [Self; 3] = [Self::Call, Self::Type, Self::Value];
+    pub const ALL: [Self; 4] = [Self::Call, Self::Macro, Self::Type, Self::Value];
+
+    /// Returns whether the name is called.
+    #[must_use]
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::Call | Self::Macro)
+    }
 
     /// Returns the name in lower case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
+            Self::Macro => "macro",
             Self::Type => "type",
             Self::Value => "value",
         }
@@ -283,6 +292,7 @@ impl<'a> RelationReader<'a> {
         for (label, node) in captures.iter() {
             match label {
                 "call" => self.call(node, captures.get("receiver")),
+                "call.macro" => self.named(node, ReferenceKind::Macro, None),
                 "call.token" => self.token_call(node),
                 "call.symbol" => self.symbol_call(node),
                 "call.word" => self.word(node, ReferenceKind::Call),
@@ -344,7 +354,7 @@ impl<'a> RelationReader<'a> {
         let symbol = self.at(line);
         let is_defined_here =
             |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
-        if kind != ReferenceKind::Call && self.around(line).any(is_defined_here) {
+        if !kind.is_call() && self.around(line).any(is_defined_here) {
             // This is the definition itself, not a use.
             return;
         }
@@ -422,14 +432,15 @@ impl<'a> RelationReader<'a> {
 
     /// Notes a call in the arguments of a macro, which the grammar sees only as tokens.
     fn token_call(&mut self, name: Node) {
-        let follows = self.text.as_bytes().get(name.end_byte());
-        if !matches!(follows, Some(b'(' | b'!')) {
-            return;
-        }
+        let kind = match self.text.as_bytes().get(name.end_byte()) {
+            Some(b'(') => ReferenceKind::Call,
+            Some(b'!') => ReferenceKind::Macro,
+            _ => return,
+        };
         let whole = chain_before(self.text, name.byte_range())
             .unwrap_or_else(|| format!("?.{}", source(name, self.text)));
         if let Some((receiver, name_text)) = split(&whole) {
-            self.note(name, ReferenceKind::Call, receiver, name_text, None);
+            self.note(name, kind, receiver, name_text, None);
         }
     }
 
@@ -477,8 +488,14 @@ impl<'a> RelationReader<'a> {
                 .iter()
                 .find_map(|(label, end)| followed(label, end)),
         };
-        let scope = self.scope(line, is_field);
-        if let (false, Some(function)) = (is_field, scope) {
+        let mut scope = self.scope(line, is_field);
+        // An alias is no variable, and belongs to what is around its definition.
+        let is_alias = |i: usize| {
+            self.symbols[i].name == name && self.symbols[i].definition_line == line && !is_field
+        };
+        if let Some(alias) = scope.filter(|i| is_alias(*i)) {
+            scope = self.symbols[alias].parent;
+        } else if let (false, Some(function)) = (is_field, scope) {
             self.locals.insert((function, name.clone()));
         }
         if is_field && scope.is_none() {

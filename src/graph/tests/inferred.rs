@@ -289,3 +289,69 @@ fn javascript_blocks_define_one_name_and_modules_export_without_a_name() {
         "the export takes it as a value"
     );
 }
+
+#[test]
+fn rust_methods_named_like_a_field_end_the_chain() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub struct Test { justfile: Option<String>, hook: fn() }\nimpl Test {\n    pub fn new() -> Self { todo!() }\n    pub fn justfile(self, v: &str) -> Self { self }\n    pub fn stdout(self) {}\n}\nfn one() { Test::new().justfile(\"x\").stdout(); }\nfn two() { let t = Test::new().justfile(\"x\"); t.stdout(); }\n",
+    )]);
+    assert_eq!(p.callers("Test::stdout"), ["src/lib.rs one [7]", "src/lib.rs two [8]"]);
+}
+
+#[test]
+fn rust_macros_are_taken_for_functions_of_their_name() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "fn format() {}\npub fn json() {}\nmacro_rules! check { () => {}; }\nfn check() {}\n#[proc_macro]\npub fn html(input: TokenStream) -> TokenStream { input }\nfn one() { let s = format!(\"x\"); web::json!(1); check!(); html!(<p>); vec![check!()]; }\nfn two() { format(); check(); vec![format()]; }\n",
+    )]);
+    assert_eq!(p.callers("format"), ["src/lib.rs two [8]"]);
+    assert_eq!(p.callers("json"), Vec::<String>::new());
+    assert_eq!(p.callers("src/lib.rs:3"), ["src/lib.rs one [7]"]);
+    assert_eq!(p.callers("src/lib.rs:4"), ["src/lib.rs two [8]"]);
+    assert_eq!(p.callers("html"), ["src/lib.rs one [7]"]);
+}
+
+#[test]
+fn rust_results_are_taken_for_the_associated_type_of_their_name() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub struct T;\nimpl FromStr for T {\n    type Err = String;\n    fn from_str(s: &str) -> Result<Self, Self::Err> { Err(s.into()) }\n}\n",
+    )]);
+    let answer = p.ask(Operation::Callers, "src/lib.rs:3", None, 1);
+    assert_eq!(rows(&answer.results), Vec::<String>::new());
+}
+
+#[test]
+fn rust_names_imported_from_elsewhere_lose_to_those_of_the_crate() {
+    let p = Project::new(&[
+        ("Cargo.toml", "[package]\nname = \"m\"\n"),
+        ("src/lib.rs", "mod style;\nmod paint;\nmod fill;\nuse style::Style;\n"),
+        ("src/style.rs", "pub struct Style;\nimpl Style { pub fn make() -> Self { Style } }\n"),
+        ("src/paint.rs", "use {super::*, ansi::{Prefix, Style}};\nfn paint() { Style::make(); }\n"),
+        ("src/fill.rs", "use super::*;\nfn fill() { Style::make(); }\n"),
+    ]);
+    assert_eq!(p.callers("Style::make"), ["src/fill.rs fill [2]"]);
+}
+
+#[test]
+fn rust_variants_and_what_is_dereferenced_have_no_type() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub enum Kind { A, B(u8) }\nimpl Kind { pub fn exit(self) {} }\npub struct Token { n: Id }\nimpl Token { pub fn show(&self) {} }\npub struct Id;\nimpl Id { pub fn digits(&self) {} }\npub struct Name { token: Token }\nimpl Deref for Name {\n    type Target = Token;\n    fn deref(&self) -> &Token { &self.token }\n}\npub struct Show;\nimpl Show { pub fn exit(&self) {} pub fn show(&self) {} pub fn digits(&self) {} }\nfn one() { Kind::A.exit(); }\nfn two() { let k = Kind::B(1); k.exit(); }\nfn three(name: Name) { name.show(); name.n.digits(); }\nfn four() { println!(\"{}\", Token { n: Id }.show()); }\n",
+    )]);
+    assert_eq!(p.callers("Kind::exit"), ["src/lib.rs one [14]", "src/lib.rs two [15]"]);
+    assert_eq!(p.callers("Token::show"), ["src/lib.rs three [16]", "src/lib.rs four [17]"]);
+    assert_eq!(p.callers("Id::digits"), ["src/lib.rs three [16]"]);
+}
+
+#[test]
+fn methods_that_call_the_same_of_what_they_wrap_call_themselves() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub struct Entry { inner: Inner }\nimpl Entry {\n    pub fn path(&self) -> &Path {\n        match &self.inner { Inner::Normal(e) => e.path(), Inner::Broken(p) => p }\n    }\n    pub fn depth(&self) { self.depth() }\n}\n",
+    )]);
+    let answer = p.ask(Operation::Callers, "Entry::path", None, 1);
+    assert_eq!(rows(&answer.results), Vec::<String>::new());
+    assert_eq!(p.callers("Entry::depth"), ["src/lib.rs Entry::depth [6]"]);
+}
