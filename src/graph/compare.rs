@@ -2,7 +2,8 @@
 //!
 //! A *pair* is a function and a function or type that it calls. A pair that is inferred counts as
 //! wrong only where the index says that the call means something else: of calls that the index does
-//! not know, nobody knows. Overloads of one function count as one.
+//! not know, nobody knows. Overloads and variants (`#if`, `#else`) of a function in one file count as
+//! one, as do a function and its declaration.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -279,7 +280,8 @@ fn named(resolver: &mut Resolver, id: SymbolId) -> Result<String, GraphError> {
 }
 
 impl Resolver<'_> {
-    /// Returns the one of these symbols that is this one, or an overload of it.
+    /// Returns the one of these symbols that is this one, an overload or a variant of it in the same
+    /// file, or its declaration.
     fn same_function(
         &mut self,
         id: SymbolId,
@@ -289,14 +291,15 @@ impl Resolver<'_> {
             return Ok(Some(id));
         }
         let Some(symbol) = self.scopes.symbol(id)? else { return Ok(None) };
-        for other in among.iter().filter(|other| other.file == id.file) {
-            let is_overload = self.scopes.symbol(*other)?.is_some_and(|other| {
-                other.name == symbol.name
-                    && other.parent == symbol.parent
-                    && other.owner == symbol.owner
-            });
-            if is_overload {
-                return Ok(Some(*other));
+        for id in among {
+            let Some(other) = self.scopes.symbol(*id)? else { continue };
+            let is_overload = other.id.file == symbol.id.file && other.parent == symbol.parent;
+            let is_declaration = other.prototype != symbol.prototype;
+            if other.name == symbol.name
+                && other.owner == symbol.owner
+                && (is_overload || is_declaration)
+            {
+                return Ok(Some(*id));
             }
         }
         Ok(None)

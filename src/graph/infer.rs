@@ -25,13 +25,14 @@ struct Link<'a> {
     name: &'a str,
     is_called: bool,
     n_indexed: usize,
-    /// Whether `::` follows the name.
+    /// Whether `::` is before or after the name.
     is_path: bool,
 }
 
 fn steps(chain: &str) -> Vec<Link<'_>> {
     let mut out = Vec::new();
     let mut rest = chain;
+    let mut follows_path = false;
     while !rest.is_empty() {
         let end = rest.find(['.', ':']).unwrap_or(rest.len());
         let (written, tail) = rest.split_at(end);
@@ -40,8 +41,9 @@ fn steps(chain: &str) -> Vec<Link<'_>> {
             name,
             is_called: written.contains(['(', '{']),
             n_indexed: written.matches("[]").count(),
-            is_path: tail.starts_with("::"),
+            is_path: follows_path || tail.starts_with("::"),
         });
+        follows_path = tail.starts_with("::");
         rest = tail.trim_start_matches(['.', ':']);
     }
     out
@@ -135,7 +137,10 @@ impl Resolver<'_> {
         let is_built_in = step.is_called
             && known.entity == Entity::Unknown
             && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Visibility::File);
-        Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
+        // A chain does not say whether it begins with a macro, whose value nobody knows.
+        let is_built_in =
+            is_built_in && found.is_empty() && self.bare(name, at, ExpectedKind::Macro)?.is_empty();
+        Ok(if is_built_in { ELSEWHERE } else { known })
     }
 
     /// Returns the imported module that the receiver of a reference names, though a variable has that
@@ -343,7 +348,9 @@ impl Resolver<'_> {
                         return Ok(known);
                     }
                 }
-                Ok(if self.scopes.module_exists(&module, file) { UNKNOWN } else { ELSEWHERE })
+                let may_have_it = self.scopes.module_exists(&module, file)
+                    && !self.scopes.is_opened(&module, file);
+                Ok(if may_have_it { UNKNOWN } else { ELSEWHERE })
             }
             _ => self.member(&entity, confidence, step, depth),
         }
@@ -476,7 +483,7 @@ mod tests {
             [
                 ("a".into(), false, 0, true),
                 ("B".into(), false, 0, true),
-                ("new".into(), true, 0, false),
+                ("new".into(), true, 0, true),
                 ("?".into(), false, 0, false),
                 ("items".into(), false, 1, false),
                 ("len".into(), false, 0, false)

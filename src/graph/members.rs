@@ -66,7 +66,14 @@ impl Resolver<'_> {
                 Entity::Of(id) if parsed.path.ends_with("Self") => {
                     vec![Meaning { symbol: id, confidence: 0.6 }]
                 }
-                _ => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
+                outer => {
+                    let inner = self.inner_types(&outer, parsed.name, depth)?;
+                    if inner.is_empty() {
+                        (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
+                    } else {
+                        inner
+                    }
+                }
             }
         };
         let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
@@ -76,6 +83,29 @@ impl Resolver<'_> {
             }
             _ => Ok(found),
         }
+    }
+
+    /// Returns the types of this name that a type defines itself.
+    fn inner_types(
+        &mut self,
+        outer: &Entity,
+        name: &str,
+        depth: u8,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let outer = match outer {
+            Entity::Of(id) => vec![Meaning { symbol: *id, confidence: 1.0 }],
+            Entity::Instance { of, at } => self.types_written(of, *at, depth)?,
+            _ => Vec::new(),
+        };
+        let mut out = Vec::new();
+        for of in outer {
+            for symbol in self.own_members(of.symbol, name)? {
+                if self.scopes.symbol(symbol)?.is_some_and(|s| s.is_type()) {
+                    out.push(Meaning { symbol, ..of });
+                }
+            }
+        }
+        Ok(out)
     }
 
     /// Returns whether the members of a type are those of its type argument, as for smart pointers.

@@ -337,11 +337,9 @@ impl Resolver<'_> {
             return Ok(SAME_PACKAGE);
         }
         let mut whole: f32 = 0.0;
-        for import in file_scope
-            .imports
-            .iter()
-            .filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty()))
-        {
+        for import in file_scope.imports.iter().filter(|i| {
+            i.name == "*" || (names.open_imports && i.name.is_empty() && i.alias.is_empty())
+        }) {
             // `use Kind::*` imports the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
             if is_owner {
@@ -354,7 +352,10 @@ impl Resolver<'_> {
             return Ok(whole);
         }
         let reaches = match names.reach {
-            Visibility::Project => !self.scopes.is_private_to_its_file(c),
+            Visibility::Project => {
+                !self.scopes.is_private_to_its_file(c)
+                    && !self.scopes.lacks_include(c, from.file)?
+            }
             // The order of the text decides where a macro of the crate is visible.
             _ => c.kind == SymbolKind::Macro && self.scopes.is_same_crate(from.file, c.id.file),
         };
@@ -444,7 +445,10 @@ impl Resolver<'_> {
                 others.push((ELSEWHERE_IN_PROJECT, c));
             }
         }
-        if scored.iter().all(|(s, _)| *s < 0.5) && self.scopes.module_exists(module, file) {
+        if scored.iter().all(|(s, _)| *s < 0.5)
+            && self.scopes.module_exists(module, file)
+            && !self.scopes.is_opened(module, file)
+        {
             scored.extend(others);
         }
         Ok(self.likeliest(scored))
@@ -466,6 +470,9 @@ impl Resolver<'_> {
         let (mut exact, mut below, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let candidates = self.scopes.candidates(name, family, wanted)?;
         for c in self.nearest(&candidates, family) {
+            if c.id.file != from && self.scopes.is_private_to_its_file(c) {
+                continue;
+            }
             let is_owner = !c.owner.is_empty() && owner == c.owner;
             let matches = self.scopes.module_matches(module, from, c.id.file);
             let is_free =

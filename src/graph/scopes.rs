@@ -8,9 +8,11 @@ use super::modules::{Module, ModulePath, modules};
 use super::names::last;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
-use crate::languages::{Modules, Names, names_of};
+use crate::languages::{Modules, Names, Visibility, names_of};
 use crate::syntax::{ReferenceKind, SymbolKind};
 
+/// Largest number of files that are included, directly or not, of which anything is said.
+const MAX_INCLUDED: usize = 1_000;
 /// Most assignments of one name that are followed.
 const MAX_BINDINGS: usize = 4;
 
@@ -138,6 +140,10 @@ pub(super) struct Scopes<'a> {
     candidates: HashMap<(String, &'static str, ExpectedKind), Rc<Vec<SymbolRow>>>,
     matches: HashMap<(String, FileId, FileId), f32>,
     exists: HashMap<(String, FileId), bool>,
+    /// The files of each file name; empty until a file that includes others asks.
+    by_file_name: HashMap<String, Vec<FileId>>,
+    /// What a file includes, and in turn what that includes.
+    included: HashMap<FileId, Rc<HashSet<FileId>>>,
 }
 
 impl<'a> Scopes<'a> {
@@ -199,6 +205,8 @@ impl<'a> Scopes<'a> {
             candidates: HashMap::new(),
             matches: HashMap::new(),
             exists: HashMap::new(),
+            by_file_name: HashMap::new(),
+            included: HashMap::new(),
         })
     }
 
@@ -315,6 +323,58 @@ impl<'a> Scopes<'a> {
             .rsplit_once('.')
             .is_some_and(|(_, end)| file.names.closed_files.contains(&end));
         is_closed && (symbol.kind == SymbolKind::Macro || !symbol.exported)
+    }
+
+    /// Returns whether a source file of C lacks the include that shows it a macro or a function: no
+    /// file that it includes, however deep, has the name of a file that defines or declares it. A file
+    /// that includes nothing is itself included somewhere.
+    pub(super) fn lacks_include(
+        &mut self,
+        symbol: &SymbolRow,
+        from: FileId,
+    ) -> Result<bool, GraphError> {
+        let is_source = self.file(from).is_some_and(|f| {
+            let end = f.row.path.rsplit_once('.').map_or("", |(_, end)| end);
+            f.names.closed_files.contains(&end)
+        });
+        let included = self.included(from)?;
+        if !is_source || included.len() < 2 || included.len() >= MAX_INCLUDED {
+            return Ok(false);
+        }
+        if symbol.kind == SymbolKind::Macro {
+            return Ok(!included.contains(&symbol.id.file));
+        }
+        let rows = self.named(&symbol.name)?;
+        let mut declared = rows.iter().filter(|s| s.prototype).peekable();
+        let is_declared = declared.peek().is_some() && symbol.kind.is_callable();
+        Ok(is_declared
+            && !included.contains(&symbol.id.file)
+            && !declared.any(|s| included.contains(&s.id.file)))
+    }
+
+    /// Returns a file and what it includes, however deep: at most [`MAX_INCLUDED`] files. Which
+    /// directories are searched is not known, so an include is every file of its name.
+    fn included(&mut self, file: FileId) -> Result<Rc<HashSet<FileId>>, GraphError> {
+        if let Some(known) = self.included.get(&file) {
+            return Ok(known.clone());
+        }
+        if self.by_file_name.is_empty() {
+            for file in &self.files {
+                let name = last_of_path(&file.row.path).to_string();
+                self.by_file_name.entry(name).or_default().push(file.row.id);
+            }
+        }
+        let mut found = HashSet::from([file]);
+        let mut open = vec![file];
+        while let Some(next) = open.pop().filter(|_| found.len() < MAX_INCLUDED) {
+            for import in self.tables.imports_of(next)? {
+                let named = self.by_file_name.get(last_of_path(&import.module));
+                open.extend(named.into_iter().flatten().filter(|id| found.insert(**id)));
+            }
+        }
+        let found = Rc::new(found);
+        self.included.insert(file, found.clone());
+        Ok(found)
     }
 
     /// Returns whether the code opens a module or a namespace of this name, in a language where many
@@ -436,8 +496,15 @@ impl<'a> Scopes<'a> {
         let package = module.split([':', '.', '/', '\\']).next().unwrap_or("");
         package.is_empty()
             || self.module_exists(module, from)
+            || self.by_last_part.contains_key(package)
             || self.module_exists(package, from)
             || self.is_namespace(package, from).unwrap_or(true)
+    }
+
+    /// Returns whether a module is a namespace, all of whose files say that they are in it.
+    pub(super) fn is_opened(&self, module: &str, from: FileId) -> bool {
+        self.file(from).is_some_and(|f| f.names.reach == Visibility::Project)
+            && self.files.iter().any(|f| is_package(f, module))
     }
 
     /// Returns the module path that an imported name has if it is a module.
@@ -458,9 +525,17 @@ impl<'a> Scopes<'a> {
 /// Returns whether a file declares this package. (In Go a directory determines the package, and
 /// many packages share a name.)
 fn is_package(file: &SourceFile, module: &str) -> bool {
-    file.names.modules != Modules::Directories
-        && !file.row.package.is_empty()
-        && file.row.package == module
+    let package = &file.row.package;
+    if file.names.modules == Modules::Directories || package.is_empty() {
+        return false;
+    }
+    // A file of C++ opens several namespaces, which are separated by spaces.
+    let is_open = |part: &str| package.split(' ').any(|open| open == part);
+    package == module
+        || (module.contains("::") || package.contains(' ')) && {
+            let mut parts = module.split("::").filter(|part| !part.is_empty()).peekable();
+            parts.peek().is_some() && parts.all(is_open)
+        }
 }
 
 /// Returns directory and name of the crate in the nearest directory above a file that has one.
@@ -478,6 +553,10 @@ fn directories_above(path: &str) -> impl Iterator<Item = &str> {
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {
     places.iter().map(|m| m.matches(&file.module, &file.row.package)).fold(0.0, f32::max)
+}
+
+fn last_of_path(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 pub(super) fn directory(path: &str) -> &str {

@@ -27,7 +27,8 @@ pub use import::Import;
 /// The relations of a file to other code.
 #[derive(Debug, Default)]
 pub struct Relations {
-    /// The package that the file declares: `package gin`, `namespace App`.
+    /// The package that the file declares: `package gin`, `namespace App`. Of C++, the names of the
+    /// namespaces that it opens, separated by spaces.
     pub package: Option<String>,
     /// The symbols of the outline.
     pub symbols: Vec<Symbol>,
@@ -308,6 +309,7 @@ impl<'a> RelationReader<'a> {
                 "element" => self.element(node),
                 "local" => self.local(node),
                 "base" => self.base(node),
+                "namespace" => self.namespace(source(node, self.text)),
                 "package" => self.package = Some(fold_whitespace(source(node, self.text))),
                 "parameters" => self.parameters(node),
                 "result" => self.result(node),
@@ -526,6 +528,18 @@ impl<'a> RelationReader<'a> {
                 None => continue,
             };
             self.bindings[field].is = known;
+        }
+    }
+
+    /// Adds the names of a namespace, which the file opens, to its package.
+    fn namespace(&mut self, written: &str) {
+        let package = self.package.get_or_insert_default();
+        for name in written.split("::").map(str::trim).filter(|name| !name.is_empty()) {
+            if package.len() < MAX_TYPE_CHARS && !package.split(' ').any(|open| open == name) {
+                let gap = if package.is_empty() { "" } else { " " };
+                package.push_str(gap);
+                package.push_str(name);
+            }
         }
     }
 

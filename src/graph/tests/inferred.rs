@@ -355,3 +355,69 @@ fn methods_that_call_the_same_of_what_they_wrap_call_themselves() {
     assert_eq!(rows(&answer.results), Vec::<String>::new());
     assert_eq!(p.callers("Entry::depth"), ["src/lib.rs Entry::depth [6]"]);
 }
+
+#[test]
+fn cpp_functions_of_namespaces_have_neither_callers_nor_candidates() {
+    let p = Project::new(&[
+        (
+            "bench.h",
+            "#pragma once\nnamespace bench {\nint one(int x);\nnamespace inner { inline int two(int x) { return x; } class Mgr { public: Mgr(int x); }; }\n}\nnamespace p::q { inline int three(int x) { return x; } }\n",
+        ),
+        (
+            "bench.cc",
+            "#include \"bench.h\"\nnamespace bench {\nint one(int x) { return x; }\nint rel() { return inner::two(1); }\nint make() { inner::Mgr m(1); return 1; }\n}\n",
+        ),
+        (
+            "main.cc",
+            "#include \"bench.h\"\nnamespace bm = bench;\nint a() { return bench::one(1) + bench::inner::two(2); }\nint b() { return ::bench::one(1) + p::q::three(3); }\nint c() { return bm::one(1) + bm::inner::two(2); }\nint d() { return std::one(1) + std::two(2); }\n",
+        ),
+        // A specialization opens a namespace of the library.
+        ("hash.h", "namespace std { template<> struct hash<int> {}; }\n"),
+    ]);
+    let all = ["main.cc a [3]", "main.cc b [4]", "main.cc c [5]"];
+    assert_eq!(p.callers("one"), all);
+    assert_eq!(p.callers("two"), ["bench.cc rel [4]", "main.cc a [3]", "main.cc c [5]"]);
+    assert_eq!(p.callers("three"), ["main.cc b [4]"]);
+    assert_eq!(p.callers("Mgr"), ["bench.cc make [5]"]);
+}
+
+#[test]
+fn cpp_variables_of_inner_types_pointers_and_aliases_have_no_type() {
+    let p = Project::new(&[
+        (
+            "p.h",
+            "class Prog {\n public:\n  class Inst {\n   public:\n    int op() { return 1; }\n  };\n  Inst* inst(int i);\n};\nclass Rx {\n public:\n  void down() {}\n};\ntemplate <typename T> class Set {\n public:\n  void insert(int i) {}\n};\ntypedef Set<void> SetA;\nusing SetB = Set<int>;\nclass Other {\n public:\n  int op() { return 1; }\n  void down() {}\n  void insert(int i) {}\n};\n",
+        ),
+        (
+            "p.cc",
+            "#include \"p.h\"\nvoid a(Prog* prog) { Prog::Inst* ip = prog->inst(1); ip->op(); }\nvoid b() { Prog::Inst in; in.op(); }\nvoid c() { Rx* x; x->down(); }\nvoid d() { SetA s; s.insert(1); }\nvoid e() { SetB s; s.insert(1); }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Inst::op"), ["p.cc a [2]", "p.cc b [3]"]);
+    assert_eq!(p.callers("Rx::down"), ["p.cc c [4]"]);
+    assert_eq!(p.callers("Set::insert"), ["p.cc d [5]", "p.cc e [6]"]);
+}
+
+#[test]
+fn c_macros_and_functions_that_are_not_included_take_the_calls_of_the_library() {
+    let p = Project::new(&[
+        ("vendor/over.h", "#define malloc unity_malloc\n#define release(p) unity_free(p)\n"),
+        ("vendor/use.c", "#include \"deep.h\"\nint used(void) { release(0); return 1; }\n"),
+        ("vendor/deep.h", "#include <vendor/over.h>\n"),
+        ("compat/unlink.h", "int unlink(const char *path);\nint other(int a);\n"),
+        (
+            "compat/unlink.c",
+            "#include \"unlink.h\"\nint unlink(const char *path) { return 0; }\nint other(int a) { return unlink(0); }\nint hidden(int a) { return 0; }\n",
+        ),
+        (
+            "pub.c",
+            "#include <stdlib.h>\n#include \"pub.h\"\nint pub(void) { release(0); unlink(\"x\"); hidden(1); return 1; }\n",
+        ),
+        ("pub.h", "int pub(void);\n"),
+        // A part of another file has the includes of that file.
+        ("part.c", "int part(void) { release(0); return 1; }\n"),
+    ]);
+    assert_eq!(p.callers("release"), ["part.c part [1]", "vendor/use.c used [2]"]);
+    assert_eq!(p.callers("unlink"), ["compat/unlink.c other [3]"]);
+    assert_eq!(p.callers("hidden"), ["pub.c pub [3]"], "nothing declares it");
+}

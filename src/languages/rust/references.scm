@@ -6,7 +6,7 @@
 ; around them. `@import.path` is a path whose last part is the imported name; otherwise `@import.module`, with `@import.name`
 ; and `@import.alias` if there are any; `@package` is what the file says that it belongs to. `@call.word` and `@name.word` are names as they
 ; stand, whatever is in them; `@own` is the name of a definition that looks like a call; `@component` a tag of a template;
-; `@call.macro` a callee that can only be a macro.
+; `@call.macro` a callee that can only be a macro; `@namespace` one of several namespaces of the file.
 
 (call_expression function: (_) @call)
 (macro_invocation macro: (_) @call.macro)

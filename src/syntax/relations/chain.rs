@@ -4,7 +4,8 @@
 const MAX_EXPRESSION_BYTES: usize = 4000;
 const MAX_CHAIN_BYTES: usize = 300;
 /// Prefixes that do not change the meaning of an expression here.
-const PREFIXES: [&str; 9] = ["&", "*", "mut ", "await ", "new ", "ref ", "yield ", "@", "..."];
+const PREFIXES: [&str; 10] =
+    ["::", "&", "*", "mut ", "await ", "new ", "ref ", "yield ", "@", "..."];
 
 /// Returns the names and separators of an expression without the contents of brackets: `a.b()`,
 /// `A::new()`, `x[]`, `T{}`, and `"` for a literal. `None` if it is not such a chain.
