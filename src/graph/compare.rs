@@ -3,7 +3,7 @@
 //! A *pair* is a function and a function or type that it calls. A pair that is inferred counts as
 //! wrong only where the index says that the call means something else: of calls that the index does
 //! not know, nobody knows. Overloads and variants (`#if`, `#else`) of a function in one file count as
-//! one, as do a function and its declaration.
+//! one, also if the file only declares it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -280,8 +280,8 @@ fn named(resolver: &mut Resolver, id: SymbolId) -> Result<String, GraphError> {
 }
 
 impl Resolver<'_> {
-    /// Returns the one of these symbols that is this one, an overload or a variant of it in the same
-    /// file, or its declaration.
+    /// Returns the one of these symbols that is this one, or an overload or a variant of it in a file
+    /// that defines or declares it.
     fn same_function(
         &mut self,
         id: SymbolId,
@@ -291,13 +291,16 @@ impl Resolver<'_> {
             return Ok(Some(id));
         }
         let Some(symbol) = self.scopes.symbol(id)? else { return Ok(None) };
+        let rows = self.scopes.named(&symbol.name)?;
         for id in among {
             let Some(other) = self.scopes.symbol(*id)? else { continue };
             let is_overload = other.id.file == symbol.id.file && other.parent == symbol.parent;
-            let is_declaration = other.prototype != symbol.prototype;
+            let is_declared = rows
+                .iter()
+                .any(|s| s.prototype && s.id.file == other.id.file && s.owner == symbol.owner);
             if other.name == symbol.name
                 && other.owner == symbol.owner
-                && (is_overload || is_declaration)
+                && (is_overload || is_declared)
             {
                 return Ok(Some(*id));
             }

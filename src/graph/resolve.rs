@@ -279,11 +279,11 @@ impl Resolver<'_> {
         let Some(names) = self.scopes.file(from.file).map(|f| f.names) else { return Ok(0.0) };
         let is_in_scope =
             c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
-        // Where members need a receiver, a type within a type is called as a member.
-        let is_called_type = c.is_type() && (names.implicit_self || wanted != ExpectedKind::Callee);
+        let is_member = !c.is_type()
+            || self.scopes.is_called_as_member(c, wanted)?
+                && around.first().is_none_or(|s| s.id.n != c.parent);
         if !c.owner.is_empty()
-            && !(is_called_type
-                || c.is_type() && around.first().is_some_and(|s| s.id.n == c.parent))
+            && is_member
             && c.kind != SymbolKind::EnumMember
             && !self.scopes.is_module_member(c)?
         {
@@ -475,8 +475,10 @@ impl Resolver<'_> {
             }
             let is_owner = !c.owner.is_empty() && owner == c.owner;
             let matches = self.scopes.module_matches(module, from, c.id.file);
-            let is_free =
-                c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
+            let is_free = c.owner.is_empty()
+                || c.is_type() && !self.scopes.is_called_as_member(c, wanted)?
+                || is_owner
+                || self.scopes.is_module_member(c)?;
             match matches {
                 m if m >= 1.0 && is_free => exact.push((IMPORTED, c.clone())),
                 _ if is_owner => exact.push((IMPORTED * 0.95, c.clone())),
@@ -621,15 +623,16 @@ impl Resolver<'_> {
         // `server.start()` is more likely a member of `Server`.
         let hint =
             names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        // A method that calls one of its name for another value mostly wraps that value.
         let caller = self.scopes.scope_of(from)?.caller(reference.from);
+        let wraps = self.scopes.symbol(caller)?.is_some_and(|s| s.name == reference.name);
+        let most = if wraps { CANDIDATE } else { 0.85 };
         let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));
             let confidence = share
                 * if is_like { LIKE } else { 1.0 }
                 * if c.id.file == from { NEAR } else { 1.0 };
-            // A method that calls one of its name for another value mostly wraps that value.
-            let most = if c.id == caller { CANDIDATE } else { 0.85 };
             Meaning { symbol: c.id, confidence: confidence.min(most) }
         });
         let mut out: Vec<Meaning> = guessed.collect();

@@ -313,41 +313,37 @@ impl<'a> Scopes<'a> {
         Ok(rows)
     }
 
+    /// Returns whether no other file sees the macros and private functions of a file.
+    fn is_closed(&self, file: FileId) -> bool {
+        self.file(file).is_some_and(|f| {
+            let end = f.row.path.rsplit_once('.').map(|(_, end)| end);
+            end.is_some_and(|end| f.names.closed_files.contains(&end))
+        })
+    }
+
     /// Returns whether a symbol is visible in its file only: a macro of C or a `static` function that
     /// is not in a header.
     pub(super) fn is_private_to_its_file(&self, symbol: &SymbolRow) -> bool {
-        let Some(file) = self.file(symbol.id.file) else { return false };
-        let is_closed = file
-            .row
-            .path
-            .rsplit_once('.')
-            .is_some_and(|(_, end)| file.names.closed_files.contains(&end));
-        is_closed && (symbol.kind == SymbolKind::Macro || !symbol.exported)
+        let is_private = symbol.kind == SymbolKind::Macro || !symbol.exported;
+        is_private && self.is_closed(symbol.id.file)
     }
 
-    /// Returns whether a source file of C lacks the include that shows it a macro or a function: no
-    /// file that it includes, however deep, has the name of a file that defines or declares it. A file
-    /// that includes nothing is itself included somewhere.
+    /// Returns whether a source file of C lacks the include that a symbol needs: no file that it
+    /// includes, however deep, has the name of a header that defines it or of a file that declares it.
+    /// A source file that includes nothing is itself included somewhere.
     pub(super) fn lacks_include(
         &mut self,
         symbol: &SymbolRow,
         from: FileId,
     ) -> Result<bool, GraphError> {
-        let is_source = self.file(from).is_some_and(|f| {
-            let end = f.row.path.rsplit_once('.').map_or("", |(_, end)| end);
-            f.names.closed_files.contains(&end)
-        });
         let included = self.included(from)?;
-        if !is_source || included.len() < 2 || included.len() >= MAX_INCLUDED {
+        if !self.is_closed(from) || included.len() < 2 || included.len() >= MAX_INCLUDED {
             return Ok(false);
-        }
-        if symbol.kind == SymbolKind::Macro {
-            return Ok(!included.contains(&symbol.id.file));
         }
         let rows = self.named(&symbol.name)?;
         let mut declared = rows.iter().filter(|s| s.prototype).peekable();
-        let is_declared = declared.peek().is_some() && symbol.kind.is_callable();
-        Ok(is_declared
+        let needs_include = !self.is_closed(symbol.id.file) || declared.peek().is_some();
+        Ok(needs_include
             && !included.contains(&symbol.id.file)
             && !declared.any(|s| included.contains(&s.id.file)))
     }
@@ -393,6 +389,17 @@ impl<'a> Scopes<'a> {
     pub(super) fn is_inner_type(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
         let file_scope = self.scope_of(symbol.id.file)?;
         Ok(symbol.is_type() && file_scope.around(symbol.id).nth(1).is_some_and(SymbolRow::is_type))
+    }
+
+    /// Returns whether a type is within another one, and is called with that one before it as every
+    /// member is: `Self::Err(…)`.
+    pub(super) fn is_called_as_member(
+        &mut self,
+        symbol: &SymbolRow,
+        wanted: ExpectedKind,
+    ) -> Result<bool, GraphError> {
+        let needs_owner = self.file(symbol.id.file).is_some_and(|f| !f.names.implicit_self);
+        Ok(needs_owner && wanted == ExpectedKind::Callee && self.is_inner_type(symbol)?)
     }
 
     /// Returns whether a file declares the types of a file of JavaScript beside it: `a.d.ts` of `a.js`.

@@ -316,10 +316,9 @@ fn rust_macros_are_taken_for_functions_of_their_name() {
 fn rust_results_are_taken_for_the_associated_type_of_their_name() {
     let p = Project::new(&[(
         "src/lib.rs",
-        "pub struct T;\nimpl FromStr for T {\n    type Err = String;\n    fn from_str(s: &str) -> Result<Self, Self::Err> { Err(s.into()) }\n}\n",
+        "use prelude::*;\npub struct T;\nimpl FromStr for T {\n    type Err = String;\n    fn from_str(s: &str) -> Result<Self, Self::Err> { Err(s.into()) }\n}\n",
     )]);
-    let answer = p.ask(Operation::Callers, "src/lib.rs:3", None, 1);
-    assert_eq!(rows(&answer.results), Vec::<String>::new());
+    assert_eq!(p.callers("src/lib.rs:4"), Vec::<String>::new());
 }
 
 #[test]
