@@ -420,3 +420,21 @@ fn c_macros_and_functions_that_are_not_included_take_the_calls_of_the_library() 
     assert_eq!(p.callers("unlink"), ["compat/unlink.c other [3]"]);
     assert_eq!(p.callers("hidden"), ["pub.c pub [3]"], "nothing declares it");
 }
+
+#[test]
+fn cpp_macros_before_a_qualified_result_become_part_of_the_name() {
+    let p = Project::new(&[
+        (
+            "name.h",
+            "#include <string>\nclass BENCH_EXPORT Name {\n public:\n  std::string str() const;\n};\n",
+        ),
+        (
+            "name.cc",
+            "#include \"name.h\"\nBENCH_EXPORT\nstd::string Name::str() const { return \"\"; }\nBENCH_EXPORT std::vector<int> all() { return {}; }\nFILE_TYPE Name::parse() { return 1; }\n",
+        ),
+        ("main.cc", "#include \"name.h\"\nvoid a(Name n) { n.str(); all(); n.parse(); }\n"),
+    ]);
+    assert_eq!(p.callers("Name::str"), ["main.cc a [2]"]);
+    assert_eq!(p.callers("all"), ["main.cc a [2]"]);
+    assert_eq!(p.callers("Name::parse"), ["main.cc a [2]"]);
+}
