@@ -337,7 +337,8 @@ impl<'a> Scopes<'a> {
         from: FileId,
     ) -> Result<bool, GraphError> {
         let included = self.included(from)?;
-        if !self.is_closed(from) || included.len() < 2 || included.len() >= MAX_INCLUDED {
+        let is_part = self.scope_of(from)?.imports.is_empty();
+        if !self.is_closed(from) || is_part || included.len() >= MAX_INCLUDED {
             return Ok(false);
         }
         let rows = self.named(&symbol.name)?;

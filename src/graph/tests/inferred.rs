@@ -413,6 +413,7 @@ fn c_macros_and_functions_that_are_not_included_take_the_calls_of_the_library() 
             "#include <stdlib.h>\n#include \"pub.h\"\nint pub(void) { release(0); unlink(\"x\"); hidden(1); return 1; }\n",
         ),
         ("pub.h", "int pub(void);\n"),
+        ("alone.c", "#include <stdlib.h>\nint alone(void) { release(0); return 1; }\n"),
         // A part of another file has the includes of that file.
         ("part.c", "int part(void) { release(0); return 1; }\n"),
     ]);
