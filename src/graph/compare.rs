@@ -2,7 +2,8 @@
 //!
 //! A *pair* is a function and a function or type that it calls. A pair that is inferred counts as
 //! wrong only where the index says that the call means something else: of calls that the index does
-//! not know, nobody knows. Overloads of one function count as one.
+//! not know, nobody knows. Overloads and variants (`#if`, `#else`) of a function in one file count as
+//! one, also if the file only declares it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -12,7 +13,7 @@ use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::resolver::{Meaning, Means, PreciseMeaning, Resolver};
 use super::rows::{FileId, FileRow, RefRow, SymbolId};
-use crate::syntax::{ReferenceKind, SymbolKind, as_written};
+use crate::syntax::{SymbolKind, as_written};
 
 /// Lower ends of the ranges of confidence that are counted apart.
 const CONFIDENCES: [f32; 8] = [0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9];
@@ -135,7 +136,7 @@ fn compare_file(
     let mut seen: HashSet<(u32, String)> = HashSet::new();
     let mut found = Vec::new();
     let refs = resolver.scopes.tables.refs_of(file)?;
-    for reference in refs.iter().filter(|r| r.kind == ReferenceKind::Call) {
+    for reference in refs.iter().filter(|r| r.kind.is_call()) {
         for line in &reference.lines {
             let place = (*line, reference.name.clone());
             let Some(truth) = uses.get(&place) else { continue };
@@ -279,7 +280,8 @@ fn named(resolver: &mut Resolver, id: SymbolId) -> Result<String, GraphError> {
 }
 
 impl Resolver<'_> {
-    /// Returns the one of these symbols that is this one, or an overload of it.
+    /// Returns the one of these symbols that is this one, or an overload or a variant of it in a file
+    /// that defines or declares it.
     fn same_function(
         &mut self,
         id: SymbolId,
@@ -289,12 +291,18 @@ impl Resolver<'_> {
             return Ok(Some(id));
         }
         let Some(symbol) = self.scopes.symbol(id)? else { return Ok(None) };
-        for other in among.iter().filter(|other| other.file == id.file) {
-            let is_overload = self.scopes.symbol(*other)?.is_some_and(|other| {
-                other.name == symbol.name && other.parent == symbol.parent && symbol.parent >= 0
-            });
-            if is_overload {
-                return Ok(Some(*other));
+        let rows = self.scopes.named(&symbol.name)?;
+        for id in among {
+            let Some(other) = self.scopes.symbol(*id)? else { continue };
+            let is_overload = other.id.file == symbol.id.file && other.parent == symbol.parent;
+            let is_declared = rows
+                .iter()
+                .any(|s| s.prototype && s.id.file == other.id.file && s.owner == symbol.owner);
+            if other.name == symbol.name
+                && other.owner == symbol.owner
+                && (is_overload || is_declared)
+            {
+                return Ok(Some(*id));
             }
         }
         Ok(None)

@@ -10,6 +10,7 @@ use super::rows::{FileId, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
 use crate::languages::Visibility;
+use crate::syntax::SymbolKind;
 
 const UNKNOWN: Known = Known { entity: Entity::Unknown, confidence: 1.0 };
 const ELSEWHERE: Known = Known { entity: Entity::Elsewhere, confidence: 1.0 };
@@ -24,13 +25,14 @@ struct Link<'a> {
     name: &'a str,
     is_called: bool,
     n_indexed: usize,
-    /// Whether `::` follows the name.
+    /// Whether `::` is before or after the name.
     is_path: bool,
 }
 
 fn steps(chain: &str) -> Vec<Link<'_>> {
     let mut out = Vec::new();
     let mut rest = chain;
+    let mut follows_path = false;
     while !rest.is_empty() {
         let end = rest.find(['.', ':']).unwrap_or(rest.len());
         let (written, tail) = rest.split_at(end);
@@ -39,8 +41,9 @@ fn steps(chain: &str) -> Vec<Link<'_>> {
             name,
             is_called: written.contains(['(', '{']),
             n_indexed: written.matches("[]").count(),
-            is_path: tail.starts_with("::"),
+            is_path: follows_path || tail.starts_with("::"),
         });
+        follows_path = tail.starts_with("::");
         rest = tail.trim_start_matches(['.', ':']);
     }
     out
@@ -154,7 +157,10 @@ impl Resolver<'_> {
         // A name without a definition, import or binding is built in.
         let is_built_in =
             step.is_called && known.entity == Entity::Unknown && names.reach == Visibility::File;
-        Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
+        // A chain does not say whether it begins with a macro, whose value nobody knows.
+        let is_built_in =
+            is_built_in && found.is_empty() && self.bare(name, at, ExpectedKind::Macro)?.is_empty();
+        Ok(if is_built_in { ELSEWHERE } else { known })
     }
 
     /// Returns the imported module that the receiver of a reference names, though a variable has that
@@ -313,6 +319,10 @@ impl Resolver<'_> {
         if symbol.is_type() {
             return Ok(Known { entity: Entity::Of(symbol.id), confidence });
         }
+        let around = SymbolId { n: symbol.parent, ..symbol.id };
+        if symbol.kind == SymbolKind::EnumMember && symbol.parent >= 0 {
+            return Ok(Known { entity: Entity::Of(around), confidence });
+        }
         if symbol.kind.is_callable() {
             let Some(result) = symbol.result.clone() else { return Ok(UNKNOWN) };
             if let Some(chain) = result.strip_prefix('=') {
@@ -327,9 +337,8 @@ impl Resolver<'_> {
             return Ok(Known { entity, confidence });
         }
         let file_scope = self.scopes.scope_of(symbol.id.file)?;
-        let scope = SymbolId { file: symbol.id.file, n: symbol.parent };
         let known = match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
-            Some(is) if !is_called => self.bound(&is.clone(), scope, scope, depth)?,
+            Some(is) if !is_called => self.bound(&is.clone(), around, around, depth)?,
             _ => UNKNOWN,
         };
         let object = Some(symbol.id).filter(|_| !is_called && file_scope.is_object(symbol));
@@ -395,7 +404,9 @@ impl Resolver<'_> {
                 if matches!(handed_on.entity, Entity::Module { .. }) {
                     return Ok(handed_on);
                 }
-                Ok(if self.scopes.module_exists(&module, file) { UNKNOWN } else { ELSEWHERE })
+                let may_have_it = self.scopes.module_exists(&module, file)
+                    && !self.scopes.is_opened(&module, file);
+                Ok(if may_have_it { UNKNOWN } else { ELSEWHERE })
             }
             _ => self.member(&entity, confidence, step, depth),
         }
@@ -409,6 +420,16 @@ impl Resolver<'_> {
         step: &Link,
         depth: u8,
     ) -> Result<Known, GraphError> {
+        let mut members = Vec::new();
+        for found in self.members(entity, step.name)?.iter().filter(|m| m.confidence >= 0.4) {
+            members.extend(self.scopes.symbol(found.symbol)?.map(|s| (found.confidence, s)));
+        }
+        // A method may have the name of a field.
+        let method = members.iter().position(|(_, s)| s.kind.is_callable());
+        let method = method.filter(|_| step.is_called).map(|i| members.swap_remove(i));
+        if let Some((likely, symbol)) = method {
+            return self.symbol_of_member(&symbol, confidence.min(likely), entity, step, depth);
+        }
         for found in self.types_of(entity)? {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
@@ -418,16 +439,8 @@ impl Resolver<'_> {
                 });
             }
         }
-        if let Some(best) =
-            self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
-            && let Some(symbol) = self.scopes.symbol(best.symbol)?
-        {
-            let confidence = confidence.min(best.confidence);
-            if self.returns_itself(&symbol) {
-                return Ok(Known { entity: entity.clone(), confidence });
-            }
-            let known = self.symbol_as_value(&symbol, confidence, step.is_called, depth)?;
-            return Ok(Known { entity: with_argument(known.entity, entity), ..known });
+        if let Some((likely, symbol)) = members.into_iter().next() {
+            return self.symbol_of_member(&symbol, confidence.min(likely), entity, step, depth);
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
         let is_new = |at: SymbolId| {
@@ -450,6 +463,22 @@ impl Resolver<'_> {
         chain.zip(self.scopes.file(method.id.file)).is_some_and(|(chain, file)| {
             file.names.own_value.contains(&file.names.without_marks(chain))
         })
+    }
+
+    /// Returns the value of a symbol that is a member of `entity`.
+    fn symbol_of_member(
+        &mut self,
+        symbol: &SymbolRow,
+        confidence: f32,
+        entity: &Entity,
+        step: &Link,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
+        if self.returns_itself(symbol) {
+            return Ok(Known { entity: entity.clone(), confidence });
+        }
+        let known = self.symbol_as_value(symbol, confidence, step.is_called, depth)?;
+        Ok(Known { entity: with_argument(known.entity, entity), ..known })
     }
 
     /// Returns the value inside a value: `T` of `Option<T>`.
@@ -528,7 +557,7 @@ mod tests {
             [
                 ("a".into(), false, 0, true),
                 ("B".into(), false, 0, true),
-                ("new".into(), true, 0, false),
+                ("new".into(), true, 0, true),
                 ("?".into(), false, 0, false),
                 ("items".into(), false, 1, false),
                 ("len".into(), false, 0, false)

@@ -66,11 +66,14 @@ impl Resolver<'_> {
                 Entity::Of(id) if parsed.path.ends_with("Self") => {
                     vec![Meaning { symbol: id, confidence: 0.6 }]
                 }
-                Entity::Of(outer) => match self.inner_type(outer, parsed.name)? {
-                    Some(inner) => vec![inner],
-                    None => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
-                },
-                _ => (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone(),
+                outer => {
+                    let inner = self.inner_types(&outer, parsed.name, depth)?;
+                    if inner.is_empty() {
+                        (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
+                    } else {
+                        inner
+                    }
+                }
             }
         };
         let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
@@ -82,13 +85,27 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the type of this name that a type contains. Those of its supertypes are left out: a
-    /// supertype may be named by a path that begins at the type itself.
-    fn inner_type(&mut self, outer: SymbolId, name: &str) -> Result<Option<Meaning>, GraphError> {
-        let file_scope = self.scopes.scope_of(outer.file)?;
-        let is_inner = |s: &&SymbolRow| s.is_type() && s.parent == outer.n && s.name == name;
-        let inner = file_scope.symbols.iter().find(is_inner);
-        Ok(inner.map(|inner| Meaning { symbol: inner.id, confidence: ONLY_TYPE }))
+    /// Returns the types of this name that a type defines itself.
+    fn inner_types(
+        &mut self,
+        outer: &Entity,
+        name: &str,
+        depth: u8,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let outer = match outer {
+            Entity::Of(id) => vec![Meaning { symbol: *id, confidence: 1.0 }],
+            Entity::Instance { of, at } => self.types_written(of, *at, depth)?,
+            _ => Vec::new(),
+        };
+        let mut out = Vec::new();
+        for of in outer {
+            for symbol in self.own_members(of.symbol, name)? {
+                if self.scopes.symbol(symbol)?.is_some_and(|s| s.is_type()) {
+                    out.push(Meaning { symbol, ..of });
+                }
+            }
+        }
+        Ok(out)
     }
 
     /// Returns whether the members of a type are those of its type argument, as for smart pointers.
@@ -257,12 +274,18 @@ impl Resolver<'_> {
             }
             let file_scope = self.scopes.scope_of(part.id.file)?;
             let outside = SymbolId { file: part.id.file, n: part.parent };
+            let delegates = self.scopes.file(part.id.file).and_then(|f| f.names.delegates);
             for base in file_scope.bases.iter().filter(|b| b.symbol == part.id) {
-                out.extend(
-                    self.types_written(&base.written.clone(), outside, MAX_INFERENCE)?
-                        .into_iter()
-                        .take(2),
-                );
+                let found = self.types_written(&base.written, outside, MAX_INFERENCE)?;
+                out.extend(found.into_iter().take(2));
+                // `impl Deref for Name { type Target = Token; }`
+                let alias = delegates.filter(|(of, _)| *of == names::last(&base.written));
+                let all = alias.and_then(|(_, alias)| {
+                    file_scope.bindings.get(&(part.id.n, alias.to_string()))
+                });
+                if let Some(is) = all.and_then(|all| all.first()) {
+                    out.extend(self.types_written(is, part.id, MAX_INFERENCE)?);
+                }
             }
         }
         Ok(out)

@@ -212,7 +212,7 @@ impl Resolver<'_> {
             if !self.work.goes_on() {
                 break;
             }
-            let confidence = self.confidence_of_bare(c, from, &around, &file_scope)?;
+            let confidence = self.confidence_of_bare(c, from, wanted, &around, &file_scope)?;
             if confidence > ODD || candidates.len() < MANY {
                 scored.push((confidence, c.clone()));
             }
@@ -236,9 +236,14 @@ impl Resolver<'_> {
                     scored.extend(handed.into_iter().map(|(s, c)| (s * WHOLE_MODULE, c)));
                 }
             }
-            if !explicit.is_empty() && wanted != ExpectedKind::Any {
+            if !explicit.is_empty() {
                 // The import says what the name is, so other symbols of that name are dropped.
-                scored.retain(|(s, _)| *s >= 0.5);
+                let is_ours = |i: &&ImportRow| self.scopes.is_of_project(&i.module, from.file);
+                let is_foreign = !explicit.iter().any(is_ours);
+                scored.retain(|(s, c)| {
+                    (wanted == ExpectedKind::Any || *s >= 0.5)
+                        && (!is_foreign || c.id.file == from.file)
+                });
             }
         }
         Ok(self.likeliest(scored))
@@ -267,14 +272,18 @@ impl Resolver<'_> {
         &mut self,
         c: &SymbolRow,
         from: SymbolId,
+        wanted: ExpectedKind,
         around: &[&SymbolRow],
         file_scope: &FileScope,
     ) -> Result<f32, GraphError> {
         let Some(names) = self.scopes.file(from.file).map(|f| f.names) else { return Ok(0.0) };
         let is_in_scope =
             c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
+        let is_member = !c.is_type()
+            || self.scopes.is_called_as_member(c, wanted)?
+                && around.first().is_none_or(|s| s.id.n != c.parent);
         if !c.owner.is_empty()
-            && !c.is_type()
+            && is_member
             && c.kind != SymbolKind::EnumMember
             && !self.scopes.is_module_member(c)?
         {
@@ -328,11 +337,9 @@ impl Resolver<'_> {
             return Ok(SAME_PACKAGE);
         }
         let mut whole: f32 = 0.0;
-        for import in file_scope
-            .imports
-            .iter()
-            .filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty()))
-        {
+        for import in file_scope.imports.iter().filter(|i| {
+            i.name == "*" || (names.open_imports && i.name.is_empty() && i.alias.is_empty())
+        }) {
             // `use Kind::*` imports the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
             if is_owner {
@@ -345,7 +352,10 @@ impl Resolver<'_> {
             return Ok(whole);
         }
         let reaches = match names.reach {
-            Visibility::Project => !self.scopes.is_private_to_its_file(c),
+            Visibility::Project => {
+                !self.scopes.is_private_to_its_file(c)
+                    && !self.scopes.lacks_include(c, from.file)?
+            }
             // The order of the text decides where a macro of the crate is visible.
             _ => c.kind == SymbolKind::Macro && self.scopes.is_same_crate(from.file, c.id.file),
         };
@@ -459,7 +469,10 @@ impl Resolver<'_> {
                 others.push((ELSEWHERE_IN_PROJECT, c));
             }
         }
-        if scored.iter().all(|(s, _)| *s < 0.5) && self.scopes.module_exists(module, file) {
+        if scored.iter().all(|(s, _)| *s < 0.5)
+            && self.scopes.module_exists(module, file)
+            && !self.scopes.is_opened(module, file)
+        {
             scored.extend(others);
         }
         Ok(self.likeliest(scored))
@@ -481,10 +494,13 @@ impl Resolver<'_> {
         let (mut exact, mut below, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let candidates = self.scopes.candidates(name, family, wanted)?;
         for c in self.nearest(&candidates, family) {
+            if c.id.file != from && self.scopes.is_private_to_its_file(c) {
+                continue;
+            }
             let is_owner = !c.owner.is_empty() && owner == c.owner;
             let matches = self.scopes.module_matches(module, from, c.id.file);
             let is_free = c.owner.is_empty()
-                || c.is_type()
+                || c.is_type() && !self.scopes.is_called_as_member(c, wanted)?
                 || is_owner
                 || self.scopes.is_module_member(c)?
                 || self.scopes.is_exported_member(c)?;
@@ -632,13 +648,17 @@ impl Resolver<'_> {
         // `server.start()` is more likely a member of `Server`.
         let receiver = as_written(&reference.receiver);
         let hint = names::last(receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        // A method that calls one of its name for another value mostly wraps that value.
+        let caller = self.scopes.scope_of(from)?.caller(reference.from);
+        let wraps = self.scopes.symbol(caller)?.is_some_and(|s| s.name == reference.name);
+        let most = if wraps { CANDIDATE } else { 0.85 };
         let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));
             let confidence = share
                 * if is_like { LIKE } else { 1.0 }
                 * if c.id.file == from { NEAR } else { 1.0 };
-            Meaning { symbol: c.id, confidence: confidence.min(0.85) }
+            Meaning { symbol: c.id, confidence: confidence.min(most) }
         });
         let mut out: Vec<Meaning> = guessed.collect();
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));

@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::modules::{Module, ModulePath, modules};
-use super::names;
+use super::names::{self, last};
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
-use crate::languages::{Modules, Names, names_of};
+use crate::languages::{Modules, Names, Visibility, names_of};
 use crate::syntax::{ReferenceKind, SymbolKind};
 
+/// Largest number of files that are included, directly or not, of which anything is said.
+const MAX_INCLUDED: usize = 1_000;
 /// Most assignments of one name that are followed.
 const MAX_BINDINGS: usize = 4;
 
@@ -107,6 +109,7 @@ impl FileScope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ExpectedKind {
     Callee,
+    Macro,
     Type,
     Any,
 }
@@ -115,6 +118,7 @@ impl From<ReferenceKind> for ExpectedKind {
     fn from(kind: ReferenceKind) -> Self {
         match kind {
             ReferenceKind::Call => Self::Callee,
+            ReferenceKind::Macro => Self::Macro,
             ReferenceKind::Type => Self::Type,
             ReferenceKind::Value => Self::Any,
         }
@@ -122,9 +126,15 @@ impl From<ReferenceKind> for ExpectedKind {
 }
 
 impl ExpectedKind {
-    fn admits(self, symbol: &SymbolRow) -> bool {
+    fn admits(self, symbol: &SymbolRow, names: &Names) -> bool {
+        let is_macro = symbol.kind == SymbolKind::Macro;
         match self {
             _ if symbol.kind == SymbolKind::Impl => false,
+            Self::Macro => {
+                let result = symbol.result.as_deref().zip(names.macro_result);
+                is_macro || result.is_some_and(|(result, of_macro)| last(result) == of_macro)
+            }
+            Self::Callee if is_macro && names.macro_result.is_some() => false,
             Self::Callee | Self::Any => symbol.kind != SymbolKind::Module,
             Self::Type => symbol.is_type(),
         }
@@ -155,6 +165,10 @@ pub(super) struct Scopes<'a> {
     candidates: HashMap<(String, &'static str, ExpectedKind), Rc<Vec<SymbolRow>>>,
     matches: HashMap<(String, FileId, FileId), f32>,
     exists: HashMap<(String, FileId), bool>,
+    /// The files of each file name; empty until a file that includes others asks.
+    by_file_name: HashMap<String, Vec<FileId>>,
+    /// What a file includes, and in turn what that includes.
+    included: HashMap<FileId, Rc<HashSet<FileId>>>,
 }
 
 impl<'a> Scopes<'a> {
@@ -239,6 +253,8 @@ impl<'a> Scopes<'a> {
             candidates: HashMap::new(),
             matches: HashMap::new(),
             exists: HashMap::new(),
+            by_file_name: HashMap::new(),
+            included: HashMap::new(),
         })
     }
 
@@ -318,12 +334,13 @@ impl<'a> Scopes<'a> {
         wanted: ExpectedKind,
     ) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
+        let Some(names) = self.file(from).map(|f| f.names) else { return Ok(Vec::new()) };
         let mut rows: Vec<SymbolRow> = rows
             .iter()
-            .filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from))
+            .filter(|s| wanted.admits(s, names) && self.is_same_family(s.id.file, from))
             .cloned()
             .collect();
-        if self.file(from).is_some_and(|f| f.names.redefines) {
+        if names.redefines {
             let mut last: HashMap<(FileId, i64), i64> = HashMap::new();
             for s in &rows {
                 last.insert((s.id.file, s.parent), s.id.n);
@@ -344,16 +361,65 @@ impl<'a> Scopes<'a> {
         Ok(rows)
     }
 
+    /// Returns whether no other file sees the macros and private functions of a file.
+    fn is_closed(&self, file: FileId) -> bool {
+        self.file(file).is_some_and(|f| {
+            let end = f.row.path.rsplit_once('.').map(|(_, end)| end);
+            end.is_some_and(|end| f.names.closed_files.contains(&end))
+        })
+    }
+
     /// Returns whether a symbol is visible in its file only: a macro of C or a `static` function that
     /// is not in a header.
     pub(super) fn is_private_to_its_file(&self, symbol: &SymbolRow) -> bool {
-        let Some(file) = self.file(symbol.id.file) else { return false };
-        let is_closed = file
-            .row
-            .path
-            .rsplit_once('.')
-            .is_some_and(|(_, end)| file.names.closed_files.contains(&end));
-        is_closed && (symbol.kind == SymbolKind::Macro || !symbol.exported)
+        let is_private = symbol.kind == SymbolKind::Macro || !symbol.exported;
+        is_private && self.is_closed(symbol.id.file)
+    }
+
+    /// Returns whether a source file of C lacks the include that a symbol needs: no file that it
+    /// includes, however deep, has the name of a header that defines it or of a file that declares it.
+    /// A source file that includes nothing is itself included somewhere.
+    pub(super) fn lacks_include(
+        &mut self,
+        symbol: &SymbolRow,
+        from: FileId,
+    ) -> Result<bool, GraphError> {
+        let included = self.included(from)?;
+        let is_part = self.scope_of(from)?.imports.is_empty();
+        if !self.is_closed(from) || is_part || included.len() >= MAX_INCLUDED {
+            return Ok(false);
+        }
+        let rows = self.named(&symbol.name)?;
+        let mut declared = rows.iter().filter(|s| s.prototype).peekable();
+        let needs_include = !self.is_closed(symbol.id.file) || declared.peek().is_some();
+        Ok(needs_include
+            && !included.contains(&symbol.id.file)
+            && !declared.any(|s| included.contains(&s.id.file)))
+    }
+
+    /// Returns a file and what it includes, however deep: at most [`MAX_INCLUDED`] files. Which
+    /// directories are searched is not known, so an include is every file of its name.
+    fn included(&mut self, file: FileId) -> Result<Rc<HashSet<FileId>>, GraphError> {
+        if let Some(known) = self.included.get(&file) {
+            return Ok(known.clone());
+        }
+        if self.by_file_name.is_empty() {
+            for file in &self.files {
+                let name = last_of_path(&file.row.path).to_string();
+                self.by_file_name.entry(name).or_default().push(file.row.id);
+            }
+        }
+        let mut found = HashSet::from([file]);
+        let mut open = vec![file];
+        while let Some(next) = open.pop().filter(|_| found.len() < MAX_INCLUDED) {
+            for import in self.tables.imports_of(next)? {
+                let named = self.by_file_name.get(last_of_path(&import.module));
+                open.extend(named.into_iter().flatten().filter(|id| found.insert(**id)));
+            }
+        }
+        let found = Rc::new(found);
+        self.included.insert(file, found.clone());
+        Ok(found)
     }
 
     /// Returns whether the code opens a module or a namespace of this name, in a language where many
@@ -372,6 +438,17 @@ impl<'a> Scopes<'a> {
     pub(super) fn is_inner_type(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
         let file_scope = self.scope_of(symbol.id.file)?;
         Ok(symbol.is_type() && file_scope.around(symbol.id).nth(1).is_some_and(SymbolRow::is_type))
+    }
+
+    /// Returns whether a type is within another one, and is called with that one before it as every
+    /// member is: `Self::Err(…)`.
+    pub(super) fn is_called_as_member(
+        &mut self,
+        symbol: &SymbolRow,
+        wanted: ExpectedKind,
+    ) -> Result<bool, GraphError> {
+        let needs_owner = self.file(symbol.id.file).is_some_and(|f| !f.names.implicit_self);
+        Ok(needs_owner && wanted == ExpectedKind::Callee && self.is_inner_type(symbol)?)
     }
 
     /// Returns whether a file declares the types of a file of JavaScript beside it: `a.d.ts` of `a.js`.
@@ -521,6 +598,23 @@ impl<'a> Scopes<'a> {
         exists
     }
 
+    /// Returns whether the project has a module, or at least the package at the beginning of its
+    /// path.
+    pub(super) fn is_of_project(&mut self, module: &str, from: FileId) -> bool {
+        let package = module.split([':', '.', '/', '\\']).next().unwrap_or("");
+        package.is_empty()
+            || self.module_exists(module, from)
+            || self.by_last_part.contains_key(package)
+            || self.module_exists(package, from)
+            || self.is_namespace(package, from).unwrap_or(true)
+    }
+
+    /// Returns whether a module is a namespace, all of whose files say that they are in it.
+    pub(super) fn is_opened(&self, module: &str, from: FileId) -> bool {
+        self.file(from).is_some_and(|f| f.names.reach == Visibility::Project)
+            && self.files.iter().any(|f| is_package(f, module))
+    }
+
     /// Returns the module path that an imported name has if it is a module.
     pub(super) fn submodule(&self, module: &str, name: &str, from: FileId) -> String {
         match (self.file(from).map(|f| f.names.modules), name) {
@@ -566,9 +660,17 @@ fn aliased(module: &str, names: &[ImportRow]) -> Vec<String> {
 /// Returns whether a file declares this package. (In Go a directory determines the package, and
 /// many packages share a name.)
 fn is_package(file: &SourceFile, module: &str) -> bool {
-    file.names.modules != Modules::Directories
-        && !file.row.package.is_empty()
-        && file.row.package == module
+    let package = &file.row.package;
+    if file.names.modules == Modules::Directories || package.is_empty() {
+        return false;
+    }
+    // A file of C++ opens several namespaces, which are separated by spaces.
+    let is_open = |part: &str| package.split(' ').any(|open| open == part);
+    package == module
+        || (module.contains("::") || package.contains(' ')) && {
+            let mut parts = module.split("::").filter(|part| !part.is_empty()).peekable();
+            parts.peek().is_some() && parts.all(is_open)
+        }
 }
 
 /// Returns directory and name of the crate in the nearest directory above a file that has one.
@@ -586,6 +688,10 @@ fn directories_above(path: &str) -> impl Iterator<Item = &str> {
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {
     places.iter().map(|m| m.matches(&file.module, &file.row.package)).fold(0.0, f32::max)
+}
+
+fn last_of_path(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 pub(super) fn directory(path: &str) -> &str {

@@ -65,7 +65,7 @@ const SCHEMA: &str = "
         PRIMARY KEY(file, n)
     ) WITHOUT ROWID;
     CREATE INDEX refs_by_name ON refs(name);
-    CREATE VIEW calls AS SELECT file, symbol, name, receiver, arguments, lines FROM refs WHERE kind = 'call';
+    CREATE VIEW calls AS SELECT file, symbol, name, receiver, arguments, lines FROM refs WHERE kind IN ('call', 'macro');
     CREATE TABLE imports(
         file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
         n INTEGER NOT NULL,
@@ -98,12 +98,7 @@ const SCHEMA: &str = "
         path TEXT NOT NULL UNIQUE,
         hash TEXT NOT NULL
     );
-    CREATE TABLE precise_places(
-        id INTEGER PRIMARY KEY,
-        file INTEGER NOT NULL REFERENCES precise_files(id) ON DELETE CASCADE,
-        line INTEGER NOT NULL,
-        name TEXT NOT NULL
-    );
+    CREATE TABLE precise_places(id INTEGER PRIMARY KEY, file INTEGER NOT NULL REFERENCES precise_files(id) ON DELETE CASCADE, line INTEGER NOT NULL, name TEXT NOT NULL);
     CREATE INDEX precise_places_by_file ON precise_places(file, name);
     CREATE TABLE precise_uses(
         file INTEGER NOT NULL REFERENCES precise_files(id) ON DELETE CASCADE,

@@ -81,9 +81,8 @@ pub(super) enum Follow {
     Tested,
 }
 
-pub(super) const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
-pub(super) const USES: &[ReferenceKind] =
-    &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
+pub(super) const CALLS: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Macro];
+pub(super) const USES: &[ReferenceKind] = &ReferenceKind::ALL;
 
 pub(super) struct Traversal<'a> {
     pub(super) resolver: Resolver<'a>,

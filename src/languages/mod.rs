@@ -86,6 +86,8 @@ pub fn names_of(language: &str) -> &'static Names {
         redefines: false,
         mixes_in: false,
         modules: Modules::Names,
+        macro_result: None,
+        delegates: None,
         own_value: &[],
         constructors: &[],
         transparent: &[],

@@ -144,6 +144,12 @@ pub struct Names {
     pub mixes_in: bool,
     /// How modules are named in imports.
     pub modules: Modules,
+    /// The result of functions that are macros, in a language that marks calls of macros
+    /// (`html!()`). `None` where macros are called as functions are.
+    pub macro_result: Option<&'static str>,
+    /// The supertype that gives a type the members of another one, and the alias in its
+    /// implementation that names the other one.
+    pub delegates: Option<(&'static str, &'static str)>,
     /// Names of the current object in its members, such as `self`.
     pub own_value: &'static [&'static str],
     /// Names of functions that construct a value of their type. Calls use the name

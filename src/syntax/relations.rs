@@ -27,7 +27,8 @@ pub use import::Import;
 /// The relations of a file to other code.
 #[derive(Debug, Default)]
 pub struct Relations {
-    /// The package that the file declares: `package gin`, `namespace App`.
+    /// The package that the file declares: `package gin`, `namespace App`. Of C++, the names of the
+    /// namespaces that it opens, separated by spaces.
     pub package: Option<String>,
     /// The symbols of the outline.
     pub symbols: Vec<Symbol>,
@@ -70,6 +71,8 @@ pub struct Reference {
 pub enum ReferenceKind {
     /// The name is called or constructed.
     Call,
+    /// The name is called with the mark of a macro.
+    Macro,
     /// The name is used as a type.
     Type,
     /// The name is used as a value.
@@ -77,13 +80,20 @@ pub enum ReferenceKind {
 }
 
 impl ReferenceKind {
-    pub const ALL: [Self; 3] = [Self::Call, Self::Type, Self::Value];
+    pub const ALL: [Self; 4] = [Self::Call, Self::Macro, Self::Type, Self::Value];
+
+    /// Returns whether the name is called.
+    #[must_use]
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::Call | Self::Macro)
+    }
 
     /// Returns the name in lower case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
+            Self::Macro => "macro",
             Self::Type => "type",
             Self::Value => "value",
         }
@@ -312,6 +322,7 @@ impl<'a> RelationReader<'a> {
         for (label, node) in captures.iter() {
             match label {
                 "call" => self.call(node, captures.get("receiver")),
+                "call.macro" => self.named(node, ReferenceKind::Macro, None),
                 "call.token" => self.token_call(node),
                 "call.symbol" => self.symbol_call(node),
                 "call.word" => self.word(node, ReferenceKind::Call),
@@ -328,6 +339,7 @@ impl<'a> RelationReader<'a> {
                 "element" => self.element(node),
                 "local" => self.local(node),
                 "base" => self.base(node),
+                "namespace" => self.namespace(source(node, self.text)),
                 "package" => self.package = Some(fold_whitespace(source(node, self.text))),
                 "parameters" => self.parameters(node),
                 "result" => self.result(node),
@@ -379,7 +391,7 @@ impl<'a> RelationReader<'a> {
         let symbol = self.at(line);
         let is_defined_here =
             |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
-        if kind != ReferenceKind::Call && self.around(line).any(is_defined_here) {
+        if !kind.is_call() && self.around(line).any(is_defined_here) {
             // This is the definition itself, not a use.
             return;
         }
@@ -457,14 +469,15 @@ impl<'a> RelationReader<'a> {
 
     /// Notes a call in the arguments of a macro, which the grammar sees only as tokens.
     fn token_call(&mut self, name: Node) {
-        let follows = self.text.as_bytes().get(name.end_byte());
-        if !matches!(follows, Some(b'(' | b'!')) {
-            return;
-        }
+        let kind = match self.text.as_bytes().get(name.end_byte()) {
+            Some(b'(') => ReferenceKind::Call,
+            Some(b'!') => ReferenceKind::Macro,
+            _ => return,
+        };
         let whole = chain_before(self.text, name.byte_range())
             .unwrap_or_else(|| format!("?.{}", source(name, self.text)));
         if let Some((receiver, name_text)) = split(&whole) {
-            self.note(name, ReferenceKind::Call, receiver, name_text, None);
+            self.note(name, kind, receiver, name_text, None);
         }
     }
 
@@ -572,8 +585,14 @@ impl<'a> RelationReader<'a> {
                 .iter()
                 .find_map(|(label, end)| followed(label, end)),
         };
-        let scope = self.scope(line, is_field);
-        if let (false, Some(function)) = (is_field, scope) {
+        let mut scope = self.scope(line, is_field);
+        // An alias is no variable, and belongs to what is around its definition.
+        let is_alias = |i: usize| {
+            self.symbols[i].name == name && self.symbols[i].definition_line == line && !is_field
+        };
+        if let Some(alias) = scope.filter(|i| is_alias(*i)) {
+            scope = self.symbols[alias].parent;
+        } else if let (false, Some(function)) = (is_field, scope) {
             self.locals.insert((function, name.clone()));
         }
         if is_field && scope.is_none() {
@@ -607,6 +626,18 @@ impl<'a> RelationReader<'a> {
                 None => continue,
             };
             self.bindings[field].is = known;
+        }
+    }
+
+    /// Adds the names of a namespace, which the file opens, to its package.
+    fn namespace(&mut self, written: &str) {
+        let package = self.package.get_or_insert_default();
+        for name in written.split("::").map(str::trim).filter(|name| !name.is_empty()) {
+            if package.len() < MAX_TYPE_CHARS && !package.split(' ').any(|open| open == name) {
+                let gap = if package.is_empty() { "" } else { " " };
+                package.push_str(gap);
+                package.push_str(name);
+            }
         }
     }
 

@@ -484,3 +484,153 @@ fn a_supertype_whose_path_begins_at_the_type_itself_ends() {
     )]);
     assert_eq!(p.callers("two"), ["a.rb Foo::one [3]"]);
 }
+
+#[test]
+fn rust_methods_named_like_a_field_end_the_chain() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub struct Test { justfile: Option<String>, hook: fn() }\nimpl Test {\n    pub fn new() -> Self { todo!() }\n    pub fn justfile(self, v: &str) -> Self { self }\n    pub fn stdout(self) {}\n}\nfn one() { Test::new().justfile(\"x\").stdout(); }\nfn two() { let t = Test::new().justfile(\"x\"); t.stdout(); }\n",
+    )]);
+    assert_eq!(p.callers("Test::stdout"), ["src/lib.rs one [7]", "src/lib.rs two [8]"]);
+}
+
+#[test]
+fn rust_macros_are_taken_for_functions_of_their_name() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "fn format() {}\npub fn json() {}\nmacro_rules! check { () => {}; }\nfn check() {}\n#[proc_macro]\npub fn html(input: TokenStream) -> TokenStream { input }\nfn one() { let s = format!(\"x\"); web::json!(1); check!(); html!(<p>); vec![check!()]; }\nfn two() { format(); check(); vec![format()]; }\n",
+    )]);
+    assert_eq!(p.callers("format"), ["src/lib.rs two [8]"]);
+    assert_eq!(p.callers("json"), Vec::<String>::new());
+    assert_eq!(p.callers("src/lib.rs:3"), ["src/lib.rs one [7]"]);
+    assert_eq!(p.callers("src/lib.rs:4"), ["src/lib.rs two [8]"]);
+    assert_eq!(p.callers("html"), ["src/lib.rs one [7]"]);
+}
+
+#[test]
+fn rust_results_are_taken_for_the_associated_type_of_their_name() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "use prelude::*;\npub struct T;\nimpl FromStr for T {\n    type Err = String;\n    fn from_str(s: &str) -> Result<Self, Self::Err> { Err(s.into()) }\n}\n",
+    )]);
+    assert_eq!(p.callers("src/lib.rs:4"), Vec::<String>::new());
+}
+
+#[test]
+fn rust_names_imported_from_elsewhere_lose_to_those_of_the_crate() {
+    let p = Project::new(&[
+        ("Cargo.toml", "[package]\nname = \"m\"\n"),
+        ("src/lib.rs", "mod style;\nmod paint;\nmod fill;\nuse style::Style;\n"),
+        ("src/style.rs", "pub struct Style;\nimpl Style { pub fn make() -> Self { Style } }\n"),
+        ("src/paint.rs", "use {super::*, ansi::{Prefix, Style}};\nfn paint() { Style::make(); }\n"),
+        ("src/fill.rs", "use super::*;\nfn fill() { Style::make(); }\n"),
+    ]);
+    assert_eq!(p.callers("Style::make"), ["src/fill.rs fill [2]"]);
+}
+
+#[test]
+fn rust_variants_and_what_is_dereferenced_have_no_type() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub enum Kind { A, B(u8) }\nimpl Kind { pub fn exit(self) {} }\npub struct Token { n: Id }\nimpl Token { pub fn show(&self) {} }\npub struct Id;\nimpl Id { pub fn digits(&self) {} }\npub struct Name { token: Token }\nimpl Deref for Name {\n    type Target = Token;\n    fn deref(&self) -> &Token { &self.token }\n}\npub struct Show;\nimpl Show { pub fn exit(&self) {} pub fn show(&self) {} pub fn digits(&self) {} }\nfn one() { Kind::A.exit(); }\nfn two() { let k = Kind::B(1); k.exit(); }\nfn three(name: Name) { name.show(); name.n.digits(); }\nfn four() { println!(\"{}\", Token { n: Id }.show()); }\n",
+    )]);
+    assert_eq!(p.callers("Kind::exit"), ["src/lib.rs one [14]", "src/lib.rs two [15]"]);
+    assert_eq!(p.callers("Token::show"), ["src/lib.rs three [16]", "src/lib.rs four [17]"]);
+    assert_eq!(p.callers("Id::digits"), ["src/lib.rs three [16]"]);
+}
+
+#[test]
+fn methods_that_call_the_same_of_what_they_wrap_call_themselves() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub struct Entry { inner: Inner }\nimpl Entry {\n    pub fn path(&self) -> &Path {\n        match &self.inner { Inner::Normal(e) => e.path(), Inner::Broken(p) => p }\n    }\n    pub fn depth(&self) { self.depth() }\n}\n",
+    )]);
+    let answer = p.ask(Operation::Callers, "Entry::path", None, 1);
+    assert_eq!(rows(&answer.results), Vec::<String>::new());
+    assert_eq!(p.callers("Entry::depth"), ["src/lib.rs Entry::depth [6]"]);
+}
+
+#[test]
+fn cpp_functions_of_namespaces_have_neither_callers_nor_candidates() {
+    let p = Project::new(&[
+        (
+            "bench.h",
+            "#pragma once\nnamespace bench {\nint one(int x);\nnamespace inner { inline int two(int x) { return x; } class Mgr { public: Mgr(int x); }; }\n}\nnamespace p::q { inline int three(int x) { return x; } }\n",
+        ),
+        (
+            "bench.cc",
+            "#include \"bench.h\"\nnamespace bench {\nint one(int x) { return x; }\nint rel() { return inner::two(1); }\nint make() { inner::Mgr m(1); return 1; }\n}\n",
+        ),
+        (
+            "main.cc",
+            "#include \"bench.h\"\nnamespace bm = bench;\nint a() { return bench::one(1) + bench::inner::two(2); }\nint b() { return ::bench::one(1) + p::q::three(3); }\nint c() { return bm::one(1) + bm::inner::two(2); }\nint d() { return std::one(1) + std::two(2); }\n",
+        ),
+        // A specialization opens a namespace of the library.
+        ("hash.h", "namespace std { template<> struct hash<int> {}; }\n"),
+    ]);
+    let all = ["main.cc a [3]", "main.cc b [4]", "main.cc c [5]"];
+    assert_eq!(p.callers("one"), all);
+    assert_eq!(p.callers("two"), ["bench.cc rel [4]", "main.cc a [3]", "main.cc c [5]"]);
+    assert_eq!(p.callers("three"), ["main.cc b [4]"]);
+    assert_eq!(p.callers("Mgr"), ["bench.cc make [5]"]);
+}
+
+#[test]
+fn cpp_variables_of_inner_types_pointers_and_aliases_have_no_type() {
+    let p = Project::new(&[
+        (
+            "p.h",
+            "class Prog {\n public:\n  class Inst {\n   public:\n    int op() { return 1; }\n  };\n  Inst* inst(int i);\n};\nclass Rx {\n public:\n  void down() {}\n};\ntemplate <typename T> class Set {\n public:\n  void insert(int i) {}\n};\ntypedef Set<void> SetA;\nusing SetB = Set<int>;\nclass Other {\n public:\n  int op() { return 1; }\n  void down() {}\n  void insert(int i) {}\n};\n",
+        ),
+        (
+            "p.cc",
+            "#include \"p.h\"\nvoid a(Prog* prog) { Prog::Inst* ip = prog->inst(1); ip->op(); }\nvoid b() { Prog::Inst in; in.op(); }\nvoid c() { Rx* x; x->down(); }\nvoid d() { SetA s; s.insert(1); }\nvoid e() { SetB s; s.insert(1); }\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Inst::op"), ["p.cc a [2]", "p.cc b [3]"]);
+    assert_eq!(p.callers("Rx::down"), ["p.cc c [4]"]);
+    assert_eq!(p.callers("Set::insert"), ["p.cc d [5]", "p.cc e [6]"]);
+}
+
+#[test]
+fn c_macros_and_functions_that_are_not_included_take_the_calls_of_the_library() {
+    let p = Project::new(&[
+        ("vendor/over.h", "#define malloc unity_malloc\n#define release(p) unity_free(p)\n"),
+        ("vendor/use.c", "#include \"deep.h\"\nint used(void) { release(0); return 1; }\n"),
+        ("vendor/deep.h", "#include <vendor/over.h>\n"),
+        ("compat/unlink.h", "int unlink(const char *path);\nint other(int a);\n"),
+        (
+            "compat/unlink.c",
+            "#include \"unlink.h\"\nint unlink(const char *path) { return 0; }\nint other(int a) { return unlink(0); }\nint hidden(int a) { return 0; }\n",
+        ),
+        (
+            "pub.c",
+            "#include <stdlib.h>\n#include \"pub.h\"\nint pub(void) { release(0); unlink(\"x\"); hidden(1); return 1; }\n",
+        ),
+        ("pub.h", "int pub(void);\n"),
+        ("alone.c", "#include <stdlib.h>\nint alone(void) { release(0); return 1; }\n"),
+        // A part of another file has the includes of that file.
+        ("part.c", "int part(void) { release(0); return 1; }\n"),
+    ]);
+    assert_eq!(p.callers("release"), ["part.c part [1]", "vendor/use.c used [2]"]);
+    assert_eq!(p.callers("unlink"), ["compat/unlink.c other [3]"]);
+    assert_eq!(p.callers("hidden"), ["pub.c pub [3]"], "nothing declares it");
+}
+
+#[test]
+fn cpp_macros_before_a_qualified_result_become_part_of_the_name() {
+    let p = Project::new(&[
+        (
+            "name.h",
+            "#include <string>\nclass BENCH_EXPORT Name {\n public:\n  std::string str() const;\n};\n",
+        ),
+        (
+            "name.cc",
+            "#include \"name.h\"\nBENCH_EXPORT\nstd::string Name::str() const { return \"\"; }\nBENCH_EXPORT std::vector<int> all() { return {}; }\nFILE_TYPE Name::parse() { return 1; }\n",
+        ),
+        ("main.cc", "#include \"name.h\"\nvoid a(Name n) { n.str(); all(); n.parse(); }\n"),
+    ]);
+    assert_eq!(p.callers("Name::str"), ["main.cc a [2]"]);
+    assert_eq!(p.callers("all"), ["main.cc a [2]"]);
+    assert_eq!(p.callers("Name::parse"), ["main.cc a [2]"]);
+}

@@ -31,6 +31,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         redefines: false,
         mixes_in: false,
         modules: Modules::Paths(&['/']),
+        macro_result: None,
+        delegates: None,
         own_value: &["this"],
         constructors: &[],
         transparent: &[],

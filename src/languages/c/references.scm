@@ -18,3 +18,5 @@
 (field_declaration type: (_) @is declarator: (pointer_declarator declarator: (field_identifier) @field))
 (function_definition type: (_) @result)
 (function_declarator parameters: (_) @parameters)
+(declaration type: (_) @is declarator: (pointer_declarator declarator: (identifier) @binding))
+(type_definition type: (_) @is declarator: (type_identifier) @binding)

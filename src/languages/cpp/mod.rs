@@ -34,6 +34,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         redefines: false,
         mixes_in: true,
         modules: Modules::Paths(&['/']),
+        macro_result: None,
+        delegates: None,
         own_value: &["this"],
         constructors: &[],
         transparent: &["unique_ptr", "shared_ptr", "weak_ptr"],

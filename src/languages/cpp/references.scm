@@ -12,3 +12,5 @@
 (base_class_clause [(type_identifier) (qualified_identifier) (template_type)] @base)
 (using_declaration (qualified_identifier) @import.path)
 (alias_declaration name: (_) @binding type: (_) @is)
+(namespace_definition name: (_) @namespace)
+(namespace_alias_definition name: (_) @import.alias . [(namespace_identifier) (nested_namespace_specifier)] @import.module)

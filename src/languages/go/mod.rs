@@ -36,6 +36,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         redefines: false,
         mixes_in: false,
         modules: Modules::Directories,
+        macro_result: None,
+        delegates: None,
         own_value: &[],
         constructors: &[],
         transparent: &[],

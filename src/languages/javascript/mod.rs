@@ -41,6 +41,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         redefines: false,
         mixes_in: false,
         modules: Modules::Npm,
+        macro_result: None,
+        delegates: None,
         own_value: &["this"],
         constructors: &["constructor"],
         transparent: super::ECMASCRIPT_TRANSPARENT,

@@ -31,6 +31,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         redefines: true,
         mixes_in: true,
         modules: Modules::Python,
+        macro_result: None,
+        delegates: None,
         own_value: &["self", "cls"],
         constructors: &["__init__", "__new__"],
         transparent: &[

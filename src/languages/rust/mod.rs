@@ -37,6 +37,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         redefines: false,
         mixes_in: false,
         modules: Modules::Rust,
+        macro_result: Some("TokenStream"),
+        delegates: Some(("Deref", "Target")),
         own_value: &["self", "Self"],
         constructors: &[],
         transparent: &[

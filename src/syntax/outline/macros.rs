@@ -32,14 +32,27 @@ impl<'t> Scan<'t> {
         &self.text[start..self.at]
     }
 
+    /// Skips the rest of a type after its first name: `::string`, `::vector<int>`.
+    fn path(&mut self) {
+        while self.text[self.at..].starts_with(b"::") {
+            self.at += 2;
+            self.word();
+        }
+        self.brackets(b'<', b'>');
+    }
+
     /// Skips arguments in parentheses, if there are any and they are short.
     fn arguments(&mut self) {
+        self.brackets(b'(', b')');
+    }
+
+    fn brackets(&mut self, open: u8, close: u8) {
         const MAX: usize = 200;
         let mut depth = 0;
         for (i, b) in self.text[self.at..].iter().take(MAX).enumerate() {
             match b {
-                b'(' => depth += 1,
-                b')' => depth -= 1,
+                b if *b == open => depth += 1,
+                b if *b == close => depth -= 1,
                 _ => {}
             }
             if depth == 0 {
@@ -146,6 +159,7 @@ fn hidden_until(mut scan: Scan, before: Before) -> Option<usize> {
         // word itself is the type.
         Before::LineStart => {
             let (end, word) = skip_macros(&mut scan)?;
+            scan.path();
             scan.space();
             let next = scan.peek();
             let typed = next.is_ascii_alphabetic() || matches!(next, b'_' | b'*' | b'&');
@@ -197,6 +211,8 @@ mod tests {
             ),
             ("void f() NO_ANALYSIS {}", Some("void f()             {}")),
             ("void f() LOCKS_X(\"é\") {}", Some("void f()               {}")),
+            ("FOO_API std::string A::f() {}", Some("        std::string A::f() {}")),
+            ("FOO_TYPE A::f() {}", None),
             ("struct FOO_BAR { int x; };", None),
             ("struct FOO_BAR *f(void);", None),
             ("FOO_TYPE x;", None),

@@ -4,7 +4,7 @@
 const MAX_EXPRESSION_BYTES: usize = 4000;
 const MAX_CHAIN_BYTES: usize = 300;
 /// Prefixes that do not change the meaning of an expression here.
-const PREFIXES: [&str; 8] = ["&", "*", "mut ", "await ", "new ", "ref ", "yield ", "..."];
+const PREFIXES: [&str; 9] = ["::", "&", "*", "mut ", "await ", "new ", "ref ", "yield ", "..."];
 
 /// Returns the names and separators of an expression without the contents of brackets: `a.b()`,
 /// `A::new()`, `x[]`, `T{}`, and `"` for a literal. `None` if it is not such a chain.
@@ -76,6 +76,15 @@ pub(super) fn chain_before(text: &str, name: std::ops::Range<usize>) -> Option<S
         let byte = bytes[start - 1];
         if matches!(byte, b')' | b']') {
             start = opening(bytes, start - 1, floor)?;
+        } else if byte == b'}' && bytes.get(start) == Some(&b'.') {
+            // A literal of a type: `Token { n: 1 }.len()`
+            let before = text[..opening(bytes, start - 1, floor)?].trim_end();
+            let word =
+                before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |i| i + 1);
+            if !before[word..].starts_with(char::is_uppercase) {
+                return None;
+            }
+            start = before.len();
         } else if byte.is_ascii_alphanumeric()
             || matches!(byte, b'_' | b'.' | b':' | b'?')
             || (byte.is_ascii_whitespace() && is_continued(&bytes[start - 1..name.start]))
@@ -85,7 +94,12 @@ pub(super) fn chain_before(text: &str, name: std::ops::Range<usize>) -> Option<S
             break;
         }
     }
-    chain(text.get(start..name.end)?.trim_start_matches([':', '.', '?']))
+    let found = text.get(start..name.end)?;
+    // A chain that begins with a dot follows an expression that is not a chain.
+    if found.starts_with(['.', '?']) && !found.starts_with("..") {
+        return None;
+    }
+    chain(found.trim_start_matches([':', '.', '?']))
 }
 
 /// Returns whether a chain goes on after white space: the next line begins with a dot.
