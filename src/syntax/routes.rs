@@ -278,6 +278,19 @@ fn joined(node: Node, text: &str, depth: usize) -> Option<String> {
     node.named_children(&mut cursor).map(|part| joined(part, text, depth + 1)).collect()
 }
 
+/// Returns the name at the beginning of a chain of calls: `router` of `router.route("/x").get(f)`.
+fn first_of_chain(call: Node) -> Option<Node> {
+    let mut first = call;
+    for _ in 0..MAX_LEVELS {
+        let called = first.child_by_field_name("function");
+        match called.and_then(|called| called.child_by_field_name("object")) {
+            Some(object) => first = object,
+            None => break,
+        }
+    }
+    (first.kind() == "identifier").then_some(first)
+}
+
 fn methods_in_upper(text: &str) -> String {
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).find(|w| METHODS.contains(w));
     word.unwrap_or_default().to_string()
@@ -420,6 +433,11 @@ impl Reader<'_> {
             return;
         }
         let framework = framework_in(framework, self.text);
+        // `router.route("/x").get(f)` is registered with the router at the beginning of the chain.
+        let router = router.or_else(|| {
+            let first = first_of_chain(node).filter(|_| setting("inside").is_some())?;
+            Some(self.source(first).to_string())
+        });
         let mut path = match captured.path {
             Some(path) => match literal(path, self.text) {
                 Some(path) => path,
