@@ -1,6 +1,7 @@
 //! Paths of HTTP routes: one normal form, how prefixes are joined, and which request matches which
 //! route. It knows neither files nor frameworks.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A segment of a path.
@@ -249,9 +250,11 @@ impl fmt::Display for RoutePath {
             match segment {
                 Segment::Unknown if i == 0 => out.write_str("…")?,
                 Segment::Unknown => {}
-                Segment::Literal(name) => write!(out, "/{name}")?,
-                Segment::Parameter(name) => write!(out, "/{{{name}}}")?,
-                Segment::Begins(text, name) => write!(out, "/{text}{{{name}}}")?,
+                Segment::Literal(name) => write!(out, "/{}", one_word(name))?,
+                Segment::Parameter(name) => write!(out, "/{{{}}}", one_word(name))?,
+                Segment::Begins(text, name) => {
+                    write!(out, "/{}{{{}}}", one_word(text), one_word(name))?;
+                }
                 Segment::Rest => out.write_str("/{*}")?,
             }
         }
@@ -259,9 +262,24 @@ impl fmt::Display for RoutePath {
     }
 }
 
+/// Returns a text without white space: a path in a reply is one word, whatever the code says.
+fn one_word(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_whitespace) {
+        text.replace(char::is_whitespace, "%20").into()
+    } else {
+        text.into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_with_words_in_it_is_one_word() {
+        let path = RoutePath::join(["/a b", "run this/{id}"]);
+        assert_eq!(path.to_string(), "/a%20b/run%20this/{id}");
+    }
     use proptest::prelude::*;
 
     fn path(text: &str) -> RoutePath {
