@@ -331,17 +331,14 @@ impl Resolver<'_> {
         name: &str,
     ) -> Result<Vec<SymbolId>, GraphError> {
         let Some(owner) = self.scopes.symbol(of)? else { return Ok(Vec::new()) };
-        let rows = self.scopes.named(name)?;
-        let is_impl = owner.kind == SymbolKind::Impl;
+        if owner.kind == SymbolKind::Impl {
+            let file_scope = self.scopes.scope_of(of.file)?;
+            let is_member = |s: &&SymbolRow| s.name == name && s.parent == of.n;
+            return Ok(file_scope.symbols.iter().filter(is_member).map(|s| s.id).collect());
+        }
         let directory = self.scopes.directory_of(of.file);
-        let is_member = |s: &&SymbolRow| {
-            if is_impl {
-                s.id.file == of.file && s.parent == of.n
-            } else {
-                s.owner == names::last(&owner.name)
-                    && self.scopes.directory_of(s.id.file) == directory
-            }
-        };
-        Ok(rows.iter().filter(is_member).map(|s| s.id).collect())
+        let owners = self.scopes.by_owner(name)?;
+        let members = owners.get(names::last(&owner.name)).into_iter().flatten().copied();
+        Ok(members.filter(|id| self.scopes.directory_of(id.file) == directory).collect())
     }
 }

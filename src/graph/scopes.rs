@@ -161,6 +161,8 @@ pub(super) struct Scopes<'a> {
     exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
     by_file: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
+    /// The members of each name, by their owner.
+    members: HashMap<String, Rc<HashMap<String, Vec<SymbolId>>>>,
     /// By name, family of languages and expected kind.
     candidates: HashMap<(String, &'static str, ExpectedKind), Rc<Vec<SymbolRow>>>,
     matches: HashMap<(String, FileId, FileId), f32>,
@@ -250,6 +252,7 @@ impl<'a> Scopes<'a> {
             exact: HashMap::new(),
             by_file: HashMap::new(),
             named: HashMap::new(),
+            members: HashMap::new(),
             candidates: HashMap::new(),
             matches: HashMap::new(),
             exists: HashMap::new(),
@@ -297,6 +300,23 @@ impl<'a> Scopes<'a> {
         let rows = Rc::new(self.tables.symbols_named(name)?);
         self.named.insert(name.to_string(), rows.clone());
         Ok(rows)
+    }
+
+    /// Returns all symbols of a name by their owners: a name may have ten thousands of them.
+    pub(super) fn by_owner(
+        &mut self,
+        name: &str,
+    ) -> Result<Rc<HashMap<String, Vec<SymbolId>>>, GraphError> {
+        if let Some(owners) = self.members.get(name) {
+            return Ok(owners.clone());
+        }
+        let mut owners: HashMap<String, Vec<SymbolId>> = HashMap::new();
+        for row in self.named(name)?.iter() {
+            owners.entry(row.owner.clone()).or_default().push(row.id);
+        }
+        let owners = Rc::new(owners);
+        self.members.insert(name.to_string(), owners.clone());
+        Ok(owners)
     }
 
     pub(super) fn symbol(&mut self, id: SymbolId) -> Result<Option<SymbolRow>, GraphError> {

@@ -46,6 +46,9 @@ impl Question for GraphRequest {
 pub(super) fn place(node: &GraphNode) -> String {
     let line = if node.line > 0 { format!(":{}", node.line) } else { String::new() };
     let place = shown_place(&format!("{}{line}", node.path));
+    if node.line == 0 && node.symbol == node.path {
+        return place;
+    }
     format!("{place} {} {}", node.kind, printable(&node.symbol))
 }
 
@@ -164,8 +167,12 @@ impl Reply for GraphAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut text: Vec<String> =
-            self.targets.iter().map(|target| format!("of {}", place(target))).collect();
+        let mut text: Vec<String> = self
+            .targets
+            .iter()
+            .filter(|target| target.kind != "folder")
+            .map(|target| format!("of {}", place(target)))
+            .collect();
         if self.total_targets > self.targets.len() {
             text.push(format!("of {} more", self.total_targets - self.targets.len()));
         }
