@@ -175,7 +175,14 @@ impl Resolver<'_> {
         let mut out = Vec::new();
         let types = self.scopes.candidates(&owner.name, of.file, ExpectedKind::Type)?;
         let is_only_type = types.iter().filter(|t| !t.prototype).count() == 1;
-        for c in self.scopes.candidates(name, of.file, ExpectedKind::Callee)?.iter() {
+        let candidates = self.scopes.candidates(name, of.file, ExpectedKind::Callee)?;
+        let owners = self.scopes.by_owner(name)?;
+        let of_owner = |owner: &str| owners.get(owner).map_or(&[][..], Vec::as_slice);
+        let owned = of_owner(names::last(&owner.name)).iter().chain(of_owner("companion"));
+        for id in owned {
+            // They are in the order of their ids.
+            let Ok(at) = candidates.binary_search_by_key(id, |c| c.id) else { continue };
+            let c = &candidates[at];
             let is_companion = c.owner == "companion" && self.is_of_companion(c, of)?;
             if is_companion
                 || (c.owner == names::last(&owner.name) && !self.is_of_another_type(c, of)?)
