@@ -26,7 +26,8 @@ fn browser() -> Option<&'static str> {
 fn shown(browser: &str, profile: &Path, url: &str) -> (String, String) {
     let mut command = Command::new(browser);
     command
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .args(["--enable-logging=stderr"])
         .args(["--virtual-time-budget=8000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(url);
