@@ -13,7 +13,7 @@ use crate::graph::{Asked, Node, Operation};
 use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
 use crate::scan::{self, LineMatcher, LineQuery};
-use crate::syntax::{self, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN};
+use crate::syntax::{self, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN};
 use crate::text::count;
 use crate::work::WorkBudget;
 
@@ -96,16 +96,14 @@ impl Engine {
                 crate::text::cut(&request.target, 100)
             )));
         }
-        let mut callers = self.callers_of_routes(&table, &wanted, "", call, &work)?;
+        let mut callers =
+            self.callers_of_routes(&table.routes, &table.strings, &wanted, "", call, &work)?;
         let mut is_cut = table.is_cut;
         for client in clients {
-            let other = RouteTable {
-                routes: table.routes.clone(),
-                strings: client.engine.route_strings(call, &work)?,
-                is_cut: false,
-            };
+            let strings = client.engine.route_strings(call, &work)?;
             callers.extend(client.engine.callers_of_routes(
-                &other,
+                &table.routes,
+                &strings,
                 &wanted,
                 &client.name,
                 call,
@@ -296,7 +294,8 @@ impl Engine {
     /// Finds the calls that request the routes in the files of this project.
     fn callers_of_routes(
         &self,
-        table: &RouteTable,
+        routes: &[Route],
+        strings_of_routes: &HashMap<String, HashSet<usize>>,
         wanted: &[usize],
         project: &str,
         call: &Call,
@@ -305,7 +304,7 @@ impl Engine {
         let is_wanted: HashSet<usize> = wanted.iter().copied().collect();
         // Every request of a route has its longest name.
         let names: HashSet<&str> =
-            wanted.iter().filter_map(|n| table.routes[*n].path.longest_name()).collect();
+            wanted.iter().filter_map(|n| routes[*n].path.longest_name()).collect();
         if names.is_empty() {
             return Ok(Vec::new());
         }
@@ -325,7 +324,7 @@ impl Engine {
             let Ok(text) = self.project.read_text(path) else { return Vec::new() };
             let LanguageKind::Code(grammar) = &detect(path, &text).kind else { return Vec::new() };
             let mut places = strings(&text, &names);
-            if let Some(of_routes) = table.strings.get(path) {
+            if let Some(of_routes) = strings_of_routes.get(path) {
                 places.retain(|at| !of_routes.contains(at));
             }
             if places.is_empty() {
@@ -333,9 +332,9 @@ impl Engine {
             }
             let requests = syntax::requests(grammar, &text, &places).into_iter().filter_map(|of| {
                 let asked = RoutePath::of_request(&of.path)?;
-                let mut routes = reached(&table.routes, &asked, &of.method);
-                routes.retain(|(route, _)| is_wanted.contains(route));
-                (!routes.is_empty()).then_some((of, asked, routes))
+                let mut found = reached(routes, &asked, &of.method);
+                found.retain(|(route, _)| is_wanted.contains(route));
+                (!found.is_empty()).then_some((of, asked, found))
             });
             let requests: Vec<_> = requests.collect();
             if requests.is_empty() {
@@ -344,14 +343,14 @@ impl Engine {
             let chunks = code.corpus.chunks().read_file(path);
             let mut around = NamesAround::new(&chunks);
             let mut out = Vec::new();
-            for (request, asked, routes) in requests {
+            for (request, asked, found) in requests {
                 let symbol = around.at(request.line).unwrap_or_default();
                 // Tests may be a module of the file.
                 let is_test =
                     is_test_file(path) || symbol.split([':', '.']).any(|of| of == "tests");
                 let what = if is_test { "test" } else { "client" };
                 let method = if request.method.is_empty() { "ANY" } else { &request.method };
-                for (route, sure) in routes {
+                for (route, sure) in found {
                     let shown = if project.is_empty() {
                         path.to_string()
                     } else {
@@ -370,7 +369,7 @@ impl Engine {
                             sites: vec![request.line],
                             confidence: (sure * 100.0).round() / 100.0,
                             depth: 1,
-                            via: table.routes[route].path.to_string(),
+                            via: routes[route].path.to_string(),
                             reason: Some(format!("requests {method} {asked} ({what})")),
                             context: None,
                             context_start_line: None,
@@ -454,14 +453,18 @@ fn strings(text: &str, names: &HashSet<&str>) -> Vec<usize> {
     out
 }
 
+fn named(file: &str, name: &Expression) -> Asked {
+    Asked::Name {
+        file: file.into(),
+        line: name.line,
+        receiver: name.receiver.clone(),
+        name: name.name.clone(),
+    }
+}
+
 fn mounted(file: &str, target: &Mounted) -> Asked {
     match target {
-        Mounted::Name(name) => Asked::Name {
-            file: file.into(),
-            line: name.line,
-            receiver: name.receiver.clone(),
-            name: name.name.clone(),
-        },
+        Mounted::Name(name) => named(file, name),
         Mounted::Module(path, _) if is_php(path) => {
             Asked::Target(path.trim_start_matches(['.', '/']).to_string())
         }
@@ -479,12 +482,7 @@ fn handler(file: &str, route: &RouteAt) -> Option<Asked> {
     Some(match &route.handler {
         Handler::Here => return None,
         Handler::Line(line) => Asked::Target(format!("{file}:{line}")),
-        Handler::Named(name) => Asked::Name {
-            file: file.into(),
-            line: name.line,
-            receiver: name.receiver.clone(),
-            name: name.name.clone(),
-        },
+        Handler::Named(name) => named(file, name),
         Handler::Member(class, member) => Asked::Member {
             file: file.into(),
             line: class.line,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::resolver::{Meaning, Means, PreciseMeaning, Resolver};
-use super::rows::{FileId, FileRow, RefRow, SymbolId};
+use super::rows::{FileId, FileRow, RefRow, SymbolId, SymbolRow};
 use crate::syntax::{SymbolKind, as_written};
 
 /// Lower ends of the ranges of confidence that are counted apart.
@@ -294,14 +294,13 @@ impl Resolver<'_> {
         let rows = self.scopes.named(&symbol.name)?;
         for id in among {
             let Some(other) = self.scopes.symbol(*id)? else { continue };
+            if other.name != symbol.name || other.owner != symbol.owner {
+                continue;
+            }
             let is_overload = other.id.file == symbol.id.file && other.parent == symbol.parent;
-            let is_declared = rows
-                .iter()
-                .any(|s| s.prototype && s.id.file == other.id.file && s.owner == symbol.owner);
-            if other.name == symbol.name
-                && other.owner == symbol.owner
-                && (is_overload || is_declared)
-            {
+            let declares =
+                |s: &SymbolRow| s.prototype && s.id.file == id.file && s.owner == symbol.owner;
+            if is_overload || rows.iter().any(declares) {
                 return Ok(Some(*id));
             }
         }

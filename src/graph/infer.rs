@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::error::GraphError;
-
 use super::resolve::{IMPORTED, MAX_MODULE_FILES};
 use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow, imported_as};

@@ -490,8 +490,8 @@ impl NpmManifest {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// Returns an import of each path under its name. The conditions do not count: a path that a
-    /// build writes is no file of the project.
+    /// Returns an import of each path under its name. The conditions do not count: the project
+    /// does not hold what a build writes.
     fn import_rows(&self, text: &str) -> Vec<Import> {
         const MAX_PATHS: usize = 200;
         fn paths<'v>(value: &'v serde_json::Value, each: &mut impl FnMut(&'v str)) {

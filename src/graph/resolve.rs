@@ -425,10 +425,11 @@ impl Resolver<'_> {
                 let own = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
                 let n_before = out.len();
                 out.extend(own.map(|c| (IMPORTED * HANDED_ON, c.clone())));
-                let imported = scope.imports.iter().filter(|i| {
+                let mut imports = scope.imports.iter();
+                let imported = imports.find(|i| {
                     !i.module.is_empty() && i.name != "*" && imported_as(i) == exported.name
                 });
-                for import in imported.take(usize::from(out.len() == n_before)) {
+                if let Some(import) = imported.filter(|_| out.len() == n_before) {
                     let name = match import.name.as_str() {
                         "" | "default" => &import.alias,
                         name => name,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::error::GraphError;
 use super::modules::{Module, ModulePath, modules};
-use super::names::{self, last};
+use super::names;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::{Modules, Names, Visibility, names_of};
@@ -132,7 +132,7 @@ impl ExpectedKind {
             _ if symbol.kind == SymbolKind::Impl => false,
             Self::Macro => {
                 let result = symbol.result.as_deref().zip(names.macro_result);
-                is_macro || result.is_some_and(|(result, of_macro)| last(result) == of_macro)
+                is_macro || result.is_some_and(|(result, of_macro)| names::last(result) == of_macro)
             }
             Self::Callee if is_macro && names.macro_result.is_some() => false,
             Self::Callee | Self::Any => symbol.kind != SymbolKind::Module,

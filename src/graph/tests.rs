@@ -487,7 +487,9 @@ fn migrated_to(path: &Path, version: usize) -> usize {
     crate::sqlite::version(&connection).unwrap()
 }
 
-/// Most pages are overwritten. Reading detects that, and the next update rebuilds everything.
+/// Most pages are overwritten. Reading detects that, and the next update rebuilds everything. The text
+/// of the schema has to fit into the first page, which is kept: a schema that is damaged is found when
+/// the database is opened.
 #[test]
 fn damage_that_is_found_later_is_repaired() {
     let p = rust();

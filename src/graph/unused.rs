@@ -470,7 +470,7 @@ impl<'s, 'a> Search<'s, 'a> {
             && self.family(a.row.id.file) == self.family(b.row.id.file)
             && (a.row.owner == b.row.name
                 || (a.row.kind == SymbolKind::Impl && a.row.name == b.row.name));
-        // A definition is no use of itself; see `judge`.
+        // A definition does not use itself; see `judge`.
         let defines = |symbol: &Known| symbol.defined == self.symbols[i].defined;
         (is_variant && !defines(a)) || is_part
     }

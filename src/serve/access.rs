@@ -101,7 +101,7 @@ impl Access {
     fn check<B>(&self, request: &axum::http::Request<B>) -> Result<(), Refusal> {
         let (uri, headers) = (request.uri(), request.headers());
         let is_of_other_port = self.is_page_of_other_port(request)?;
-        if uri.path() == OPEN || page::is_file(uri.path()) {
+        if uri.path() == OPEN || (page::is_file(uri.path()) && !is_of_other_port) {
             return Ok(());
         }
         let has_token =
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_host_is_this_machine() {
         for host in ["localhost", "LOCALHOST:7717", "127.0.0.1:80", "[::1]:7717", "127.0.0.1"] {
-            assert_eq!(check("127.0.0.1", None, "/metrics", &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(check("127.0.0.1", None, "/", &[("host", host)]), Ok(()), "{host}");
         }
         for host in [
             "",
@@ -310,20 +310,15 @@ mod tests {
             "127.0.0.1.nip.io",
         ] {
             assert_eq!(
-                check("127.0.0.1", None, "/metrics", &[("host", host)]),
+                check("127.0.0.1", None, "/", &[("host", host)]),
                 Err(Refusal::Host(host.into())),
                 "{host}"
             );
         }
-        assert!(check("127.0.0.1", None, "/metrics", &[]).is_err(), "no host");
+        assert!(check("127.0.0.1", None, "/", &[]).is_err(), "no host");
         assert!(
-            check(
-                "127.0.0.1",
-                None,
-                "/metrics",
-                &[("host", "localhost"), ("host", "evil.example")]
-            )
-            .is_err(),
+            check("127.0.0.1", None, "/", &[("host", "localhost"), ("host", "evil.example")])
+                .is_err(),
             "two hosts"
         );
         assert!(
@@ -335,32 +330,21 @@ mod tests {
     #[test]
     fn a_bound_address_is_a_host() {
         let token = ("authorization", "Bearer t");
+        assert_eq!(check("10.0.0.1", Some("t"), "/", &[("host", "10.0.0.1:7717"), token]), Ok(()));
+        assert!(check("10.0.0.1", Some("t"), "/", &[("host", "10.0.0.2:7717"), token]).is_err());
         assert_eq!(
-            check("10.0.0.1", Some("t"), "/metrics", &[("host", "10.0.0.1:7717"), token]),
-            Ok(())
-        );
-        assert!(
-            check("10.0.0.1", Some("t"), "/metrics", &[("host", "10.0.0.2:7717"), token]).is_err()
-        );
-        assert_eq!(
-            check("0.0.0.0", Some("t"), "/metrics", &[("host", "10.0.0.2:7717"), token]),
+            check("0.0.0.0", Some("t"), "/", &[("host", "10.0.0.2:7717"), token]),
             Ok(()),
             "every address is bound"
         );
-        assert!(
-            check("0.0.0.0", Some("t"), "/metrics", &[("host", "evil.example"), token]).is_err()
-        );
+        assert!(check("0.0.0.0", Some("t"), "/", &[("host", "evil.example"), token]).is_err());
     }
 
     #[test]
     fn an_origin_is_a_page_of_this_machine() {
         let (host, token) = (("host", "127.0.0.1:7717"), ("authorization", "Bearer t"));
         for own in ["http://127.0.0.1:7717", "https://127.0.0.1:7717"] {
-            assert_eq!(
-                check("127.0.0.1", None, "/metrics", &[host, ("origin", own)]),
-                Ok(()),
-                "{own}"
-            );
+            assert_eq!(check("127.0.0.1", None, "/", &[host, ("origin", own)]), Ok(()), "{own}");
         }
         for other in [
             "http://localhost:3000",
@@ -371,13 +355,13 @@ mod tests {
         ] {
             let headers = [host, ("origin", other), token];
             assert_eq!(
-                check("127.0.0.1", None, "/metrics", &headers),
+                check("127.0.0.1", None, "/", &headers),
                 Err(Refusal::OtherPort),
                 "{other}: no token is expected, so any is wrong"
             );
-            assert_eq!(check("127.0.0.1", Some("t"), "/metrics", &headers), Ok(()), "{other}");
+            assert_eq!(check("127.0.0.1", Some("t"), "/", &headers), Ok(()), "{other}");
             assert_eq!(
-                check("127.0.0.1", Some("t"), "/metrics", &headers[..2]),
+                check("127.0.0.1", Some("t"), "/", &headers[..2]),
                 Err(Refusal::OtherPort),
                 "{other}"
             );
@@ -392,28 +376,18 @@ mod tests {
             "http://10.0.0.1:7717",
         ] {
             assert!(
-                check("127.0.0.1", None, "/metrics", &[host, ("origin", origin)]).is_err(),
+                check("127.0.0.1", None, "/", &[host, ("origin", origin)]).is_err(),
                 "{origin}"
             );
         }
         let (token, host) = (("authorization", "Bearer t"), ("host", "10.0.0.1:7717"));
         assert_eq!(
-            check(
-                "10.0.0.1",
-                Some("t"),
-                "/metrics",
-                &[host, token, ("origin", "http://10.0.0.1:7717")]
-            ),
+            check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:7717")]),
             Ok(())
         );
         assert!(
-            check(
-                "10.0.0.1",
-                Some("t"),
-                "/metrics",
-                &[host, token, ("origin", "http://10.0.0.1:1")]
-            )
-            .is_err()
+            check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:1")])
+                .is_err()
         );
     }
 
@@ -429,13 +403,13 @@ mod tests {
             ("none", true),
         ] {
             assert_eq!(
-                check("127.0.0.1", None, "/metrics", &[host, ("sec-fetch-site", site)]).is_ok(),
+                check("127.0.0.1", None, "/", &[host, ("sec-fetch-site", site)]).is_ok(),
                 allowed,
                 "{site}"
             );
         }
         let twice = [host, ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
-        assert_eq!(check("127.0.0.1", None, "/metrics", &twice), Err(Refusal::CrossSite));
+        assert_eq!(check("127.0.0.1", None, "/", &twice), Err(Refusal::CrossSite));
     }
 
     #[test]
@@ -474,13 +448,19 @@ mod tests {
         let other = |token, uri: &str, headers: &[(&'static str, &str)]| {
             check_of(Peer::Other, Method::GET, "127.0.0.1", token, uri, headers)
         };
-        for uri in ["/readyz", "/mcp", "/api/search?query=a", "/metrics", "/events", "/readyz"] {
+        for uri in ["/mcp", "/api/search?query=a", "/metrics", "/events", "/readyz"] {
             assert_eq!(other(None, uri, &[host]), Err(Refusal::OtherUser), "{uri}");
             let token = [host, ("authorization", "Bearer t")];
             assert_eq!(other(None, uri, &token), Err(Refusal::OtherUser), "{uri}: there is none");
             assert_eq!(other(Some("t"), uri, &token), Ok(()), "{uri}");
         }
         assert_eq!(other(None, "/healthz", &[host]), Ok(()));
+        // The page holds no data, and a page of another port may not load it.
+        for uri in ["/", "/search?q=a"] {
+            assert_eq!(other(None, uri, &[host]), Ok(()), "{uri}");
+            let page = [host, ("origin", "http://localhost:3000")];
+            assert_eq!(other(None, uri, &page), Err(Refusal::OtherPort), "{uri}");
+        }
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! `/api/openapi.json`: describes the tools as an HTTP API, derived from their schemas.
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::engine::{ColoursAnswer, ColoursRequest};
-use crate::tools::{Effect, Tool};
+use crate::tools::{Effect, Tool, input_schema, output_schema};
 
 /// Prefix of tool names that paths leave out: `cortex_search` is at `/api/search`. Other tools
 /// have their full names.
@@ -22,9 +20,9 @@ pub(super) fn document(tools: &[&'static Tool]) -> Value {
             "operationId": "colours",
             "summary": "Colour code",
             "description": "Returns the colours of pieces of code, for a page. It reads no file.",
-            "requestBody": { "content": { "application/json": { "schema": schema::<ColoursRequest>() } } },
+            "requestBody": { "content": { "application/json": { "schema": input_schema::<ColoursRequest>() } } },
             "responses": {
-                "200": answer("The colours.", &schema::<ColoursAnswer>()),
+                "200": answer("The colours.", &output_schema::<ColoursAnswer>().into()),
                 "400": refusal("The body cannot be used."),
                 "503": refusal("The server is busy: try again."),
             }
@@ -106,11 +104,4 @@ fn answer(what: &str, schema: &Value) -> Value {
 
 fn refusal(what: &str) -> Value {
     answer(what, &json!({ "$ref": "#/components/schemas/Error" }))
-}
-
-/// Returns the schema of a type without references to other parts of the document.
-fn schema<T: JsonSchema>() -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<T>().to_value()
 }

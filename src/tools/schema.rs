@@ -6,12 +6,14 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// Returns the schema of arguments.
-pub(super) fn input<T: JsonSchema>() -> Map<String, Value> {
+#[must_use]
+pub fn input<T: JsonSchema>() -> Map<String, Value> {
     plain::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
 /// Returns the schema of a reply.
-pub(super) fn output<T: JsonSchema>() -> Map<String, Value> {
+#[must_use]
+pub fn output<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.values_mut().for_each(drop_trivial);
     schema

@@ -59,7 +59,10 @@ fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
     let reason = printable(row.reason.as_deref().unwrap_or_default());
     let at = paths.place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
     let at = paths.linked(&row.node.path, Some(row.node.line.into()), style(at).cyan());
-    let symbol = style(printable(&row.node.symbol)).green();
+    let symbol = match &*row.node.symbol {
+        "" => String::new(),
+        symbol => format!("  {}", style(printable(symbol)).green()),
+    };
     let sure =
         if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
     let text = if row.depth == 0 {
@@ -72,13 +75,11 @@ fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
             }
             _ => String::new(),
         };
-        let symbol = if row.node.symbol.is_empty() { String::new() } else { format!("  {symbol}") };
         format!("{reason}  {at}{symbol}{}", style(format!("{sure}{site}")).dim())
     } else {
         let sites: Vec<String> = row.sites.iter().skip(1).take(12).map(u32::to_string).collect();
         let sites =
             if sites.is_empty() { String::new() } else { format!("  and at {}", sites.join(", ")) };
-        let symbol = if row.node.symbol.is_empty() { String::new() } else { format!("  {symbol}") };
         format!("  {at}{symbol}  {}", style(format!("{reason}{sure}{sites}")).dim())
     };
     line(&fitted(&text))?;

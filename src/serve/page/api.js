@@ -35,7 +35,7 @@ export async function call(name, body, signal) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  const hint = response.status === 401 ? " Open the page with `cortex open`, which passes the token." : "";
+  const hint = response.status === 401 ? " Open the page once with #token=… at the end of its address." : "";
   throw new Failed(response.status, (answer.error ?? `The server says ${response.status}.`) + hint);
 }
 

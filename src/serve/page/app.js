@@ -73,7 +73,7 @@ function ask(replace) {
 
 const KEYS = [
   ["/", "search"], ["↓ ↑  or  j k", "next and previous result"], ["Enter", "open"],
-  ["o", "open in the editor"], ["Esc", "leave the field"], ["g c, g s", "change, state"], ["?", "these keys"],
+  ["Esc", "leave the field"], ["g c, g s", "change, state"], ["?", "these keys"],
 ];
 let prefix = "";
 document.addEventListener("keydown", (event) => {
@@ -94,9 +94,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "?") help();
   else if (key === "gc") go("/change");
   else if (key === "gs") go("/state");
-  else if (key === "o") (document.activeElement.dataset?.editor ? document.activeElement : main.querySelector("[data-editor]"))?.dispatchEvent(new CustomEvent("editor", { bubbles: true }));
 });
-document.addEventListener("editor", (event) => { location.href = event.target.dataset.editor; });
 
 function help() {
   const rows = KEYS.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]);
@@ -123,7 +121,6 @@ follow((name, data) => {
         indexing?.total ? `indexing ${indexing.done} of ${indexing.total}` : null,
         indexing?.pending ? `${count(indexing.pending, "file")} waiting` : null,
       ].filter(Boolean).join(" · ");
-  dispatchEvent(new CustomEvent("cortex", { detail: { name, data } }));
   // What is shown follows the index, unless somebody is in the middle of it.
   if (name === "reload" && generation !== null && generation !== data.generation) shown.view.follows && show();
   if (name === "reload") generation = data.generation;

@@ -69,7 +69,7 @@ function result(row, mark, parameters, go) {
   }, visible(value));
   return h("li", {},
     h("div", { class: "head" },
-      h("a", { class: "result", href: fileAddress(path, line, best?.symbol), "data-editor": row.editor },
+      h("a", { class: "result", href: fileAddress(path, line, best?.symbol) },
         visible(path), h("span", { class: "at" }, `:${line}`)),
       best?.symbol ? h("span", { class: "symbol" }, visible(best.symbol)) : null,
       filter("languages", row.language, "files of"),
