@@ -22,6 +22,7 @@ mod map;
 mod memory;
 mod operation;
 mod outline;
+mod past;
 mod paths;
 mod project;
 mod read;
@@ -35,13 +36,15 @@ mod search;
 mod serving;
 mod status;
 mod tested;
+mod timeline;
+mod treemap;
 mod unused;
 mod uses;
 
 pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
-pub use filters::{Filters, Kinds, single_globs};
+pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{
     GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
@@ -70,6 +73,12 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
+
+pub use past::{CommitRow, PastAnswer, PastRequest};
+pub use timeline::{
+    BriefingRequest, BriefingText, MemoriesAnswer, MemoriesRequest, MemoryRow, PinRequest,
+};
+pub use treemap::{TreemapAnswer, TreemapRequest, TreemapRow};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
