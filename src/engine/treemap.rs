@@ -161,7 +161,7 @@ impl Engine {
             .filter(|(file, _)| file.starts_with(&below))
             .map(|(file, language)| (file.to_string(), language.to_string()))
             .collect();
-        if files.is_empty() {
+        if files.is_empty() && !path.is_empty() {
             return Err(AskError::NotFound(format!("no indexed file is below `{path}`")));
         }
         let ranks: Option<BTreeMap<String, f64>> = if request.references {

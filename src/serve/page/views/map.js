@@ -29,7 +29,7 @@ export async function show(main, parameters, { signal }) {
       h("span", {}, "colour by "),
       Object.entries(COLOURS).map(([key, what]) => link(address(path, key), { class: "chip", "aria-current": key === by ? "true" : null }, what))),
     ...(answer.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
-    h("div", { class: "legend" }, colour.legend),
+    answer.rows.length ? h("div", { class: "legend" }, colour.legend) : h("p", { class: "hint" }, "Nothing is indexed yet."),
     box);
   const draw = () => {
     const focused = document.activeElement?.dataset?.path;

@@ -33,7 +33,7 @@ export async function show(main, parameters, { go, signal }) {
     if (request.query || groups.at(-1)?.id !== row.session) groups.push({ id: row.session, rows: [] });
     groups.at(-1).rows.push(row);
   }
-  const offer = isFixed ? null : { again };
+  const offer = { again, isFixed, isGrouped: !request.query };
   fill(main,
     h("h1", {}, "Memory"),
     bar(request, answer, parameters, address, go),
@@ -103,7 +103,7 @@ function memory(row, offer) {
     }
   };
   const failed = h("span", { class: "problem", role: "alert" });
-  const buttons = offer && (isLeaving
+  const buttons = offer.isFixed ? null : (isLeaving
     ? [h("span", { class: "problem" }, "forgotten when you leave this view "),
       button("undo", act(() => leaving.delete(row.id))),
       button("forget now", act(() => forget(row.id)))]
@@ -111,7 +111,7 @@ function memory(row, offer) {
       button("forget", act(() => leaving.add(row.id)))]);
   return h("li", { id: `m-${row.id}`, class: [row.pinned && "pinned", isLeaving && "leaving"].filter(Boolean).join(" ") || null },
     h("div", { class: "head" },
-      time(row.created_at, DAY), h("span", { class: "chip quiet" }, row.source),
+      time(row.created_at, offer.isGrouped ? { timeStyle: "short" } : DAY), h("span", { class: "chip quiet" }, row.source),
       row.pinned ? h("span", { class: "chip" }, "pinned") : null,
       row.name ? h("strong", {}, visible(row.name)) : null,
       row.path ? h("a", { class: "result", href: fileAddress(row.path) }, visible(row.path)) : null),
