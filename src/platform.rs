@@ -50,6 +50,13 @@ pub fn before_interrupt(work: impl FnOnce() + Send + 'static) -> io::Result<()> 
     Ok(())
 }
 
+/// Whether a browser of this session could show a window.
+#[must_use]
+pub fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(target_os = "macos") || ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].into_iter().any(is_set)
+}
+
 /// Returns the bytes of a file name, as the system and git know it.
 pub fn name_bytes(name: &OsStr) -> &[u8] {
     name.as_bytes()

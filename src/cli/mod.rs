@@ -12,6 +12,7 @@ macro_rules! tell {
 
 mod args;
 mod bench;
+mod browser;
 mod clean;
 mod completions;
 mod doctor;
@@ -26,6 +27,7 @@ mod init;
 mod map;
 mod mcp;
 mod memory;
+mod open;
 mod outcome;
 mod outline;
 mod paths;
@@ -96,6 +98,7 @@ enum Command {
     Hook(hook::Args),
     Mcp(mcp::Args),
     Serve(serve::Args),
+    Open(open::Args),
     Doctor(doctor::Args),
     Clean(clean::Args),
     Eval(eval::Args),
@@ -131,7 +134,7 @@ pub fn run() -> ExitCode {
     paths::use_links(cli.hyperlinks.as_deref().unwrap_or("auto"));
     // CORTEX_LOG=cortex=debug shows more.
     let usual = match cli.command {
-        Some(Command::Serve(_)) => "cortex=info",
+        Some(Command::Serve(_) | Command::Open(_)) => "cortex=info",
         Some(Command::Mcp(_)) => "cortex=warn",
         _ => "warn",
     };
@@ -166,6 +169,7 @@ pub fn run() -> ExitCode {
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Open(args) => open::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Clean(args) => clean::run(&args),
         Command::Eval(args) => eval::run(&args),

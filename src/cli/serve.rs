@@ -7,11 +7,12 @@ use anyhow::{Context as _, Result};
 use tokio_util::sync::CancellationToken;
 
 use super::args::OfProject;
+use super::browser;
 use super::outcome::Outcome;
 use super::render::line;
 use crate::config;
 use crate::engine::{Engine, Project};
-use crate::serve::{self, Access, App, Calls, Changes, Signals, Token};
+use crate::serve::{self, Access, App, Calls, Changes, RunningNote, Signals, Token};
 use crate::store::ServerFile;
 use crate::tools::{self, Tool, ToolGroup};
 
@@ -25,7 +26,7 @@ use crate::tools::{self, Tool, ToolGroup};
 The server indexes in the background and follows changes. It prints its address and keeps it in .cortex/server.json while it runs. Without a token it answers only programs of the user who started it.")]
 pub(super) struct Args {
     #[command(flatten)]
-    project: OfProject,
+    pub(super) project: OfProject,
     /// Listen on this address; an address that other machines reach needs a token [default:
     /// 127.0.0.1]
     #[arg(long, value_name = "IP", value_parser = config::address)]
@@ -104,6 +105,19 @@ fn kept_token() -> Result<Token> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    serve_and_show(args, None)
+}
+
+/// A view of the page, whose address is printed in place of that of the server.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    /// Its path and query.
+    pub(super) view: &'a str,
+    pub(super) in_browser: bool,
+}
+
+/// Serves, and shows a view of the page as soon as it can be asked for.
+pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcome> {
     let mut project = args.project.open()?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let address = args.address.unwrap_or(project.config.address);
@@ -111,11 +125,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut access = Access::new(address, token.and_then(Token::chosen))?;
     let wanted = args.port.unwrap_or(project.config.port);
     let listener = serve::bind(address, wanted)?;
-    let kept = access.is_by_user() && !serve::knows_own_programs(&listener);
+    let tells_users_apart = address.is_loopback() && serve::knows_own_programs(&listener);
+    let kept = access.is_by_user() && !tells_users_apart;
     let kept = kept.then(kept_token).transpose()?;
     if let Some(token) = kept.clone() {
         access = Access::new(address, Some(token))?;
     }
+    let access = access.telling_users_apart(tells_users_apart);
     let at = listener.local_addr()?;
 
     let changes = Changes::default();
@@ -126,6 +142,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let closing = CancellationToken::new();
     let layout = &engine.project.layout;
     let refuses_others = access.is_by_user();
+    let passes = access.clone();
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {
@@ -134,7 +151,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let is_project = layout.is_there();
         let file = is_project.then(|| ServerFile::write(layout, &url)).transpose();
         let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", layout.server().display()));
-        line(&url).map_err(std::io::Error::other)?;
+        let root = layout.root();
+        let note = config::state_home().map(|state| RunningNote::write(&state, root, at, &passes));
+        let _note = note
+            .transpose()
+            .inspect_err(|e| tracing::warn!("`cortex open` will not find this server: {e}"));
+        match shown {
+            Some(Shown { view, in_browser }) => {
+                let address = serve::page_address(at, view, passes.ticket().as_deref());
+                line(&address).map_err(std::io::Error::other)?;
+                if in_browser {
+                    browser::show(&address);
+                }
+            }
+            None => line(&url).map_err(std::io::Error::other)?,
+        }
         if wanted != 0 && wanted != at.port() {
             tell!("port {wanted} is taken, so this is {}", at.port());
         }

@@ -11,6 +11,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
@@ -18,22 +19,65 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 use super::page;
 use super::refusal::error;
-use super::token::Token;
+use super::token::{Token, random};
 use crate::platform::is_of_own_user;
 
 /// The path that needs no token. Its answer only says that there is a server.
 const OPEN: &str = "/healthz";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
+/// Where a page exchanges a ticket for a key.
+pub(super) const REDEEM: &str = "/api/key";
+/// How long a ticket can be exchanged.
+const TICKET_LIFE: Duration = Duration::from_secs(60);
+/// Most tickets and keys at a time; the oldest end first.
+const MAX_PASSES: usize = 100;
+
 /// The access rule of one server.
 #[derive(Clone)]
 pub struct Access {
     bound: IpAddr,
     token: Option<Token>,
+    /// Whether only programs of this user may exchange a ticket, because the system tells users apart.
+    only_own_redeem: bool,
+    passes: Arc<Mutex<Passes>>,
+}
+
+/// What pages send in place of the token. The token itself is in no address, since other users see
+/// the command lines of programs.
+#[derive(Default)]
+struct Passes {
+    /// Each opens the page once.
+    tickets: Vec<(Token, Instant)>,
+    /// Each is as good as the token while the server runs.
+    keys: Vec<Token>,
+}
+
+impl Passes {
+    fn new_ticket(&mut self) -> String {
+        self.tickets.retain(|(_, made)| made.elapsed() < TICKET_LIFE);
+        add(&mut self.tickets, |ticket| (ticket, Instant::now()))
+    }
+
+    /// Takes a ticket and returns a key for it; `None` if there is no such ticket, or no longer.
+    fn redeem(&mut self, given: &str) -> Option<String> {
+        let at = self.tickets.iter().position(|(ticket, _)| ticket.is(given))?;
+        let (_, made) = self.tickets.remove(at);
+        (made.elapsed() < TICKET_LIFE).then(|| add(&mut self.keys, |key| key))
+    }
+}
+
+/// Adds a random secret to a list of at most [`MAX_PASSES`], and returns it.
+fn add<T>(list: &mut Vec<T>, entry: impl FnOnce(Token) -> T) -> String {
+    let secret = random();
+    list.drain(..(list.len() + 1).saturating_sub(MAX_PASSES));
+    list.extend(Token::chosen(secret.clone()).map(entry));
+    secret
 }
 
 /// The error for a server that other machines could use without a token.
@@ -88,8 +132,14 @@ impl Access {
         if token.is_none() && !bound.is_loopback() {
             Err(Exposed(bound))
         } else {
-            Ok(Self { bound, token })
+            Ok(Self { bound, token, only_own_redeem: false, passes: Arc::default() })
         }
+    }
+
+    /// Says whether the system tells the programs of this user from those of others.
+    #[must_use]
+    pub fn telling_users_apart(self, tells: bool) -> Self {
+        Self { only_own_redeem: tells && self.bound.is_loopback(), ..self }
     }
 
     /// Whether the user of a connection decides, because there is no token.
@@ -98,14 +148,43 @@ impl Access {
         self.token.is_none()
     }
 
+    /// Returns a ticket, which opens the page once and within a minute; `None` if no token is needed.
+    #[must_use]
+    pub fn ticket(&self) -> Option<String> {
+        self.token.as_ref().map(|_| self.passes.lock().new_ticket())
+    }
+
+    /// Returns a new key, which is as good as the token while the server runs; `None` if no token is
+    /// needed.
+    pub(super) fn key(&self) -> Option<String> {
+        self.token.as_ref().map(|_| add(&mut self.passes.lock().keys, |key| key))
+    }
+
+    /// Exchanges the ticket or the token that a request holds for a key, so that a page need not keep
+    /// the token; `None` if it holds none that is valid.
+    pub(super) fn redeem<B>(&self, request: &axum::http::Request<B>) -> Option<String> {
+        let given = bearer(request.headers())?;
+        if self.token.as_ref().is_some_and(|token| token.is(given)) {
+            return self.key();
+        }
+        if self.only_own_redeem && request.extensions().get() != Some(&Peer::Own) {
+            return None;
+        }
+        self.passes.lock().redeem(given)
+    }
+
     fn check<B>(&self, request: &axum::http::Request<B>) -> Result<(), Refusal> {
         let (uri, headers) = (request.uri(), request.headers());
         let is_of_other_port = self.is_page_of_other_port(request)?;
-        if uri.path() == OPEN || (page::is_file(uri.path()) && !is_of_other_port) {
+        // A ticket is checked where it is taken.
+        let is_page = page::is_file(uri.path()) || uri.path() == REDEEM;
+        if uri.path() == OPEN || (is_page && !is_of_other_port) {
             return Ok(());
         }
-        let has_token =
-            self.token.as_ref().map(|token| bearer(headers).is_some_and(|given| token.is(given)));
+        let has_token = self.token.as_ref().map(|token| {
+            let is_key = |given: &str| self.passes.lock().keys.iter().any(|key| key.is(given));
+            bearer(headers).is_some_and(|given| token.is(given) || is_key(given))
+        });
         match (&self.token, has_token) {
             (_, Some(true)) => {}
             _ if is_of_other_port => return Err(Refusal::OtherPort),
@@ -461,6 +540,32 @@ mod tests {
             let page = [host, ("origin", "http://localhost:3000")];
             assert_eq!(other(None, uri, &page), Err(Refusal::OtherPort), "{uri}");
         }
+    }
+
+    /// A ticket is in an address, which other users can see.
+    #[test]
+    fn a_ticket_opens_the_page_once_for_this_user_and_its_key_is_as_good_as_the_token() {
+        let access = Access::new("127.0.0.1".parse().unwrap(), Token::chosen("t".into())).unwrap();
+        let access = access.telling_users_apart(true);
+        let request = |peer: Peer, uri: &str, given: &str| {
+            let request = axum::http::Request::builder().uri(uri).extension(peer);
+            let request = request.header("host", "localhost");
+            request.header("authorization", format!("Bearer {given}")).body(()).unwrap()
+        };
+        let redeem = |peer, given: &str| access.redeem(&request(peer, REDEEM, given));
+        let ticket = access.ticket().unwrap();
+        assert_eq!(redeem(Peer::Other, &ticket), None, "another user saw the address");
+        let key = redeem(Peer::Own, &ticket).unwrap();
+        assert_eq!(redeem(Peer::Own, &ticket), None, "a second time");
+        assert_eq!(access.check(&request(Peer::Other, "/api/search", &key)), Ok(()));
+        assert!(access.check(&request(Peer::Own, "/api/search", &ticket)).is_err(), "no key");
+        assert_eq!(redeem(Peer::Own, &key), None, "a key gives no other one");
+        assert!(redeem(Peer::Other, "t").is_some(), "the token gives a key");
+        let first = access.ticket().unwrap();
+        let _ = (0..MAX_PASSES).map(|_| access.ticket()).count();
+        assert_eq!(redeem(Peer::Own, &first), None, "too many tickets");
+        let open = Access::new("127.0.0.1".parse().unwrap(), None).unwrap();
+        assert_eq!((open.ticket(), open.redeem(&request(Peer::Own, REDEEM, ""))), (None, None));
     }
 
     #[test]

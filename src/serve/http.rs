@@ -11,13 +11,13 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::access::{Access, guard};
+use super::access::{Access, REDEEM, guard};
 use super::asked::{self, PageQuestion};
 use super::calls::{CallError, Calls, READ_ONLY};
 use super::events::{self, Changes, Streams};
@@ -37,12 +37,17 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 /// may wait for indexing.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
+/// Where a program that has the token gets a ticket for the page.
+pub(super) const TICKET: &str = "/api/ticket";
+
 /// Every path with its description.
 pub(super) const PATHS: &[(&str, &str)] = &[
     ("/", "a page, for a browser"),
     ("/mcp", "Model Context Protocol (streamable HTTP)"),
     ("/api/{tool}", "the tools: POST a JSON object, or GET with a query string"),
     ("/api/openapi.json", "the description of the tools, and of what the page asks (OpenAPI 3.1)"),
+    (TICKET, "POST: a ticket that opens the page once, without the token: /#ticket=…"),
+    (REDEEM, "POST: a key in place of the token, for a ticket or the token"),
     ("/events", "the state of the index, as server-sent events"),
     ("/metrics", "metrics for Prometheus"),
     ("/healthz", "200 while the process is up"),
@@ -63,6 +68,8 @@ pub fn router(app: App, access: Access) -> Router {
     let calls = Arc::new(calls);
     let (engine, on_page) = (calls.engine.clone(), calls.clone());
     let streams = Streams::new(changes, closing);
+    let access = Arc::new(access);
+    let (gives, takes) = (access.clone(), access.clone());
     let mcp = Mcp::new(calls.clone(), streams.clone()).over_http(MAX_BODY_BYTES);
     Router::new()
         .merge(page::routes(index))
@@ -81,6 +88,8 @@ pub fn router(app: App, access: Access) -> Router {
                 Json(openapi::document(&calls.tools, asked::ALL))
             }),
         )
+        .route(TICKET, post(async move || Json(json!({ "ticket": gives.ticket() }))))
+        .route(REDEEM, post(async move |request: Request| key_for_ticket(&takes, &request)))
         .route("/api/{tool}", get(from_query).post(from_body))
         .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
         .fallback(async |uri: Uri| unknown(&uri))
@@ -93,7 +102,7 @@ pub fn router(app: App, access: Access) -> Router {
         .with_state(calls)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn(limit_time))
-        .layer(from_fn_with_state(Arc::new(access), guard))
+        .layer(from_fn_with_state(access, guard))
         .layer(from_fn(no_sniffing))
 }
 
@@ -200,6 +209,16 @@ async fn limit_time(request: Request, next: Next) -> Response {
         )
     };
     tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(late)
+}
+
+fn key_for_ticket(access: &Access, request: &Request) -> Response {
+    match access.redeem(request) {
+        Some(key) => Json(json!({ "key": key })).into_response(),
+        None => error(
+            StatusCode::UNAUTHORIZED,
+            "the token is wrong, or the ticket was used or is older than a minute: run `cortex open` again".into(),
+        ),
+    }
 }
 
 fn index() -> String {

@@ -18,10 +18,11 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ContentBlock, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities,
-    ServerConfig, ServerJsonRpcMessage, SubscriptionFilter, Tool as Listed, ToolAnnotations,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    ServerCapabilities, ServerConfig, ServerJsonRpcMessage, SubscriptionFilter, Tool as Listed,
+    ToolAnnotations,
 };
 use rmcp::service::{
     Peer, RequestContext, ServerInitializeError, SubscriptionContext, SubscriptionSink,
@@ -36,6 +37,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 use super::calls::Calls;
 use super::events::{MAX_LISTENERS, PACE, Reload, Streams};
 use super::lines::LineTransport;
+use super::page;
 use super::rpc::{self, Failure};
 use crate::engine::{AskError, Call, Engine};
 use crate::store::Activity;
@@ -59,6 +61,12 @@ Paths are relative to the root of the repository. Text from files and memories i
 const STATUS: &str = "cortex://status";
 const BRIEFING: &str = "cortex://briefing";
 const CHUNK: &str = "cortex://chunk/";
+
+/// The view of a symbol as a page, and the extension by which clients show it (MCP Apps, SEP-1865).
+const SYMBOL: &str = "ui://cortex/symbol";
+const SYMBOL_TOOL: &str = "cortex_graph";
+const APPS: &str = "io.modelcontextprotocol/ui";
+const APP_TYPE: &str = "text/html;profile=mcp-app";
 
 /// How often the server checks whether the list of tools has changed, which costs a `stat`.
 const LOOK: Duration = Duration::from_secs(1);
@@ -388,9 +396,15 @@ fn listed(tool: &Tool) -> Listed {
         .destructive(tool.effect == Effect::Destroys)
         .idempotent(tool.effect != Effect::Adds)
         .open_world(false);
-    Listed::new(tool.name, tool.description, object((tool.listed_schema)()))
+    let listed = Listed::new(tool.name, tool.description, object((tool.listed_schema)()))
         .with_title(tool.title)
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    if tool.name != SYMBOL_TOOL {
+        return listed;
+    }
+    // Clients keep this from the model.
+    let meta = json!({ "ui": { "resourceUri": SYMBOL } });
+    listed.with_meta(MetaObject(meta.as_object().cloned().unwrap_or_default()))
 }
 
 /// Adds the `type` that the protocol requires in a schema.
@@ -412,6 +426,7 @@ impl ServerHandler for Mcp {
             .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_subscribe()
+            .enable_extensions_with([(APPS.to_string(), Map::new())].into())
             .build();
         ServerConfig::new(capabilities).with_server_info(about).with_instructions(instructions)
     }
@@ -540,6 +555,8 @@ impl ServerHandler for Mcp {
             (self.status().await?, "application/json")
         } else if uri == BRIEFING {
             (self.briefing().await?, "text/plain")
+        } else if uri == SYMBOL {
+            (page::app(), APP_TYPE)
         } else if let Some(id) = uri.strip_prefix(CHUNK) {
             (self.chunk(id).await?, "text/plain")
         } else {

@@ -18,6 +18,7 @@ mod openapi;
 mod page;
 mod refusal;
 mod rpc;
+mod running;
 mod stdio;
 #[cfg(test)]
 mod tests;
@@ -29,5 +30,6 @@ pub use events::Changes;
 pub use http::{App, router};
 pub use life::{Signals, let_go, run};
 pub use listen::{bind, knows_own_programs, serve};
+pub use running::{Running, RunningNote, page_address};
 pub use stdio::stdio;
 pub use token::Token;

@@ -44,6 +44,33 @@ const VIEWS: &[&str] = &["/search", "/file", "/change", "/memory", "/map", "/sta
 const FOLDER: &str = "/assets/";
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 
+/// The modules of [`app`], each after those that it imports.
+const APP: &[&str] = &[
+    include_str!("page/dom.js"),
+    include_str!("page/bridge.js"),
+    include_str!("page/code.js"),
+    include_str!("page/editor.js"),
+    include_str!("page/views/file.js"),
+    include_str!("page/symbol.js"),
+];
+
+/// Returns the view of a symbol as one document, for clients of the Model Context Protocol that show
+/// pages in a frame. They load no further files, so the modules become one.
+pub(super) fn app() -> String {
+    let script: Vec<&str> = APP
+        .iter()
+        .flat_map(|module| module.lines())
+        .filter(|line| !line.starts_with("import "))
+        .map(|line| line.strip_prefix("export ").unwrap_or(line))
+        .collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Cortex</title>\n<style>\n{}</style>\n\
+         </head>\n<body class=\"app\">\n<main id=\"view\"></main>\n<script type=\"module\">\n{}\n</script>\n</body>\n</html>\n",
+        include_str!("page/style.css"),
+        script.join("\n")
+    )
+}
+
 /// Whether a path is a file of the page. These hold no data, so they need no token: a browser cannot
 /// send one with an address.
 pub(super) fn is_file(path: &str) -> bool {

@@ -42,9 +42,7 @@ impl Token {
     /// # Errors
     /// When the file cannot be written.
     pub fn kept(state: &Path) -> io::Result<Self> {
-        make_private_dir(state, true)?;
-        let dir = OwnedDir::new(Dir::open(state)?.into(), DIR);
-        let dir = dir.make(PRIVATE_DIR)?;
+        let dir = private_dir(state)?.make(PRIVATE_DIR)?;
         let place = format!("it is in {}", dir.full(FILE).display());
         // Two servers that start at once keep the same token.
         let lock = dir.file(LOCK, OpenMode::Update, PRIVATE_FILE)?;
@@ -52,7 +50,7 @@ impl Token {
         let value = match read(&dir) {
             Some(value) => value,
             None => {
-                let value = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+                let value = random();
                 dir.replace(FILE, value.as_bytes(), PRIVATE_FILE, true)?;
                 value
             }
@@ -71,6 +69,17 @@ impl Token {
     pub(super) fn is(&self, given: &str) -> bool {
         given.as_bytes().ct_eq(self.value.as_bytes()).into()
     }
+}
+
+/// Returns the directory in the user's state directory that only this user can read.
+pub(super) fn private_dir(state: &Path) -> io::Result<OwnedDir> {
+    make_private_dir(state, true)?;
+    Ok(OwnedDir::new(Dir::open(state)?.into(), DIR))
+}
+
+/// Returns a new secret of [`LENGTH`].
+pub(super) fn random() -> String {
+    format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
 /// Returns the token that is kept, if only this user can have read and written the file.

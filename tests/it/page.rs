@@ -93,8 +93,20 @@ fn a_token_in_the_fragment_opens_the_page() {
     let profile = tempfile::tempdir().unwrap();
     let (without, _) = shown(browser, profile.path(), &format!("{base}/state"));
     assert!(without.contains("role=\"alert\"") && without.contains("token"), "{without}");
-    let (with, _) =
-        shown(browser, profile.path(), &format!("{base}/state#token=secret-of-the-user"));
+    let sees = |url: &str| {
+        let (page, _) = shown(browser, profile.path(), url);
+        assert!(!json!(page).to_string().contains("secret-of-the-user"), "{page}");
+        page.contains("files by language")
+    };
+    // The profile keeps the key, so the next one is a new browser.
+    let open = || p.cortex(&["open", "--view", "state", "--print"]);
+    let address = run(&mut open()).expect(0).stdout;
+    assert!(address.contains("/state#ticket=") && !address.contains("secret"), "{address}");
+    assert!(sees(address.trim()), "{address}");
+    assert!(sees(&format!("{base}/state")), "another tab has the key");
+    let other = tempfile::tempdir().unwrap();
+    let (again, _) = shown(browser, other.path(), address.trim());
+    assert!(again.contains("cortex open"), "the ticket was used: {again}");
+    let (with, _) = shown(browser, other.path(), &format!("{base}/state#token=secret-of-the-user"));
     assert!(with.contains("files by language"), "{with}");
-    assert!(!json!(with).to_string().contains("secret-of-the-user"), "{with}");
 }

@@ -1,10 +1,18 @@
 // Talks to the server that the page came from.
 
-const KEY = "cortex.token";
-const given = new URLSearchParams(location.hash.slice(1)).get("token");
-if (given) {
-  sessionStorage.setItem(KEY, given);
+// The key that the server gave for the ticket or token in the address. It ends with the server, so
+// it may stay for other tabs; the token itself is not kept.
+const KEY = "cortex.key";
+const fragment = new URLSearchParams(location.hash.slice(1));
+const given = fragment.get("ticket") ?? fragment.get("token");
+const ready = given ? enter(given) : Promise.resolve();
+
+async function enter(given) {
   history.replaceState(history.state, "", location.pathname + location.search);
+  const sent = { Authorization: `Bearer ${given}`, "Content-Type": "application/json" };
+  const response = await fetch("/api/key", { method: "POST", headers: sent }).catch(() => null);
+  const { key } = response?.ok ? await response.json() : {};
+  if (key) localStorage.setItem(KEY, key);
 }
 
 export class Failed extends Error {
@@ -14,9 +22,10 @@ export class Failed extends Error {
   }
 }
 
-function headers(more) {
-  const token = sessionStorage.getItem(KEY);
-  return token ? { ...more, Authorization: `Bearer ${token}` } : more;
+async function headers(more) {
+  await ready;
+  const key = localStorage.getItem(KEY);
+  return key ? { ...more, Authorization: `Bearer ${key}` } : more;
 }
 
 // Calls `/api/NAME` and returns the answer. With `keepalive` the call outlives the page.
@@ -25,7 +34,7 @@ export async function call(name, body, signal, keepalive = false) {
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST",
-      headers: headers({ "Content-Type": "application/json" }),
+      headers: await headers({ "Content-Type": "application/json" }),
       body: JSON.stringify(body),
       signal,
       keepalive,
@@ -36,7 +45,7 @@ export async function call(name, body, signal, keepalive = false) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  const hint = response.status === 401 ? " Open the page once with #token=… at the end of its address." : "";
+  const hint = response.status === 401 ? " Run `cortex open`, or open the page once with #token=… at the end of its address." : "";
   throw new Failed(response.status, (answer.error ?? `The server says ${response.status}.`) + hint);
 }
 
@@ -55,7 +64,7 @@ export function about() {
 export async function follow(on) {
   for (;;) {
     try {
-      const response = await fetch("/events", { headers: headers({}) });
+      const response = await fetch("/events", { headers: await headers({}) });
       if (!response.ok) throw new Error(String(response.status));
       on("found");
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,0 +1,62 @@
+//! `cortex open`: shows the page of the project in a browser.
+
+use anyhow::Result;
+use clap::builder::PossibleValuesParser;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::browser;
+use super::outcome::Outcome;
+use super::render::line;
+use super::serve;
+use crate::config;
+use crate::serve::Running;
+
+/// The views that can be opened.
+const VIEWS: [&str; 5] = ["search", "change", "memory", "map", "state"];
+/// Show the page of the project in a browser: search, code, changes, memory, map and state.
+// A group of arguments is named after its type, and the server's is called the same.
+#[derive(clap::Args)]
+#[group(skip)]
+#[command(after_help = "Examples:
+  cortex open
+  cortex open where are retries counted
+  cortex open --view map
+
+If `cortex serve` runs for the project, its page is shown. If not, this command serves until Ctrl-C ends it.")]
+pub(super) struct Args {
+    /// Search for this
+    query: Vec<String>,
+    /// Show this view
+    #[arg(long, value_name = "VIEW", default_value = "search", conflicts_with = "query", value_parser = PossibleValuesParser::new(VIEWS))]
+    view: String,
+    /// Print the address and open no browser
+    #[arg(long)]
+    print: bool,
+    #[command(flatten)]
+    server: serve::Args,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let view = if args.query.is_empty() {
+        format!("/{}", args.view)
+    } else {
+        let query = args.query.join(" ");
+        format!("/search?q={}", utf8_percent_encode(&query, NON_ALPHANUMERIC))
+    };
+    let root = args.server.project.open()?.layout.root().to_path_buf();
+    let running = config::state_home().and_then(|state| Running::of(&state, &root));
+    match running {
+        Some(running) => {
+            let address = running.page(&view)?;
+            line(&address)?;
+            if !args.print {
+                browser::show(&address);
+            }
+            Ok(Outcome::Done)
+        }
+        None => {
+            let shown = serve::Shown { view: &view, in_browser: !args.print };
+            serve::serve_and_show(&args.server, Some(shown))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Which servers of this user run, for `cortex open`.
+//!
+//! Each notes its address in a directory that only this user can read. The file in `.cortex` may have
+//! come with a clone, so it proves nothing.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::access::Access;
+use super::http::TICKET;
+use super::token::private_dir;
+use crate::dir::OwnedDir;
+
+const PRIVATE_FILE: u32 = 0o600;
+/// How long a server may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Longer notes and answers are not read, in bytes.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// What a server notes of itself.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    at: SocketAddr,
+    pid: u32,
+    /// As good as the token, while the server runs.
+    key: Option<String>,
+}
+
+/// The note of this process. Dropping it removes the file, unless another server has written it since.
+pub struct RunningNote {
+    dir: OwnedDir,
+    file: String,
+}
+
+/// A running server of a project.
+pub struct Running {
+    note: Note,
+}
+
+/// Returns the name of the note about the server of a project.
+fn file_of(root: &Path) -> String {
+    format!("server-{:016x}.json", xxh3_64(root.as_os_str().as_encoded_bytes()))
+}
+
+fn read(dir: &OwnedDir, file: &str) -> Option<Note> {
+    serde_json::from_str(&dir.open().ok()?.read_text(file, MAX_BYTES).ok()?).ok()
+}
+
+impl RunningNote {
+    /// Notes that this process serves the project of `root` at `at`, in the user's state directory.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(state: &Path, root: &Path, at: SocketAddr, access: &Access) -> io::Result<Self> {
+        let dir = private_dir(state)?;
+        let file = file_of(root);
+        let note = Note { at, pid: process::id(), key: access.key() };
+        dir.make(0o700)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
+        Ok(Self { dir, file })
+    }
+}
+
+impl Drop for RunningNote {
+    fn drop(&mut self) {
+        if read(&self.dir, &self.file).is_some_and(|note| note.pid == process::id()) {
+            let _ = self.dir.open().and_then(|dir| dir.remove_file(&self.file));
+        }
+    }
+}
+
+impl Running {
+    /// Returns the server of the project of `root`, if one runs.
+    #[must_use]
+    pub fn of(state: &Path, root: &Path) -> Option<Self> {
+        let note = read(&private_dir(state).ok()?, &file_of(root))?;
+        let running = Self { note };
+        // After a crash another program may have the port.
+        let about = running.ask("GET", "/api/about").ok()?;
+        let is_it = about.get("root").and_then(Value::as_str) == Some(&*root.to_string_lossy());
+        is_it.then_some(running)
+    }
+
+    /// Returns the address of a view of the page, with a ticket if the server wants a token.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn page(&self, view: &str) -> io::Result<String> {
+        let answer = self.ask("POST", TICKET)?;
+        let ticket = answer.get("ticket").and_then(Value::as_str);
+        Ok(page_address(self.note.at, view, ticket))
+    }
+
+    /// Sends a request and returns the answer, which is JSON.
+    fn ask(&self, method: &str, path: &str) -> io::Result<Value> {
+        let Note { at, key, .. } = &self.note;
+        let mut stream = TcpStream::connect_timeout(at, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let key = key.as_ref().map(|key| format!("Authorization: Bearer {key}\r\n"));
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {at}\r\nContent-Type: application/json\r\n\
+             Content-Length: 0\r\nConnection: close\r\n{}\r\n",
+            key.unwrap_or_default()
+        )?;
+        let mut answer = BufReader::new(stream.take(MAX_BYTES));
+        let (mut status, mut header) = (String::new(), String::new());
+        answer.read_line(&mut status)?;
+        if status.split(' ').nth(1) != Some("200") {
+            return Err(io::Error::other(format!("the server says {}", status.trim_end())));
+        }
+        while header.trim_end() != "" || header.is_empty() {
+            header.clear();
+            if answer.read_line(&mut header)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        // The answer has a length and the connection ends, so the rest is the body.
+        let mut body = Vec::new();
+        answer.read_to_end(&mut body)?;
+        Ok(serde_json::from_slice(&body)?)
+    }
+}
+
+/// Returns the address of a view of the page. A browser does not send the part with the ticket.
+#[must_use]
+pub fn page_address(at: SocketAddr, view: &str, ticket: Option<&str>) -> String {
+    let ticket = ticket.map(|ticket| format!("#ticket={ticket}")).unwrap_or_default();
+    format!("http://{at}{view}{ticket}")
+}
