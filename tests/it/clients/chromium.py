@@ -1,7 +1,9 @@
 """Opens the page of a server in Chromium. Shared by the tests of the page, docs/screenshots.py and benches/page.py."""
 
 import shutil
+import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -64,6 +66,21 @@ def chromium():
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def served(program, folder, port="0", environment=None):
+    """Yields the address of a server of a folder, and ends the server."""
+    command = [str(Path(program).absolute()), "serve", "--port", port, "--watch"]
+    server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        address = server.stdout.readline().strip()
+        if not address:
+            raise SystemExit(f"{' '.join(command)} does not start in {folder}")
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
 
 
 class Tab:

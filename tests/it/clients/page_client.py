@@ -5,17 +5,14 @@
 It runs in the directory of the project that the server serves. tests/it/page.rs starts it."""
 
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 import time
 import traceback
 from pathlib import Path
 from urllib.parse import quote_plus
 
-from chromium import LONG, VIEWS, WIDTHS, Tab, chromium
+from chromium import LONG, VIEWS, WIDTHS, Tab, chromium, served
 
 faults = 0
 
@@ -290,39 +287,22 @@ def typing(browser, base):
 
 def restart(browser, base, program):
     """The page says that the server is gone, and goes on when it is back. This part runs its own servers."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME")}
-
-    def serve(port):
-        server = subprocess.Popen([program, "serve", "--port", port], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return server, server.stdout.readline().strip()
-
-    def stop(server):
-        server.send_signal(signal.SIGTERM)
-        server.wait()
-
-    server, base = serve("0")
-    try:
+    with served(program, ".") as base:
         tab = Tab(browser, base)
         tab.open("/search?q=error", "a.result")
-        foot = tab.page.locator("#state")
         tab.page.locator("#state:has-text('generation')").wait_for()
         shown = tab.page.locator("a.result").all_inner_texts()
-        stop(server)
-        tab.page.locator("#state:has-text('does not answer')").wait_for()
-        check(tab.page.locator("a.result").all_inner_texts() == shown, "what was shown stays")
-        tab.page.locator("#query").fill("metrics")
-        tab.page.locator("main [role=alert]:has-text('does not answer')").wait_for()
-        start = time.monotonic()
-        server, again = serve(base.rsplit(":", 1)[1])
+    tab.page.locator("#state.lost:has-text('does not answer')").wait_for()
+    check(tab.page.locator("a.result").all_inner_texts() == shown, "what was shown stays")
+    tab.page.locator("#query").fill("metrics")
+    tab.page.locator("main [role=alert]:has-text('does not answer')").wait_for()
+    start = time.monotonic()
+    with served(program, ".", base.rsplit(":", 1)[1]) as again:
         check(again == base, "the server has its address again", base=base, again=again)
-        tab.page.locator("#state:has-text('generation')").wait_for()
+        tab.page.locator("#state:not(.lost):has-text('generation')").wait_for()
         tab.drawn("a.result[href*='metrics.rs']")
         tell(figure="the page is back after the start of the server", ms=round((time.monotonic() - start) * 1000))
-        check("lost" not in (foot.get_attribute("class") or ""), "the foot is as before")
         ended(tab, "restart", ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"])
-    finally:
-        server.kill()
-        server.wait()
 
 
 def hostile(browser, base, names):
