@@ -1,112 +1,205 @@
-//! The page, in a real browser.
+//! The page, in a real browser. `tests/it/clients/page_client.py` drives it and judges what it shows.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::json;
 
-use crate::project::{Project, run};
+use crate::project::{Project, copy_tree, run};
 use crate::server::Server;
+use crate::support::clients::{AXE, PYTHON, clients};
 use crate::support::missing;
 
 /// The names under which distributions install it.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+const PAGE_CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/page_client.py");
 
-fn browser() -> Option<&'static str> {
+/// Returns whether there is what drives the page. If not, the test is skipped.
+#[track_caller]
+fn has_browser() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &&str| std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
-    let found = BROWSERS.into_iter().find(is_there);
-    if found.is_none() {
+    if !BROWSERS.iter().any(is_there) {
         missing("there is no Chromium: run tests/it/clients/install.sh");
+        return false;
     }
-    found
+    clients().is_some()
 }
 
-/// Returns what a browser shows at an address, as HTML, and what it complained about.
-fn shown(browser: &str, profile: &Path, url: &str) -> (String, String) {
-    let mut command = Command::new(browser);
-    command
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .args(["--enable-logging=stderr"])
-        .args(["--virtual-time-budget=8000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(url);
-    let done = run(&mut command).expect(0);
-    let console: Vec<&str> = done.stderr.lines().filter(|line| line.contains("CONSOLE")).collect();
-    (done.stdout, console.join("\n"))
+/// Lets the browser do a part of `page_client.py`, in the directory of the project.
+#[track_caller]
+fn judge(p: &Project, part: &str, arguments: &[&str]) {
+    let clients = clients().unwrap();
+    let python = clients.join(PYTHON);
+    let mut command = p.command(python.to_str().unwrap());
+    let out =
+        run(command.env("PYTHONDONTWRITEBYTECODE", "1").args([PAGE_CLIENT, part]).args(arguments));
+    println!("{}", out.stdout);
+    assert_eq!(out.code, 0, "{part}\n{}{}", out.stdout, out.stderr);
 }
 
-const HOSTILE: &str = "<img src=x onerror=alert(1)>";
+/// A repository of some of this project's own files, with two commits and a change since.
+fn repository() -> Project {
+    let p = Project::new();
+    for folder in ["src/serve", "src/store", "src/live"] {
+        copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &p.path(folder));
+    }
+    p.git(&["init", "-q"]);
+    remember(&p, &["Errors of the server are JSON: `error` in src/serve/refusal.rs makes them"]);
+    p.commit("serve the page");
+    let add = |path: &str, name: &str| {
+        p.write(path, format!("{}\npub fn {name}() {{}}\n", p.read(path)));
+    };
+    add("src/serve/refusal.rs", "added_by_the_last_commit");
+    p.commit("add a function");
+    add("src/serve/metrics.rs", "edited_since_the_commit");
+    p
+}
+
+/// Starts a server of a project that is indexed, and returns its address.
+fn serve(p: &Project) -> (Server, String) {
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let base = server.line();
+    (server, base)
+}
+
+/// Remembers these texts; the first is pinned.
+fn remember(p: &Project, texts: &[&str]) {
+    for (i, text) in texts.iter().enumerate() {
+        let pin = if i == 0 { &["--pin"][..] } else { &[] };
+        run(&mut p.cortex(&[&["memory", "add", text], pin].concat())).expect(0);
+    }
+}
+
+/// Serves the repository, and lets the browser do a part.
+#[track_caller]
+fn judge_repository(part: &str, more: &[&str]) {
+    if !has_browser() {
+        return;
+    }
+    let p = repository();
+    let (_server, base) = serve(&p);
+    judge(&p, part, &[&[base.as_str()], more].concat());
+}
+
+#[test]
+fn every_view_shows_a_repository_and_the_browser_has_no_complaint() {
+    judge_repository("views", &[]);
+}
+
+#[test]
+fn an_edit_changes_what_is_shown() {
+    judge_repository("live", &[]);
+}
+
+#[test]
+fn the_keyboard_is_enough() {
+    judge_repository("keyboard", &[]);
+}
+
+#[test]
+fn addresses_and_the_back_button_show_the_same_again() {
+    judge_repository("addresses", &[]);
+}
+
+#[test]
+fn fast_typing_shows_the_results_of_the_last_text() {
+    judge_repository("typing", &[]);
+}
+
+#[test]
+fn the_page_goes_on_when_the_server_is_back() {
+    if has_browser() {
+        let p = repository();
+        p.index();
+        judge(&p, "restart", &["", env!("CARGO_BIN_EXE_cortex")]);
+    }
+}
+
+#[test]
+fn every_view_can_be_read_by_everybody() {
+    if has_browser() {
+        let axe = clients().unwrap().join(AXE);
+        judge_repository("looks", &[axe.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn nothing_moves_once_it_is_shown() {
+    judge_repository("still", &[]);
+}
+
+#[test]
+fn the_map_goes_down_and_has_the_colours_that_are_asked_for() {
+    judge_repository("map", &[]);
+}
+
+#[test]
+fn a_client_of_the_protocol_shows_the_symbol_view() {
+    judge_repository("app", &[]);
+}
+
+#[test]
+fn memories_are_pinned_and_forgotten_with_a_way_back() {
+    if !has_browser() {
+        return;
+    }
+    let p = Project::with(&[("src/pump.rs", "pub fn pump() {}\n")]);
+    remember(
+        &p,
+        &[
+            "Only pump water that was filtered",
+            "`pump` in src/pump.rs has no argument, since there is one pump",
+            "The file is replaced since rename is atomic; token = \"ghp_abcdefghijklmnopqrstuvwxyz0123456789AB\"",
+            "This is soon forgotten",
+            "This is the first to go",
+            "This goes with the page",
+        ],
+    );
+    p.write("src/pump.rs", "pub fn pump(liters: u32) {\n    drop(liters);\n}\n");
+    let (_server, base) = serve(&p);
+    let fixed = Server::start(&mut p.cortex(&["serve", "--port", "0", "--read-only"]));
+    judge(&p, "memory", &[&base, &fixed.line()]);
+}
 
 /// What a repository holds is text, whatever it looks like.
 #[test]
-fn every_view_shows_a_repository_and_runs_none_of_it() {
-    let Some(browser) = browser() else { return };
-    let p = Project::with(&[
-        (
-            "src/pump.rs",
-            "/// Pumps </pre><script>document.title='owned'</script> water.\npub fn pump() {\n    fill()\n}\n\nfn fill() {}\n",
-        ),
-        ("src/main.rs", "mod pump;\n\nfn main() {\n    pump::pump();\n}\n"),
-        (&format!("src/{HOSTILE}.rs"), "/// Turns \u{202e}around.\npub fn odd() {}\n"),
-    ]);
+fn names_and_contents_of_files_are_only_text() {
+    if !has_browser() {
+        return;
+    }
+    let names = [
+        "<img src=x onerror=alert(1)>.rs",
+        "\"onmouseover=\"alert(1).rs",
+        "'><script>document.title=1<'.rs",
+        "javascript:alert(1).rs",
+        "a&lt;b%2e%3Cc+d?path=x&symbol=y#z.rs",
+        "turns\u{202e}around.rs",
+    ];
+    let p = Project::new();
+    for name in names {
+        let content = "/// Is a </pre><script>document.title='owned'</script><img src=x onerror=alert(1)> \u{202e}file.\npub fn hostile_file() {}\n";
+        p.write(format!("src/{name}"), content);
+    }
     p.git(&["init", "-q"]);
-    p.commit("pump water");
-    p.write("src/pump.rs", p.read("src/pump.rs").replace("fill()\n}", "fill();\n}"));
-    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
-    let base = server.line();
-    let profile = tempfile::tempdir().unwrap();
-    let see = |view: &str| {
-        let (page, console) = shown(browser, profile.path(), &format!("{base}{view}"));
-        assert_eq!(console, "", "{view}");
-        assert!(!page.contains("<img") && !page.contains("owned</title>"), "{view}: {page}");
-        page
-    };
-    let search = see("/search?q=pump+water");
-    assert!(search.contains("src/pump.rs") && search.contains("<mark>pump</mark>"), "{search}");
-    assert!(search.contains("class=\"c-keyword\">pub"), "{search}");
-    assert!(search.contains("&lt;script&gt;"), "{search}");
-    let odd = see("/search?q=odd");
-    assert!(odd.contains("src/&lt;img src=x onerror=alert(1)&gt;.rs"), "{odd}");
-    assert!(odd.contains("\\u{202e}") && !odd.contains('\u{202e}'), "{odd}");
-    let file = see("/file?path=src/pump.rs&line=2");
-    let (callers, rest) = file.split_once("aria-label=\"Source\"").unwrap();
-    assert!(callers.contains(">main</a>"), "{file}");
-    assert!(rest.contains(">fill</a>"), "{file}");
-    let change = see("/change");
-    assert!(change.contains("method") || change.contains("function, changed"), "{change}");
-    let state = see("/state");
-    assert!(state.contains("generation 1") && state.contains("files by language"), "{state}");
-    let lost = see("/file?path=nothing/here.rs");
-    assert!(lost.contains("role=\"alert\"") && lost.contains("nothing/here.rs"), "{lost}");
+    p.commit("<script>document.title='owned'</script>");
+    p.write(format!("src/{}", names[0]), "pub fn hostile_file() {\n    // </pre><script>\n}\n");
+    remember(&p, &["<img src=x onerror=alert(1)> \u{202e}is never drawn"]);
+    let (_server, base) = serve(&p);
+    judge(&p, "hostile", &[&base, &json!(names).to_string()]);
 }
 
 /// A token stays out of what the server is sent with an address, and is needed for data.
 #[test]
 fn a_token_in_the_fragment_opens_the_page() {
-    let Some(browser) = browser() else { return };
+    if !has_browser() {
+        return;
+    }
     let p = Project::sample();
     p.index();
     let mut serve = p.cortex(&["serve", "--port", "0", "--no-watch"]);
     let server = Server::start(serve.env("CORTEX_SERVE_TOKEN", "secret-of-the-user"));
     let base = server.line();
-    let profile = tempfile::tempdir().unwrap();
-    let (without, _) = shown(browser, profile.path(), &format!("{base}/state"));
-    assert!(without.contains("role=\"alert\"") && without.contains("token"), "{without}");
-    let sees = |url: &str| {
-        let (page, _) = shown(browser, profile.path(), url);
-        assert!(!json!(page).to_string().contains("secret-of-the-user"), "{page}");
-        page.contains("files by language")
-    };
-    // The profile keeps the key, so the next one is a new browser.
-    let open = || p.cortex(&["open", "--view", "state", "--print"]);
-    let address = run(&mut open()).expect(0).stdout;
-    assert!(address.contains("/state#ticket=") && !address.contains("secret"), "{address}");
-    assert!(sees(address.trim()), "{address}");
-    assert!(sees(&format!("{base}/state")), "another tab has the key");
-    let other = tempfile::tempdir().unwrap();
-    let (again, _) = shown(browser, other.path(), address.trim());
-    assert!(again.contains("cortex open"), "the ticket was used: {again}");
-    let (with, _) = shown(browser, other.path(), &format!("{base}/state#token=secret-of-the-user"));
-    assert!(with.contains("files by language"), "{with}");
+    let open = run(&mut p.cortex(&["open", "--view", "state", "--print"])).expect(0);
+    judge(&p, "token", &[&base, "secret-of-the-user", open.stdout.trim()]);
 }

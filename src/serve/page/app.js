@@ -1,7 +1,7 @@
 // Shows the view that the address names, and what happens on the server.
 
 import { about, follow } from "./api.js";
-import { count, h, link, visible } from "./dom.js";
+import { count, fill, h, link, visible } from "./dom.js";
 import * as search from "./views/search.js";
 import * as file from "./views/file.js";
 import * as change from "./views/change.js";
@@ -36,10 +36,10 @@ function show() {
   }).catch(() => {});
   if (view === search && document.activeElement !== query) query.value = parameters.get("q") ?? "";
   for (const item of document.querySelectorAll("#views a")) {
-    const isCurrent = item.pathname === location.pathname;
-    item.toggleAttribute("aria-current", isCurrent);
+    if (item.pathname === location.pathname) item.setAttribute("aria-current", "page");
+    else item.removeAttribute("aria-current");
   }
-  if (!isSame) main.replaceChildren();
+  if (!isSame) fill(main);
   view.show(main, parameters, { go, signal: stop.signal }).catch((error) => {
     if (error.name === "AbortError" || stop.signal.aborted) return;
     main.replaceChildren(h("p", { class: "problem", role: "alert" }, error.message));
@@ -144,10 +144,11 @@ follow((name, data) => {
         indexing?.pending ? `${count(indexing.pending, "file")} waiting` : null,
       ].filter(Boolean).join(" · ");
   if (name === "found" && main.querySelector(".problem")) show();
-  // What is shown follows the index.
+  // What is shown follows the index, unless somebody is in the middle of it.
   if (name !== "reload") return;
   const next = JSON.stringify(data);
-  if (reloaded !== null && reloaded !== next && shown.view.follows) show();
+  const isTyping = main.contains(document.activeElement) && document.activeElement.matches("input");
+  if (reloaded !== null && reloaded !== next && !isTyping && shown.view.follows) show();
   reloaded = next;
 });
 

@@ -11,9 +11,17 @@ export function h(tag, attributes, ...children) {
   return element;
 }
 
-// Replaces what an element holds; `null` stands for nothing.
+// Replaces what an element holds; `null` stands for nothing. The focus goes to what took the place of the
+// element that had it, or to the whole.
 export function fill(element, ...children) {
+  const held = element.contains(document.activeElement) && document.activeElement !== element ? document.activeElement : null;
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  if (held) (alike(element, held) ?? element).focus({ preventScroll: true });
+}
+
+function alike(element, old) {
+  const name = (e) => e.getAttribute("href") ?? e.getAttribute("aria-label") ?? e.textContent;
+  return [...element.querySelectorAll(old.localName)].find((e) => name(e) === name(old));
 }
 
 export function link(address, attributes, ...children) {

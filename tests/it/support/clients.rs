@@ -12,6 +12,9 @@ pub const PYTHON: &str = "venv/bin/python";
 pub const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
 pub const CONFORMANCE: &str = "node_modules/.bin/conformance";
 pub const SCIP_PYTHON: &str = "node_modules/.bin/scip-python";
+/// Finds faults of accessibility.
+pub const AXE: &str = "node_modules/axe-core/axe.min.js";
+const PLAYWRIGHT: &str = "venv/bin/playwright";
 const SCIP_TYPESCRIPT: &str = "node_modules/.bin/scip-typescript";
 
 /// Returns where the clients are. `None`, with a message, if they are not installed.
@@ -20,12 +23,12 @@ pub fn clients() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let clients = env::var_os("CORTEX_TEST_CLIENTS")
         .map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
-    let programs = [PYTHON, INSPECTOR, CONFORMANCE, SCIP_PYTHON, SCIP_TYPESCRIPT];
+    let programs = [PYTHON, INSPECTOR, CONFORMANCE, SCIP_PYTHON, SCIP_TYPESCRIPT, PLAYWRIGHT, AXE];
     if programs.iter().all(|program| clients.join(program).exists()) {
         return Some(clients);
     }
     missing(&format!(
-        "there are no MCP clients in {}: run tests/it/clients/install.sh",
+        "there are no clients in {}: run tests/it/clients/install.sh",
         clients.display()
     ));
     None

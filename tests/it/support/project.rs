@@ -297,7 +297,8 @@ pub fn without_stamps(line: &str) -> &str {
     line.find(",\"created_at\":\"").map_or(line, |i| &line[..i])
 }
 
-fn copy_tree(from: &Path, to: &Path) {
+/// Copies a directory without its `.cortex`.
+pub fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in
         fs::read_dir(from).unwrap().map(Result::unwrap).filter(|e| e.file_name() != ".cortex")

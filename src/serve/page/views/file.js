@@ -32,36 +32,42 @@ export async function show(main, parameters, { signal }) {
   });
   const left = h("section", { class: "side", "aria-label": "Users" });
   const right = h("section", { class: "side", "aria-label": "Uses" });
-  fill(main, 
+  const listed = outline.length ? h("details", { class: "outline", hidden: true }, h("summary", {}, count(outline.length, "symbol")),
+    h("ul", {}, outline.map((s) => h("li", { class: `depth${Math.min(s.depth, 4)}` },
+      h("a", { href: fileAddress(read.path, s.start_line, s.name) }, visible(s.name)), ` ${s.kind}`)))) : null;
+  fill(main,
     h("h1", {}, visible(read.path), symbol ? h("span", { class: "symbol" }, ` ${visible(symbol.name)}`) : null),
     ...(read.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
     h("div", { class: "columns" }, left, h("section", { class: "source", "aria-label": "Source" }, block,
       read.start_line > 1 || read.end_line < read.total_lines
         ? h("p", { class: "hint" }, `Lines ${read.start_line} to ${read.end_line} of ${read.total_lines}.`) : null), right),
-    outline.length ? h("details", { class: "outline" }, h("summary", {}, count(outline.length, "symbol")),
-      h("ul", {}, outline.map((s) => h("li", { class: `depth${Math.min(s.depth, 4)}` },
-        h("a", { href: fileAddress(read.path, s.start_line, s.name) }, visible(s.name)), ` ${s.kind}`)))) : null,
+    listed,
   );
   if (current) block.querySelector(`#L${current}`)?.scrollIntoView({ block: "center" });
   const target = symbol ? `${read.path}:${symbol.definition_line ?? symbol.start_line}` : read.path;
   const isCalled = ["function", "method", "macro"].includes(symbol?.kind);
-  await Promise.all([
-    colour([block], signal),
-    neighbours(left, isCalled ? "callers" : "dependents", isCalled ? "called by" : "used by", target, signal),
-    neighbours(right, isCalled ? "callees" : "dependencies", isCalled ? "calls" : "uses", target, signal),
+  const coloured = colour([block], signal);
+  const columns = await Promise.all([
+    neighbours(isCalled ? "callers" : "dependents", isCalled ? "called by" : "used by", target, signal),
+    neighbours(isCalled ? "callees" : "dependencies", isCalled ? "calls" : "uses", target, signal),
   ]);
+  // All in one frame, since on a narrow screen each is below the other.
+  left.append(...columns[0]);
+  right.append(...columns[1]);
+  if (listed) listed.hidden = false;
+  await coloured;
 }
 
-// Fills a column with the answer of the code graph. What is less certain is folded away.
-async function neighbours(column, operation, heading, target, signal) {
-  column.append(h("h2", {}, heading));
+// Returns a column with the answer of the code graph. What is less certain is folded away.
+async function neighbours(operation, heading, target, signal) {
+  const column = [h("h2", {}, heading)];
   let answer;
   try {
     answer = await call("graph", { operation, target, limit: 60 }, signal);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    column.append(h("p", { class: "hint" }, visible(error.message)));
-    return;
+    column.push(h("p", { class: "hint" }, visible(error.message)));
+    return column;
   }
   const isOutward = operation === "callees" || operation === "dependencies";
   const item = (row) => {
@@ -73,19 +79,20 @@ async function neighbours(column, operation, heading, target, signal) {
       row.reason ? h("span", { class: "place" }, visible(row.reason)) : null);
   };
   const rows = answer.results.map(item);
-  column.append(rows.length ? h("ul", {}, rows) : h("p", { class: "hint" }, none(answer)));
-  if (answer.total > rows.length) column.append(h("p", { class: "hint" }, `${rows.length} of ${answer.total} are shown.`));
+  column.push(rows.length ? h("ul", {}, rows) : h("p", { class: "hint" }, none(answer)));
+  if (answer.total > rows.length) column.push(h("p", { class: "hint" }, `${rows.length} of ${answer.total} are shown.`));
   const unsure = answer.candidates ?? [];
   if (unsure.length) {
-    column.append(h("details", {}, h("summary", {}, `${count(unsure.length, "candidate")}, less certain`), h("ul", {}, unsure.map(item))));
+    column.push(h("details", {}, h("summary", {}, `${count(unsure.length, "candidate")}, less certain`), h("ul", {}, unsure.map(item))));
   }
   const unknown = answer.unresolved ?? [];
   if (unknown.length) {
-    column.append(h("details", {}, h("summary", {}, `${count(answer.total_unresolved, "line")} with the name, of unknown meaning`),
+    column.push(h("details", {}, h("summary", {}, `${count(answer.total_unresolved, "line")} with the name, of unknown meaning`),
       h("ul", {}, unknown.map((use) => h("li", {},
         h("a", { class: "result", href: fileAddress(use.path, use.line) }, `${visible(use.path)}:${use.line}`),
         h("code", {}, visible(use.text)))))));
   }
+  return column;
 }
 
 const pathOf = (target) => target.replace(/:\d+$/, "");
