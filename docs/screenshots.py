@@ -17,8 +17,8 @@ from chromium import VIEWS, WIDTHS, Tab, chromium, served
 
 FOLDER = ROOT / "docs/src/page"
 MOST_BYTES = 1_500_000
-# The letters stay sharp, and a picture takes a fifth of the bytes.
-COLOURS = 32
+# The letters stay sharp, and a picture takes a quarter of the bytes.
+COLOURS = 64
 # Where this copy is on this machine is of no interest.
 HIDE = """(root) => document.querySelectorAll("main dd").forEach((e) => (e.textContent = e.textContent.replace(root, "~/cortex")))"""
 
