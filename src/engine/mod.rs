@@ -8,6 +8,7 @@
 mod beside;
 mod changed;
 mod coloured;
+mod drawing;
 mod edit;
 mod explore;
 mod filters;
@@ -40,6 +41,7 @@ mod uses;
 
 pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
+pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};

@@ -22,6 +22,7 @@ mod rows;
 mod scip;
 mod scopes;
 mod sql;
+mod steps;
 mod targets;
 mod tested;
 mod traversal;
@@ -54,6 +55,7 @@ pub use self::rows::FileRows;
 use self::scopes::Scopes;
 pub use self::sql::PreciseSource;
 use self::sql::Tables;
+pub use self::steps::Step;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
@@ -179,6 +181,19 @@ impl CodeGraph {
         work: &WorkBudget,
     ) -> Result<GraphAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer(question)
+    }
+
+    /// Answers a query, and returns the steps between the nodes of the answer, for a drawing. Those of
+    /// the farthest nodes are not among them, because the query does not follow these.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn answer_with_steps(
+        &self,
+        question: GraphQuery,
+        work: &WorkBudget,
+    ) -> Result<(GraphAnswer, Vec<Step>), GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer_with_steps(question)
     }
 
     /// Finds the tests that reach the target of a query. The answer is truncated when the budget is
