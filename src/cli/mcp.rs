@@ -35,7 +35,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let tools = args.offered.tools(&project)?;
     let changes = Changes::default();
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
-    let result = serve::run(serve::stdio(Calls::new(engine.clone(), tools), changes));
+    let calls = Calls::new(engine.clone(), tools).read_only(args.offered.read_only);
+    let result = serve::run(serve::stdio(calls, changes));
     serve::let_go(engine);
     result?;
     Ok(Outcome::Done)

@@ -72,6 +72,9 @@ pub(super) struct Offered {
     /// pipelines
     #[arg(long)]
     pub(super) edit_trusted_files: bool,
+    /// Refuse every call that changes a file or a memory
+    #[arg(long)]
+    pub(super) read_only: bool,
 }
 
 impl Offered {
@@ -119,7 +122,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let follow = args.following.wanted();
     let tools = args.offered.tools(&project)?;
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
-    let (closing, calls) = (CancellationToken::new(), Calls::new(engine.clone(), tools));
+    let calls = Calls::new(engine.clone(), tools).read_only(args.offered.read_only);
+    let closing = CancellationToken::new();
     let layout = &engine.project.layout;
     let refuses_others = access.is_by_user();
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
-use crate::tools::{Answer, Format, Tool};
+use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
@@ -26,9 +26,15 @@ pub struct Calls {
     pub(super) engine: Arc<Engine>,
     pub(super) tools: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolCounters>,
+    /// Whether nothing may be changed by a call.
+    pub(super) read_only: bool,
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
+
+/// Follows the name of what a server does not do that was started with `--read-only`.
+pub(super) const READ_ONLY: &str =
+    "changes data, and this server was started with --read-only: start one without";
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,14 +71,26 @@ impl Calls {
             engine,
             tools,
             metrics: Arc::default(),
+            read_only: false,
             running: Arc::new(Semaphore::new(MAX_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         }
     }
 
+    /// Refuses everything that changes files or memories, if `read_only`.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self.tools.retain(|tool| !read_only || tool.effect == Effect::None);
+        self
+    }
+
     /// Returns the tool with this name, or an error message that lists the tools.
     pub(super) fn tool(&self, name: &str) -> Result<&'static Tool, String> {
         self.tools.iter().copied().find(|t| t.name == name).ok_or_else(|| {
+            if self.read_only && Tool::named(name).is_some_and(|t| t.effect != Effect::None) {
+                return format!("{name} {READ_ONLY}");
+            }
             let names: Vec<&str> = self.tools.iter().map(|t| t.name).collect();
             format!("there is no tool `{name}`; the tools are {}", names.join(", "))
         })

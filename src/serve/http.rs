@@ -11,23 +11,23 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get, post};
+use axum::routing::{any, get};
 use axum::{Json, Router};
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, guard};
-use super::calls::{CallError, Calls};
+use super::asked::{self, PageQuestion};
+use super::calls::{CallError, Calls, READ_ONLY};
 use super::events::{self, Changes, Streams};
 use super::mcp::{Mcp, McpOverHttp, typed};
 use super::metrics;
-use super::openapi::{self, COLOURS, PREFIX};
+use super::openapi::{self, PREFIX};
 use super::page;
 use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
-use crate::engine::{AskError, ColoursRequest};
+use crate::engine::{AskError, Call, Engine};
 use crate::store::Activity;
 use crate::tools::{Answer, Effect, Format, Tool};
 
@@ -42,8 +42,7 @@ pub(super) const PATHS: &[(&str, &str)] = &[
     ("/", "a page, for a browser"),
     ("/mcp", "Model Context Protocol (streamable HTTP)"),
     ("/api/{tool}", "the tools: POST a JSON object, or GET with a query string"),
-    (COLOURS, "the colours of pieces of code"),
-    ("/api/openapi.json", "the description of the tools (OpenAPI 3.1)"),
+    ("/api/openapi.json", "the description of the tools, and of what the page asks (OpenAPI 3.1)"),
     ("/events", "the state of the index, as server-sent events"),
     ("/metrics", "metrics for Prometheus"),
     ("/healthz", "200 while the process is up"),
@@ -78,9 +77,10 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/events", get(async move || events::stream(engine, &streams)))
         .route(
             "/api/openapi.json",
-            get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))),
+            get(async |State(calls): State<Arc<Calls>>| {
+                Json(openapi::document(&calls.tools, asked::ALL))
+            }),
         )
-        .route(COLOURS, post(colours))
         .route("/api/{tool}", get(from_query).post(from_body))
         .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
         .fallback(async |uri: Uri| unknown(&uri))
@@ -202,18 +202,6 @@ async fn limit_time(request: Request, next: Next) -> Response {
     tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(late)
 }
 
-/// Colours pieces of code for the page.
-async fn colours(State(calls): State<Arc<Calls>>, body: Result<Bytes, BytesRejection>) -> Response {
-    let request: ColoursRequest = match arguments_of(body) {
-        Ok(request) => request,
-        Err(refusal) => return *refusal,
-    };
-    match calls.blocking(move |_, _| request.answer()).await {
-        Ok(answer) => Json(answer).into_response(),
-        Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
-    }
-}
-
 fn index() -> String {
     let lines: Vec<String> =
         PATHS.iter().map(|(path, what)| format!("{path:<20}{what}\n")).collect();
@@ -250,41 +238,65 @@ fn ready(calls: &Calls) -> Response {
     error(StatusCode::SERVICE_UNAVAILABLE, reason)
 }
 
-async fn from_query(
-    State(calls): State<Arc<Calls>>,
-    Path(tool): Path<String>,
-    Query(pairs): Query<Vec<(String, String)>>,
-) -> Response {
-    match named(&calls, &tool) {
-        // Following a link must not change anything.
-        Ok(tool) if tool.effect != Effect::None => error(
-            StatusCode::METHOD_NOT_ALLOWED,
-            format!("{} changes data: send a POST request", tool.name),
-        ),
-        _ => call(&calls, &tool, arguments(pairs)).await,
+/// What `/api/{name}` names.
+#[derive(Clone, Copy)]
+enum Endpoint {
+    Tool(&'static Tool),
+    Page(&'static PageQuestion),
+}
+
+impl Endpoint {
+    /// Returns the tool with this name, with or without [`PREFIX`], or the question of the page.
+    fn named(calls: &Calls, name: &str) -> Result<Self, Box<Response>> {
+        if let Some(question) = PageQuestion::named(name) {
+            if calls.read_only && question.effect != Effect::None {
+                return Err(Box::new(error(StatusCode::FORBIDDEN, format!("{name} {READ_ONLY}"))));
+            }
+            return Ok(Self::Page(question));
+        }
+        let tool = calls
+            .tool(&format!("{PREFIX}{name}"))
+            .or_else(|message| calls.tool(name).map_err(|_| message));
+        tool.map(Self::Tool).map_err(|message| Box::new(error(StatusCode::NOT_FOUND, message)))
+    }
+
+    fn effect(self) -> Effect {
+        match self {
+            Self::Tool(tool) => tool.effect,
+            Self::Page(question) => question.effect,
+        }
     }
 }
 
-/// Returns the tool with this name, with or without [`PREFIX`].
-fn named(calls: &Calls, name: &str) -> Result<&'static Tool, String> {
-    calls.tool(&format!("{PREFIX}{name}")).or_else(|message| calls.tool(name).map_err(|_| message))
+async fn from_query(
+    State(calls): State<Arc<Calls>>,
+    Path(name): Path<String>,
+    Query(pairs): Query<Vec<(String, String)>>,
+) -> Response {
+    match Endpoint::named(&calls, &name) {
+        // Following a link must not change anything.
+        Ok(endpoint) if endpoint.effect() != Effect::None => error(
+            StatusCode::METHOD_NOT_ALLOWED,
+            format!("{name} changes data: send a POST request"),
+        ),
+        Ok(endpoint) => call(calls, endpoint, arguments(pairs)).await,
+        Err(refusal) => *refusal,
+    }
 }
 
 async fn from_body(
     State(calls): State<Arc<Calls>>,
-    Path(tool): Path<String>,
+    Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    match arguments_of(body) {
-        Ok(arguments) => call(&calls, &tool, arguments).await,
+    match arguments_of(body).and_then(|read| Ok((Endpoint::named(&calls, &name)?, read))) {
+        Ok((endpoint, arguments)) => call(calls, endpoint, arguments).await,
         Err(refusal) => *refusal,
     }
 }
 
 /// Reads the arguments from a body; an empty one has none.
-fn arguments_of<T: DeserializeOwned>(
-    body: Result<Bytes, BytesRejection>,
-) -> Result<T, Box<Response>> {
+fn arguments_of(body: Result<Bytes, BytesRejection>) -> Result<Value, Box<Response>> {
     let body = body.map_err(|e| {
         let why = e.body_text();
         let text =
@@ -311,12 +323,16 @@ fn arguments(pairs: Vec<(String, String)>) -> Value {
     Value::Object(map)
 }
 
-async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
-    let tool = match named(calls, tool) {
-        Ok(tool) => tool,
-        Err(message) => return error(StatusCode::NOT_FOUND, message),
+async fn call(calls: Arc<Calls>, endpoint: Endpoint, arguments: Value) -> Response {
+    let answered = match endpoint {
+        Endpoint::Tool(tool) => calls.run(tool, arguments, Format::Json).await,
+        Endpoint::Page(question) => {
+            let asked = calls.clone();
+            let run = move |_: &Engine, call: &Call| (question.answer)(arguments, &asked, call);
+            calls.blocking(run).await.and_then(|answer| Ok(Answer::Json(answer?)))
+        }
     };
-    match calls.run(tool, arguments, Format::Json).await {
+    match answered {
         Ok(Answer::Json(answer)) => Json(answer).into_response(),
         Ok(Answer::Text(answer)) => answer.into_response(),
         Err(e) => {

@@ -1,33 +1,34 @@
-//! `/api/openapi.json`: describes the tools as an HTTP API, derived from their schemas.
+//! `/api/openapi.json`: describes the tools and the questions of the page as an HTTP API, derived from
+//! their schemas.
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{ColoursAnswer, ColoursRequest};
-use crate::tools::{Effect, Tool, input_schema, output_schema};
+use super::asked::PageQuestion;
+use crate::tools::{Effect, Tool};
 
 /// Prefix of tool names that paths leave out: `cortex_search` is at `/api/search`. Other tools
 /// have their full names.
 pub(super) const PREFIX: &str = "cortex_";
 
-/// The path that colours code.
-pub(super) const COLOURS: &str = "/api/colours";
-
-pub(super) fn document(tools: &[&'static Tool]) -> Value {
-    let mut paths: Map<String, Value> = tools.iter().copied().map(path).collect();
-    paths.insert(
-        COLOURS.into(),
-        json!({ "post": {
-            "operationId": "colours",
-            "summary": "Colour code",
-            "description": "Returns the colours of pieces of code, for a page. It reads no file.",
-            "requestBody": { "content": { "application/json": { "schema": input_schema::<ColoursRequest>() } } },
-            "responses": {
-                "200": answer("The colours.", &output_schema::<ColoursAnswer>().into()),
-                "400": refusal("The body cannot be used."),
-                "503": refusal("The server is busy: try again."),
-            }
-        } }),
-    );
+/// Describes these tools and these questions of the page.
+pub(super) fn document(tools: &[&'static Tool], questions: &[PageQuestion]) -> Value {
+    let tools = tools.iter().map(|tool| Described {
+        name: tool.name.strip_prefix(PREFIX).unwrap_or(tool.name),
+        title: tool.title,
+        description: tool.description,
+        effect: tool.effect,
+        input: (tool.input_schema)(),
+        output: (tool.output_schema)(),
+    });
+    let questions = questions.iter().map(|question| Described {
+        name: question.name,
+        title: question.title,
+        description: question.description,
+        effect: question.effect,
+        input: (question.input_schema)(),
+        output: (question.output_schema)(),
+    });
+    let paths: Map<String, Value> = tools.chain(questions).map(path).collect();
     let error = json!({
         "type": "object",
         "properties": { "error": { "type": "string", "description": "What is wrong, and what to do instead." } },
@@ -45,15 +46,25 @@ pub(super) fn document(tools: &[&'static Tool]) -> Value {
     })
 }
 
-fn path(tool: &Tool) -> (String, Value) {
-    let name = tool.name.strip_prefix(PREFIX).unwrap_or(tool.name);
-    let input = (tool.input_schema)();
+/// What the description says about one path.
+struct Described {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    effect: Effect,
+    input: Map<String, Value>,
+    output: Map<String, Value>,
+}
+
+fn path(of: Described) -> (String, Value) {
+    let Described { name, title, description, effect, input, output } = of;
+    let responses = responses(&output.into());
     let operation = |id: String, rest: Value| {
         let mut operation = json!({
             "operationId": id,
-            "summary": tool.title,
-            "description": tool.description,
-            "responses": responses(tool)
+            "summary": title,
+            "description": description,
+            "responses": responses
         });
         if let (Value::Object(operation), Value::Object(rest)) = (&mut operation, rest) {
             operation.extend(rest);
@@ -65,7 +76,7 @@ fn path(tool: &Tool) -> (String, Value) {
         name.into(),
         json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }),
     );
-    let methods = if tool.effect == Effect::None {
+    let methods = if effect == Effect::None {
         json!({ "get": get, "post": post })
     } else {
         json!({ "post": post })
@@ -84,10 +95,10 @@ fn parameters(input: &Map<String, Value>) -> Vec<Value> {
     properties.map(parameter).collect()
 }
 
-fn responses(tool: &Tool) -> Value {
+fn responses(output: &Value) -> Value {
     let error = refusal;
     json!({
-        "200": answer("The answer.", &(tool.output_schema)().into()),
+        "200": answer("The answer.", output),
         "400": error("The arguments cannot be used."),
         "401": error("The token is missing or wrong."),
         "403": error("The Host or Origin is not allowed."),

@@ -33,6 +33,7 @@ mod tool;
 pub use self::budget::Format;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};
+pub(crate) use self::tolerant::read as tolerant_arguments;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
     ExploreRequest, FilesRequest, GraphRequest, GrepRequest, ImpactRequest, MapRequest,

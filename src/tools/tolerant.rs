@@ -45,7 +45,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// Converts the arguments to the types of the schema. Also returns warnings about them.
-pub(super) fn read(
+pub(crate) fn read(
     arguments: Value,
     schema: &Map<String, Value>,
 ) -> Result<(Value, Vec<String>), AskError> {
