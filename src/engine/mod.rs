@@ -37,6 +37,7 @@ mod serving;
 mod status;
 mod tested;
 mod unused;
+mod used;
 mod uses;
 
 pub use changed::How;
@@ -72,6 +73,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
+pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -29,6 +29,7 @@ const ASSETS: &[Asset] = &[
     ("api.js", SCRIPT, include_str!("page/api.js")),
     ("code.js", SCRIPT, include_str!("page/code.js")),
     ("dom.js", SCRIPT, include_str!("page/dom.js")),
+    ("drawing.js", SCRIPT, include_str!("page/drawing.js")),
     ("views/search.js", SCRIPT, include_str!("page/views/search.js")),
     ("views/file.js", SCRIPT, include_str!("page/views/file.js")),
     ("views/change.js", SCRIPT, include_str!("page/views/change.js")),

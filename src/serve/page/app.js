@@ -45,10 +45,12 @@ document.querySelector("#views").append(
 document.addEventListener("click", (event) => {
   const target = event.target.closest?.("a[href]");
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-  if (!target || !isPlain || target.origin !== location.origin || target.target) return;
-  if (!(target.pathname in VIEWS)) return;
+  if (!target || !isPlain || target.hasAttribute("target") || target.hasAttribute("download")) return;
+  // A link within a drawing has no parts of its own.
+  const to = new URL(target.getAttribute("href"), location.href);
+  if (to.origin !== location.origin || !(to.pathname in VIEWS)) return;
   event.preventDefault();
-  go(target.pathname + target.search + target.hash);
+  go(to.pathname + to.search + to.hash);
 });
 addEventListener("popstate", show);
 
