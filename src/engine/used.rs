@@ -9,12 +9,11 @@ use super::freshness::AnswerState;
 use super::outline::{OutlineRequest, OutlineSymbol, Outlined};
 use super::serving::Engine;
 use super::{AskError, Call};
-use crate::graph::Depth;
 use crate::languages::{LanguageKind, detect, precision};
 
 /// Most symbols of a file whose uses are counted, and how long that may take.
 const MAX_SYMBOLS: usize = 300;
-const TIME: Duration = Duration::from_millis(400);
+const TIME: Duration = Duration::from_millis(500);
 
 /// Asks about a file.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -26,8 +25,8 @@ pub struct FileUsesRequest {
 /// How often the symbols of a file are used.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileUses {
-    /// The symbols that the code graph knows, in their order. The last ones are missing if the file has
-    /// very many.
+    /// The symbols that the code graph knows, in their order. Those are missing whose count would
+    /// take too long.
     pub symbols: Vec<SymbolUses>,
     /// The language of the file.
     pub language: String,
@@ -88,20 +87,17 @@ impl Engine {
             return Ok(answer);
         }
         let target = |symbol: &OutlineSymbol| format!("{}:{}", outlined.path, symbol.start_line);
-        let targets: Vec<String> = symbols.iter().map(target).collect();
+        let targets: Vec<(&str, String)> =
+            symbols.iter().map(|symbol| (&*symbol.name, target(symbol))).collect();
         let work = call.work().at_most(TIME);
-        let (found, _) =
-            self.ask_graph(call, |graph| graph.around(&targets, Depth::Brief, &work))?;
-        for (symbol, around) in symbols.into_iter().zip(found) {
-            // A number that is too small would be worse than none.
-            if let Some(around) = around.filter(|of| of.node.name == symbol.name && !of.is_cut) {
-                answer.symbols.push(SymbolUses {
-                    name: symbol.name,
-                    line: symbol.start_line,
-                    users: around.users.len(),
-                    tests: around.tests.len(),
-                });
-            }
+        let (found, _) = self.ask_graph(call, |graph| graph.count_users(&targets, &work))?;
+        for (symbol, users) in symbols.iter().zip(found) {
+            answer.symbols.extend(users.map(|users| SymbolUses {
+                name: symbol.name.clone(),
+                line: symbol.start_line,
+                users: users.others,
+                tests: users.tests,
+            }));
         }
         Ok(answer)
     }

@@ -28,6 +28,7 @@ mod tested;
 mod traversal;
 mod types;
 mod unused;
+mod used;
 mod uses;
 mod words;
 
@@ -59,6 +60,7 @@ pub use self::steps::Step;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
+pub use self::used::Users;
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
 use crate::syntax::{Import, Relations, Symbol, relations};
 use crate::work::WorkBudget;
@@ -269,6 +271,19 @@ impl CodeGraph {
         work: &WorkBudget,
     ) -> Result<Vec<Option<Around>>, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).around_all(targets, depth)
+    }
+
+    /// Counts the users of each symbol, given by its name and a target, in their order; `None` where
+    /// the count would take too long.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn count_users(
+        &self,
+        targets: &[(&str, String)],
+        work: &WorkBudget,
+    ) -> Result<Vec<Option<Users>>, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).count_users(targets)
     }
 
     /// Returns the symbols and files that each text names.
