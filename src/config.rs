@@ -196,6 +196,12 @@ the system with a delay.",
         "false",
         "Whether the edit tools may change files that programs execute or trust without asking.",
     ),
+    (
+        "serve.editor",
+        User,
+        "vscode",
+        "The editor that the page opens files in: vscode, vscodium, cursor, windsurf, zed, idea, or an address with {path} and {line}, such as `my-editor://open?file={path}&line={line}`.",
+    ),
 ];
 
 /// Resolved settings.
@@ -257,6 +263,8 @@ pub struct Config {
     pub token: Option<String>,
     /// Whether the edit tools may change files that programs execute or trust.
     pub edit_trusted: bool,
+    /// The address that opens `{path}` at `{line}` in an editor.
+    pub editor: String,
     /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
@@ -370,6 +378,7 @@ struct RawServe {
     tools: Option<Vec<String>>,
     token: Option<String>,
     edit_trusted: Option<bool>,
+    editor: Option<String>,
 }
 
 /// A setting or a file that cannot be used. The message names the place and says what is valid.
@@ -585,6 +594,7 @@ impl MergedSettings {
             tools: raw.serve.tools.unwrap_or_default(),
             token: raw.serve.token.filter(|t| !t.is_empty()),
             edit_trusted: raw.serve.edit_trusted.unwrap_or(false),
+            editor: editor(raw.serve.editor.as_deref().unwrap_or("vscode")).map_err(impossible)?,
             ignored: self.ignored,
         })
     }
@@ -593,6 +603,41 @@ impl MergedSettings {
 /// Settings that narrow access: where such a value of the user cannot be used, its default, which is
 /// wider, must not take its place.
 const NARROWS: [&str; 4] = ["index.exclude", "serve.address", "serve.token", "serve.tools"];
+
+/// Addresses that open a file in an editor.
+const EDITORS: [(&str, &str); 6] = [
+    ("vscode", "vscode://file{path}:{line}"),
+    ("vscodium", "vscodium://file{path}:{line}"),
+    ("cursor", "cursor://file{path}:{line}"),
+    ("windsurf", "windsurf://file{path}:{line}"),
+    ("zed", "zed://file{path}:{line}"),
+    ("idea", "idea://open?file={path}&line={line}"),
+];
+/// Addresses that a browser would run or load itself.
+const NO_EDITORS: [&str; 8] =
+    ["javascript", "data", "blob", "file", "http", "https", "about", "vbscript"];
+
+/// Returns the address that opens `{path}`, which begins with a slash, at `{line}`.
+///
+/// # Errors
+/// When it is neither the name of a known editor nor such an address.
+fn editor(value: &str) -> Result<String, String> {
+    if let Some((_, address)) = EDITORS.iter().find(|(name, _)| *name == value) {
+        return Ok((*address).to_string());
+    }
+    let scheme = value.split_once("://").map_or("", |(scheme, _)| scheme);
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        && !NO_EDITORS.iter().any(|no| scheme.eq_ignore_ascii_case(no));
+    if is_scheme && value.contains("{path}") {
+        return Ok(value.to_string());
+    }
+    let names: Vec<&str> = EDITORS.iter().map(|(name, _)| *name).collect();
+    Err(format!(
+        "`{value}` is neither one of {} nor an address of an editor such as my-editor://open?file={{path}}&line={{line}}",
+        names.join(", ")
+    ))
+}
 
 impl RawConfig {
     /// Checks the values that a type does not restrict. The error is the setting and the reason.
@@ -613,6 +658,9 @@ impl RawConfig {
         }
         if let Some(address) = &self.serve.address {
             self::address(address).map_err(|why| ("serve.address", why))?;
+        }
+        if let Some(editor) = &self.serve.editor {
+            self::editor(editor).map_err(|why| ("serve.editor", why))?;
         }
         Ok(())
     }

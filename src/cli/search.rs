@@ -15,7 +15,7 @@ use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
     AnswerFrom, Call, ChunkRow, Engine, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
-    SearchMode, SearchRequest,
+    SearchMode, SearchRequest, Tests,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
@@ -57,6 +57,9 @@ pub(super) struct Args {
     /// Show only chunks that have all of these tags (repeat)
     #[arg(long, value_name = "TAG")]
     tags: Vec<String>,
+    /// Leave files of tests out, or show only these
+    #[arg(long, value_name = "WHICH", value_parser = args::one_of::<Tests>(&["none", "only"]))]
+    tests: Option<Tests>,
     /// Rank by words and meaning, by meaning alone, or match the query syntax exactly
     #[arg(long, value_name = "MODE", default_value = "hybrid", value_parser = args::one_of::<SearchMode>(&["hybrid", "semantic", "exact"]))]
     mode: SearchMode,
@@ -109,6 +112,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             kinds,
             paths: args.excluded.with(paths, &engine.project),
             tags: tags.clone(),
+            tests: args.tests,
         },
         cursor: args.cursor.clone(),
         memories: args.memories,

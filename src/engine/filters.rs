@@ -36,6 +36,18 @@ pub struct Filters {
     /// Only chunks with all of these tags.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// none: no files of tests; only: nothing else.
+    pub tests: Option<Tests>,
+}
+
+/// What is done with files of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tests {
+    /// They are left out.
+    None,
+    /// All others are left out.
+    Only,
 }
 
 fn types(_: &mut SchemaGenerator) -> Schema {
@@ -54,7 +66,12 @@ impl Kinds {
 
 impl Filters {
     pub(super) fn filter(&self) -> Result<Filter, AskError> {
-        Ok(Filter { paths: of_paths(&self.paths)?, tags: self.tags.clone(), ..self.kinds.filter() })
+        Ok(Filter {
+            paths: of_paths(&self.paths)?,
+            tags: self.tags.clone(),
+            tests: self.tests.map(|tests| tests == Tests::Only),
+            ..self.kinds.filter()
+        })
     }
 }
 

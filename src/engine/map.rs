@@ -13,8 +13,9 @@ use super::graph::NO_SOURCES;
 use super::search::SearchRequest;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::graph::{CodeGraph, MapFile, MapQuery};
+use crate::graph::{self, CodeGraph, MapFile, MapQuery};
 use crate::languages::{self, LanguageKind};
+use crate::live::Served;
 use crate::overview::{self, About, Commands, EntryPoint, Module, Tree};
 use crate::scan;
 use crate::search::FileGroup;
@@ -87,6 +88,48 @@ impl MapAnswer {
     }
 }
 
+/// The files in which the program itself is written.
+pub(super) struct MainFiles<'a> {
+    generation: u64,
+    groups: HashMap<&'a str, FileGroup>,
+    sources: HashSet<&'a str>,
+    styles: HashSet<&'a str>,
+    /// Whether there are sources other than style sheets.
+    has_others: bool,
+}
+
+impl<'a> MainFiles<'a> {
+    pub(super) fn of(code: &'a Served) -> Self {
+        let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
+        let sources: HashSet<&str> = groups
+            .iter()
+            .filter(|(path, group)| **group == FileGroup::Source && !is_for_tests(path))
+            .map(|(path, _)| *path)
+            .collect();
+        let languages = code.corpus.chunks().written_in();
+        let styles: HashSet<&str> = languages
+            .filter(|(_, language)| STYLES.contains(language))
+            .map(|(path, _)| path)
+            .collect();
+        let has_others = sources.iter().any(|path| !styles.contains(path));
+        Self { generation: code.generation, groups, sources, styles, has_others }
+    }
+
+    /// Whether a file is a source. A project may consist of tests or of examples, and not all of its
+    /// files may be indexed.
+    fn counts(&self, path: &str) -> bool {
+        self.sources.is_empty() || self.sources.contains(path) || !self.groups.contains_key(path)
+    }
+
+    /// Whether somebody may begin to read there. Style sheets and migrations are parts of the program,
+    /// but nobody does.
+    fn is_main(&self, path: &str) -> bool {
+        self.counts(path)
+            && !(self.has_others && self.styles.contains(path))
+            && !overview::is_migration(path)
+    }
+}
+
 impl Engine {
     /// Tells what the project is.
     ///
@@ -95,45 +138,9 @@ impl Engine {
     pub fn map(&self, request: &MapRequest, call: &Call) -> Result<MapAnswer, AskError> {
         let focus = self.focus(request, call)?;
         let View { code, state } = self.view(call)?;
-        let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
-        let is_source: HashSet<&str> = groups
-            .iter()
-            .filter(|(path, group)| **group == FileGroup::Source && !is_for_tests(path))
-            .map(|(path, _)| *path)
-            .collect();
-        // A project may consist of tests or of examples, and not all of its files may be indexed.
-        let counts = |path: &str| {
-            is_source.is_empty() || is_source.contains(path) || !groups.contains_key(path)
-        };
-        // Style sheets and migrations are parts of the program, but nobody begins to read there.
-        let styles: HashSet<&str> = code
-            .corpus
-            .chunks()
-            .written_in()
-            .filter(|(_, language)| STYLES.contains(language))
-            .map(|(path, _)| path)
-            .collect();
-        let has_others = is_source.iter().any(|path| !styles.contains(path));
-        let is_main = |path: &str| {
-            counts(path) && !(has_others && styles.contains(path)) && !overview::is_migration(path)
-        };
-        let query = MapQuery { focus: &focus, counts: &is_main };
-        // Sources beside chunk files of another program change without a new generation.
-        let has_generations = !self.project.layout.is_foreign();
-        let rank = |graph: &CodeGraph| {
-            let known = self.ranked.lock().clone();
-            // The ranks of a large project take seconds, and are those of one generation.
-            let known = known.filter(|(generation, _)| *generation == code.generation);
-            if let Some((_, map)) = known.filter(|_| focus.is_empty()) {
-                return Ok(map);
-            }
-            let map = Arc::new(graph.map(query, &call.work().at_most(RANKING))?);
-            if focus.is_empty() && has_generations && call.check().is_ok() {
-                *self.ranked.lock() = Some((code.generation, map.clone()));
-            }
-            Ok(map)
-        };
-        let (ranked, has_sources, not_yet) = match self.ask_graph(call, rank) {
+        let main = MainFiles::of(&code);
+        let counts = |path: &str| main.counts(path);
+        let (ranked, has_sources, not_yet) = match self.rank_files(&main, &focus, call) {
             Ok((ranked, has_sources)) => (ranked, has_sources, None),
             // The rest of the overview does not need the graph.
             Err(AskError::NotYet(why)) if request.focus.is_none() => {
@@ -141,7 +148,7 @@ impl Engine {
             }
             Err(e) => return Err(e),
         };
-        if ranked.files.is_empty() && !has_sources && !groups.is_empty() {
+        if ranked.files.is_empty() && !has_sources && !main.groups.is_empty() {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
         call.check()?;
@@ -190,6 +197,37 @@ impl Engine {
             total_ranked,
             state: state.warning_first(not_yet).in_brief(call),
         })
+    }
+
+    /// Ranks the main files by the references to them, those first that are close to the files in
+    /// `focus`. Also returns whether the graph knows any source.
+    ///
+    /// # Errors
+    /// When the graph cannot be read, or is not ready.
+    pub(super) fn rank_files(
+        &self,
+        main: &MainFiles,
+        focus: &[String],
+        call: &Call,
+    ) -> Result<(Arc<graph::Map>, bool), AskError> {
+        // Sources beside chunk files of another program change without a new generation.
+        let has_generations = !self.project.layout.is_foreign();
+        let is_main = |path: &str| main.is_main(path);
+        let query = MapQuery { focus, counts: &is_main };
+        let rank = |graph: &CodeGraph| {
+            let known = self.ranked.lock().clone();
+            // The ranks of a large project take seconds, and are those of one generation.
+            let known = known.filter(|(generation, _)| *generation == main.generation);
+            if let Some((_, map)) = known.filter(|_| focus.is_empty()) {
+                return Ok(map);
+            }
+            let map = Arc::new(graph.map(query, &call.work().at_most(RANKING))?);
+            if focus.is_empty() && has_generations && call.check().is_ok() {
+                *self.ranked.lock() = Some((main.generation, map.clone()));
+            }
+            Ok(map)
+        };
+        self.ask_graph(call, rank)
     }
 
     /// Returns the files in focus.

@@ -15,7 +15,7 @@ use crate::chunk::Cancel;
 use crate::live::{Served, Snapshot};
 use crate::memory::{
     self, BRIEFING_TOKENS, Episode, EpisodeSource, MAX_CONTENT_CHARS, Memories, Memory, MemoryFeed,
-    MemoryFilter, MemorySource, Operation, Period, Recall, RecalledMemory, StorageError,
+    MemoryFilter, MemorySource, Operation, Period, Recall, RecalledMemory, Session, StorageError,
     forget_in_backups, now,
 };
 
@@ -110,6 +110,23 @@ pub struct SessionRow {
     pub ended_at: Option<String>,
     /// Number of its memories.
     pub memories: u32,
+}
+
+impl SessionRow {
+    pub(super) fn of(session: Session) -> Self {
+        Self {
+            status: session.status.as_str(),
+            started_at: written(session.started_at),
+            ended_at: session.ended_at.map(written),
+            memories: session.memory_count,
+            id: session.id,
+        }
+    }
+}
+
+/// Returns a time as answers show it: in UTC, to the second.
+pub(super) fn written(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 impl RecallRequest {
@@ -360,22 +377,14 @@ impl Engine {
                 state: self.state_without_memories(call),
             });
         };
-        let written = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
-        let rows = memories.store.sessions(limit)?.into_iter().map(|session| SessionRow {
-            status: session.status.as_str(),
-            started_at: written(session.started_at),
-            ended_at: session.ended_at.map(written),
-            memories: session.memory_count,
-            id: session.id,
-        });
         Ok(SessionsAnswer {
-            sessions: rows.collect(),
+            sessions: memories.store.sessions(limit)?.into_iter().map(SessionRow::of).collect(),
             state: self.state_of_memories(&memories, call),
         })
     }
 
     /// Opens the memories of the project; `None` if nothing was ever remembered.
-    fn memories_so_far(&self) -> Result<Option<Arc<Memories>>, AskError> {
+    pub(super) fn memories_so_far(&self) -> Result<Option<Arc<Memories>>, AskError> {
         if self.remembers() { Ok(Some(self.memories(self.patience())?)) } else { Ok(None) }
     }
 
@@ -412,7 +421,7 @@ impl Engine {
     }
 
     /// The state of an answer that is empty because nothing was ever remembered.
-    fn state_without_memories(&self, call: &Call) -> AnswerState {
+    pub(super) fn state_without_memories(&self, call: &Call) -> AnswerState {
         self.state_with(
             self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())),
             call,
@@ -426,7 +435,7 @@ impl Engine {
     }
 
     /// The state that an answer about memories describes.
-    fn state_of_memories(&self, memories: &Memories, call: &Call) -> AnswerState {
+    pub(super) fn state_of_memories(&self, memories: &Memories, call: &Call) -> AnswerState {
         let is_late = self.server().is_some() && self.is_behind(memories).unwrap_or_default();
         let late = is_late.then(|| "not all memories are loaded yet: call again".to_string());
         self.state_with(self.project.memory_home().notice().into_iter().chain(late), call)

@@ -23,6 +23,7 @@ mod map;
 mod memory;
 mod operation;
 mod outline;
+mod past;
 mod paths;
 mod project;
 mod read;
@@ -36,6 +37,8 @@ mod search;
 mod serving;
 mod status;
 mod tested;
+mod timeline;
+mod treemap;
 mod unused;
 mod used;
 mod uses;
@@ -44,7 +47,7 @@ pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
-pub use filters::{Filters, Kinds, single_globs};
+pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{
     GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
@@ -74,6 +77,12 @@ pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
+
+pub use past::{CommitRow, PastAnswer, PastRequest};
+pub use timeline::{
+    BriefingRequest, BriefingText, MemoriesAnswer, MemoriesRequest, MemoryRow, PinRequest,
+};
+pub use treemap::{TreemapAnswer, TreemapRequest, TreemapRow};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

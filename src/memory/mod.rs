@@ -72,7 +72,7 @@ pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt};
 pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
-pub use recall::{Recall, RecallError, RecalledMemory, context};
+pub use recall::{Recall, RecallError, RecalledMemory, context, selected};
 pub use recorder::{EventSettings, Recorder, Recording};
 pub use session::{Session, SessionStatus};
 pub use sessions::{SessionError, SessionManager};

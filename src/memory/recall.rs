@@ -106,7 +106,8 @@ impl Recall<'_> {
         now: DateTime<Utc>,
     ) -> Result<Vec<RecalledMemory>, RecallError> {
         if question::is_for_recent(question) {
-            return self.recent(filter, limit, now);
+            let newest = Select { limit, ..Select::from(filter) };
+            return Ok(selected(self.store, self.root, &newest, now)?);
         }
         self.ranked(question, question, filter, limit, now)
     }
@@ -143,30 +144,7 @@ impl Recall<'_> {
             b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id))
         });
         found.truncate(limit);
-        self.compared_with_head(found)
-    }
-
-    /// Notes which memories describe work that the checked-out commit does not contain.
-    fn compared_with_head(
-        &self,
-        mut found: Vec<RecalledMemory>,
-    ) -> Result<Vec<RecalledMemory>, RecallError> {
-        let standing = Standing::of(found.iter().map(|f| &f.memory), self.store, self.root)?;
-        for one in &mut found {
-            one.not_in_head = standing.note(&one.memory);
-        }
-        Ok(found)
-    }
-
-    /// Returns the newest memories, newest first.
-    fn recent(
-        &self,
-        filter: &MemoryFilter,
-        limit: usize,
-        now: DateTime<Utc>,
-    ) -> Result<Vec<RecalledMemory>, RecallError> {
-        let newest = self.store.select(&Select { limit, ..Select::from(filter) })?;
-        self.compared_with_head(newest.into_iter().map(|m| self.dated(m, now)).collect())
+        Ok(compared_with_head(found, self.store, self.root)?)
     }
 
     /// Returns the result of a hit; `None` if the memory was deleted after it was indexed.
@@ -179,7 +157,7 @@ impl Recall<'_> {
     ) -> Result<Option<RecalledMemory>, StorageError> {
         let Ok(id) = uuid::Uuid::parse_str(&hit.chunk.id) else { return Ok(None) };
         let Some(memory) = self.store.get(id)? else { return Ok(None) };
-        let mut found = self.dated(memory, now);
+        let mut found = dated(memory, self.root, now);
         for (retriever, features) in RETRIEVERS {
             let adds: f64 = hit
                 .terms
@@ -207,33 +185,60 @@ impl Recall<'_> {
         found.evidence = f64::from(found.similarity) + found.words * certainty;
         Ok(Some(found))
     }
+}
 
-    /// Returns a result that is ranked by its age alone.
-    fn dated(&self, memory: Memory, now: DateTime<Utc>) -> RecalledMemory {
-        let days = (now - memory.created_at).num_seconds().max(0) as f64 / 86_400.0;
-        let recency = RECENCY * 0.5f64.powf(days / HALF_LIFE_DAYS);
-        let stale = memory
-            .code
-            .iter()
-            // An event stays true; its code says what was before it.
-            .filter(|code| memory.source.operation().is_none() && is_stale(code, self.root))
-            .map(|code| {
-                code.symbol
-                    .as_ref()
-                    .map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path))
-            })
-            .collect();
-        RecalledMemory {
-            memory,
-            score: recency,
-            similarity: 0.0,
-            words: 0.0,
-            evidence: 0.0,
-            retrievers: BTreeMap::from([(RECENT, recency)]),
-            dominant: RECENT,
-            stale,
-            not_in_head: None,
-        }
+/// Returns the memories that `select` selects, newest first.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn selected(
+    store: &MemoryStore,
+    root: &Path,
+    select: &Select,
+    now: DateTime<Utc>,
+) -> Result<Vec<RecalledMemory>, StorageError> {
+    let found = store.select(select)?.into_iter().map(|memory| dated(memory, root, now)).collect();
+    compared_with_head(found, store, root)
+}
+
+/// Notes which memories describe work that the checked-out commit does not contain.
+fn compared_with_head(
+    mut found: Vec<RecalledMemory>,
+    store: &MemoryStore,
+    root: &Path,
+) -> Result<Vec<RecalledMemory>, StorageError> {
+    let standing = Standing::of(found.iter().map(|f| &f.memory), store, root)?;
+    for one in &mut found {
+        one.not_in_head = standing.note(&one.memory);
+    }
+    Ok(found)
+}
+
+/// Returns a result that is ranked by its age alone.
+fn dated(memory: Memory, root: &Path, now: DateTime<Utc>) -> RecalledMemory {
+    let days = (now - memory.created_at).num_seconds().max(0) as f64 / 86_400.0;
+    let recency = RECENCY * 0.5f64.powf(days / HALF_LIFE_DAYS);
+    let stale = memory
+        .code
+        .iter()
+        // An event stays true; its code says what was before it.
+        .filter(|code| memory.source.operation().is_none() && is_stale(code, root))
+        .map(|code| {
+            code.symbol
+                .as_ref()
+                .map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path))
+        })
+        .collect();
+    RecalledMemory {
+        memory,
+        score: recency,
+        similarity: 0.0,
+        words: 0.0,
+        evidence: 0.0,
+        retrievers: BTreeMap::from([(RECENT, recency)]),
+        dominant: RECENT,
+        stale,
+        not_in_head: None,
     }
 }
 

@@ -11,6 +11,7 @@ use super::Slot;
 use super::files::{FileContribution, FileGroup, IndexedFile, key, live};
 use super::history::{ChangedTogether, History};
 use super::names::Name;
+use super::query::Query;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
@@ -75,6 +76,24 @@ impl Corpus {
     #[must_use]
     pub fn changed_together(&self, changed: &[&str]) -> Vec<ChangedTogether> {
         self.history.together(changed)
+    }
+
+    /// Returns the number of commits that changed a file.
+    #[must_use]
+    pub fn n_changes(&self, path: &str) -> usize {
+        self.history.n_changes(path)
+    }
+
+    /// Returns the commits whose messages answer a query best, each with its share of the query, 0–1.
+    #[must_use]
+    pub fn commits_about(&self, query: &Query, limit: usize) -> Vec<(f64, &Arc<Entry>)> {
+        let commits = self.chunks().commits();
+        let scores = self.history.scores(query, commits);
+        let mut found: Vec<_> = scores.into_iter().zip(commits).filter(|(s, _)| *s > 0.0).collect();
+        // Commits are newest first, and of equal ones the newer comes first.
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found.truncate(limit);
+        found
     }
 
     /// Returns the other files whose definitions a file mentions, in order.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use globset::GlobSet;
 
 use crate::chunk::{ChunkSet, ChunkType, Entry};
+use crate::languages::is_test_path;
 
 /// Restricts a search. An empty list or set restricts nothing; all conditions must hold.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +19,8 @@ pub struct Filter {
     pub paths: PathFilter,
     /// The chunk has all of these tags.
     pub tags: Vec<String>,
+    /// Whether the file is one of tests.
+    pub tests: Option<bool>,
     /// A further condition.
     pub condition: Option<Condition>,
 }
@@ -112,6 +115,7 @@ impl Filter {
             && self.languages.is_empty()
             && self.paths.is_empty()
             && self.tags.is_empty()
+            && self.tests.is_none()
             && self.condition.is_none()
     }
 
@@ -146,6 +150,9 @@ impl Filter {
                 || self.languages.is_match(entry.language.as_deref(), entry.file_path.as_deref()))
             && (self.paths.is_empty()
                 || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(p)))
+            && self.tests.is_none_or(|tests| {
+                tests == entry.file_path.as_ref().is_some_and(|p| is_test_path(p))
+            })
             && (self.tags.is_empty()
                 || entry
                     .chunk()

@@ -142,6 +142,11 @@ impl History {
         scores
     }
 
+    /// Returns the number of commits that changed a file.
+    pub(super) fn n_changes(&self, path: &str) -> usize {
+        self.commits.get(path).map_or(0, Vec::len)
+    }
+
     /// Returns the files that commits changed together with one of `changed`, likeliest first.
     pub(super) fn together(&self, changed: &[&str]) -> Vec<ChangedTogether> {
         let mut best: BTreeMap<&str, ChangedTogether> = BTreeMap::new();

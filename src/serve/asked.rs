@@ -2,14 +2,15 @@
 //! tools, and its description lists them.
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::calls::Calls;
 use crate::engine::{
-    AskError, Call, ColoursAnswer, ColoursRequest, DrawingAnswer, DrawingRequest, FileUses,
-    FileUsesRequest,
+    AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
+    DrawingRequest, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
+    PastRequest, PinRequest, TreemapAnswer, TreemapRequest,
 };
 use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
 
@@ -39,9 +40,15 @@ pub(super) struct PageQuestion {
 
 /// All of them.
 pub(super) const ALL: &[PageQuestion] = &[
+    PageQuestion::of::<AboutRequest>(),
     PageQuestion::of::<ColoursRequest>(),
     PageQuestion::of::<DrawingRequest>(),
     PageQuestion::of::<FileUsesRequest>(),
+    PageQuestion::of::<PastRequest>(),
+    PageQuestion::of::<TreemapRequest>(),
+    PageQuestion::of::<MemoriesRequest>(),
+    PageQuestion::of::<BriefingRequest>(),
+    PageQuestion::of::<PinRequest>(),
 ];
 
 impl PageQuestion {
@@ -69,6 +76,45 @@ fn answer<A: Asked>(arguments: Value, calls: &Calls, call: &Call) -> Result<Valu
     let call = Call { warnings, ..call.clone() };
     serde_json::to_value(question.answer(calls, &call)?)
         .map_err(|e| AskError::Failed(format!("cannot write the answer as JSON: {e}")))
+}
+
+/// Asks what the page has to know first.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct AboutRequest {}
+
+/// What the page has to know first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct About {
+    /// The last part of the root's path.
+    name: String,
+    /// Root of the project, an absolute path.
+    root: String,
+    /// Version of Cortex.
+    version: &'static str,
+    /// Whether nothing can be changed.
+    read_only: bool,
+    /// The address that opens `{path}`, an absolute path, at `{line}` in the user's editor.
+    editor: String,
+}
+
+impl Asked for AboutRequest {
+    const NAME: &'static str = "about";
+    const TITLE: &'static str = "About this server";
+    const DESCRIPTION: &'static str =
+        "Returns the project of this server, and how its files are opened in an editor.";
+    type Answer = About;
+
+    fn answer(self, calls: &Calls, _: &Call) -> Result<About, AskError> {
+        let project = &calls.engine.project;
+        let root = project.layout.root();
+        Ok(About {
+            name: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            root: root.display().to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            read_only: calls.read_only,
+            editor: project.config.editor.clone(),
+        })
+    }
 }
 
 impl Asked for ColoursRequest {
@@ -102,4 +148,72 @@ impl Asked for FileUsesRequest {
     fn answer(self, calls: &Calls, call: &Call) -> Result<FileUses, AskError> {
         calls.engine.file_uses(&self, call)
     }
+}
+
+impl Asked for PastRequest {
+    const NAME: &'static str = "past";
+    const TITLE: &'static str = "What the past says";
+    const DESCRIPTION: &'static str =
+        "Finds the memories and the commits whose words answer a question.";
+    type Answer = PastAnswer;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<PastAnswer, AskError> {
+        calls.engine.past(&self, call)
+    }
+}
+
+impl Asked for TreemapRequest {
+    const NAME: &'static str = "treemap";
+    const TITLE: &'static str = "Sizes of directories";
+    const DESCRIPTION: &'static str = "Sums up the files below a directory, two levels deep: lines, language, changes, references.";
+    type Answer = TreemapAnswer;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<TreemapAnswer, AskError> {
+        calls.engine.treemap(&self, call)
+    }
+}
+
+impl Asked for MemoriesRequest {
+    const NAME: &'static str = "memories";
+    const TITLE: &'static str = "List memories";
+    const DESCRIPTION: &'static str =
+        "Lists what is remembered, with the sessions that it comes from.";
+    type Answer = MemoriesAnswer;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<MemoriesAnswer, AskError> {
+        calls.engine.timeline(&self, call)
+    }
+}
+
+impl Asked for BriefingRequest {
+    const NAME: &'static str = "briefing";
+    const TITLE: &'static str = "What the next session is told";
+    const DESCRIPTION: &'static str =
+        "Returns the text that the next session of an agent receives at its start, with its size.";
+    type Answer = BriefingText;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<BriefingText, AskError> {
+        calls.engine.next_briefing(call)
+    }
+}
+
+impl Asked for PinRequest {
+    const NAME: &'static str = "pin";
+    const TITLE: &'static str = "Pin a memory";
+    const DESCRIPTION: &'static str =
+        "Makes a memory a part of the text that every session begins with, or of none.";
+    const EFFECT: Effect = Effect::Adds;
+    type Answer = Pinned;
+
+    fn answer(self, calls: &Calls, _: &Call) -> Result<Pinned, AskError> {
+        calls.engine.pin(&self.id, self.pinned)?;
+        Ok(Pinned { id: self.id, pinned: self.pinned })
+    }
+}
+
+/// The memory as it is now.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Pinned {
+    id: String,
+    pinned: bool,
 }

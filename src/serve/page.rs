@@ -30,14 +30,17 @@ const ASSETS: &[Asset] = &[
     ("code.js", SCRIPT, include_str!("page/code.js")),
     ("dom.js", SCRIPT, include_str!("page/dom.js")),
     ("drawing.js", SCRIPT, include_str!("page/drawing.js")),
+    ("editor.js", SCRIPT, include_str!("page/editor.js")),
     ("views/search.js", SCRIPT, include_str!("page/views/search.js")),
     ("views/file.js", SCRIPT, include_str!("page/views/file.js")),
     ("views/change.js", SCRIPT, include_str!("page/views/change.js")),
+    ("views/memory.js", SCRIPT, include_str!("page/views/memory.js")),
+    ("views/map.js", SCRIPT, include_str!("page/views/map.js")),
     ("views/state.js", SCRIPT, include_str!("page/views/state.js")),
 ];
 const INDEX: &str = include_str!("page/index.html");
 /// The addresses of the views. Each is the same file, whose script shows what the address says.
-const VIEWS: &[&str] = &["/search", "/file", "/change", "/state"];
+const VIEWS: &[&str] = &["/search", "/file", "/change", "/memory", "/map", "/state"];
 /// Where the files are.
 const FOLDER: &str = "/assets/";
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";

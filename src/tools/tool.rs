@@ -44,6 +44,7 @@ const UNLISTED: &[&str] = &[
     "source",
     "sources",
     "tags",
+    "tests",
     "types",
     "unresolved",
     "until",

@@ -19,8 +19,8 @@ function headers(more) {
   return token ? { ...more, Authorization: `Bearer ${token}` } : more;
 }
 
-// Calls `/api/NAME` and returns the answer.
-export async function call(name, body, signal) {
+// Calls `/api/NAME` and returns the answer. With `keepalive` the call outlives the page.
+export async function call(name, body, signal, keepalive = false) {
   let response;
   try {
     response = await fetch(`/api/${name}`, {
@@ -28,6 +28,7 @@ export async function call(name, body, signal) {
       headers: headers({ "Content-Type": "application/json" }),
       body: JSON.stringify(body),
       signal,
+      keepalive,
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -37,6 +38,17 @@ export async function call(name, body, signal) {
   if (response.ok) return answer;
   const hint = response.status === 401 ? " Open the page once with #token=… at the end of its address." : "";
   throw new Failed(response.status, (answer.error ?? `The server says ${response.status}.`) + hint);
+}
+
+let known = null;
+
+// Returns what the server says about itself and the project, asked once.
+export function about() {
+  known ??= call("about", {}).catch((error) => {
+    known = null;
+    throw error;
+  });
+  return known;
 }
 
 // Tells `on(name, data)` every event of the server, and `on("lost")` while there is no connection.

@@ -1,13 +1,17 @@
 // Shows the view that the address names, and what happens on the server.
 
-import { follow } from "./api.js";
-import { count, h, link } from "./dom.js";
+import { about, follow } from "./api.js";
+import { count, h, link, visible } from "./dom.js";
 import * as search from "./views/search.js";
 import * as file from "./views/file.js";
 import * as change from "./views/change.js";
+import * as memory from "./views/memory.js";
+import * as map from "./views/map.js";
 import * as state from "./views/state.js";
 
-const VIEWS = { "/search": search, "/file": file, "/change": change, "/state": state };
+const VIEWS = {
+  "/search": search, "/file": file, "/change": change, "/memory": memory, "/map": map, "/state": state,
+};
 const main = document.querySelector("#view");
 const query = document.querySelector("#query");
 let shown = { view: null, stop: null };
@@ -23,8 +27,13 @@ function show() {
   const stop = new AbortController();
   const parameters = new URLSearchParams(location.search);
   const isSame = shown.view === view;
+  if (!isSame) shown.view?.leave?.();
   shown = { view, stop };
-  document.title = `${view.title(parameters)} – Cortex`;
+  const title = view.title(parameters);
+  document.title = `${title} – Cortex`;
+  about().then(({ name }) => {
+    if (!stop.signal.aborted) document.title = `${title} – ${visible(name)} – Cortex`;
+  }).catch(() => {});
   if (view === search && document.activeElement !== query) query.value = parameters.get("q") ?? "";
   for (const item of document.querySelectorAll("#views a")) {
     const isCurrent = item.pathname === location.pathname;
@@ -38,7 +47,8 @@ function show() {
 }
 
 document.querySelector("#views").append(
-  link("/search", {}, "Search"), link("/change", {}, "Change"), link("/state", {}, "State"),
+  link("/search", {}, "Search"), link("/change", {}, "Change"), link("/memory", {}, "Memory"),
+  link("/map", {}, "Map"), link("/state", {}, "State"),
   h("button", { type: "button", onclick: help, "aria-label": "Keys" }, "?"),
 );
 
@@ -53,6 +63,7 @@ document.addEventListener("click", (event) => {
   go(to.pathname + to.search + to.hash);
 });
 addEventListener("popstate", show);
+addEventListener("pagehide", () => shown.view?.leave?.(true));
 
 let typing;
 query.addEventListener("input", () => {
@@ -74,18 +85,22 @@ function ask(replace) {
 }
 
 const KEYS = [
-  ["/", "search"], ["↓ ↑  or  j k", "next and previous result"], ["Enter", "open"],
-  ["Esc", "leave the field"], ["g c, g s", "change, state"], ["?", "these keys"],
+  ["/", "search"], ["↓ ↑  or  j k", "next and previous result"], ["Enter", "open"], ["o", "open in the editor"],
+  ["Esc", "leave the field"], ["g c, g m", "change, memory"], ["g p, g s", "map, state"], ["?", "these keys"],
 ];
+const GO = { gc: "/change", gm: "/memory", gp: "/map", gs: "/state" };
 let prefix = "";
 document.addEventListener("keydown", (event) => {
   if (event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.target.closest?.("dialog")) return;
   const isTyping = event.target === query;
-  if (isTyping && event.key === "Escape") return query.blur();
+  const isField = !isTyping && event.target.matches?.("input, select, textarea");
+  if ((isTyping || isField) && event.key === "Escape") return event.target.blur();
+  if (isField) return;
   if (isTyping && event.key !== "ArrowDown") return;
   const results = [...main.querySelectorAll("a.result")];
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-  if (step && results.length && !event.target.closest?.("pre")) {
+  if (step && results.length && !event.target.closest?.("pre") && !event.target.matches?.(".drawing")) {
     const next = results.indexOf(document.activeElement) + step;
     event.preventDefault();
     return next < 0 ? query.focus() : results[Math.min(next, results.length - 1)].focus();
@@ -94,9 +109,16 @@ document.addEventListener("keydown", (event) => {
   prefix = event.key === "g" ? "g" : "";
   if (key === "/") { event.preventDefault(); query.focus(); query.select(); }
   else if (key === "?") help();
-  else if (key === "gc") go("/change");
-  else if (key === "gs") go("/state");
+  else if (key === "o") openInEditor();
+  else if (key in GO) go(GO[key]);
 });
+
+// Opens the focused result, or else the first place that can be opened.
+function openInEditor() {
+  const around = document.activeElement?.closest?.("li");
+  const target = around?.querySelector("a.editor[href]") ?? main.querySelector("a.editor[href]");
+  target?.click();
+}
 
 function help() {
   const rows = KEYS.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]);
@@ -109,7 +131,7 @@ function help() {
 // The state of the index, at the foot of every view.
 const foot = document.querySelector("#state");
 const now = { reload: null, indexing: null, lost: false };
-let generation = null;
+let reloaded = null;
 follow((name, data) => {
   if (name === "lost") now.lost = true;
   else if (name === "found") now.lost = false;
@@ -123,10 +145,12 @@ follow((name, data) => {
         indexing?.total ? `indexing ${indexing.done} of ${indexing.total}` : null,
         indexing?.pending ? `${count(indexing.pending, "file")} waiting` : null,
       ].filter(Boolean).join(" · ");
-  // What is shown follows the index, unless somebody is in the middle of it.
-  if (name === "reload" && generation !== null && generation !== data.generation) shown.view.follows && show();
-  if (name === "reload") generation = data.generation;
   if (name === "found" && main.querySelector(".problem")) show();
+  // What is shown follows the index.
+  if (name !== "reload") return;
+  const next = JSON.stringify(data);
+  if (reloaded !== null && reloaded !== next && shown.view.follows) show();
+  reloaded = next;
 });
 
 show();

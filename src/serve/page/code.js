@@ -55,9 +55,12 @@ export async function colour(blocks, signal) {
   });
 }
 
+// Words that say nothing about what is looked for.
+const COMMON = new Set("an and are as at be by do does for from has have how if in into is it its of on or that the then this to was what when where which who why will with".split(" "));
+
 // Returns a regular expression that finds the words of a query.
 export function wordsOf(query) {
-  const words = query.match(/[\p{L}\p{N}_]{2,}/gu) ?? [];
+  const words = (query.match(/[\p{L}\p{N}_]{2,}/gu) ?? []).filter((word) => !COMMON.has(word.toLowerCase()));
   if (!words.length) return null;
   const escaped = words.sort((a, b) => b.length - a.length).slice(0, 20);
   return new RegExp(escaped.join("|"), "giu");

@@ -27,8 +27,8 @@ export function visible(text) {
   return text.replace(UNSEEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
-export function count(n, what) {
-  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+export function count(n, what, many = `${what}s`) {
+  return `${n.toLocaleString("en")} ${n === 1 ? what : many}`;
 }
 
 export function fileAddress(path, line, symbol) {

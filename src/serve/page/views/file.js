@@ -5,6 +5,7 @@ import { call } from "../api.js";
 import { code, colour, wordsOf } from "../code.js";
 import { count, fileAddress, fill, h, visible } from "../dom.js";
 import { draw } from "../drawing.js";
+import { editorLink } from "../editor.js";
 
 export const follows = true;
 export const title = (parameters) => parameters.get("symbol") || parameters.get("path") || "File";
@@ -70,7 +71,7 @@ export async function show(main, parameters, { go, signal }) {
   const isTaller = shown.subject !== subject;
   shown = now;
   fill(main,
-    h("h1", {}, visible(read.path), symbol ? h("span", { class: "symbol" }, ` ${visible(symbol.name)}`) : null),
+    h("h1", {}, visible(read.path), symbol ? h("span", { class: "symbol" }, ` ${visible(symbol.name)}`) : null, " ", editorLink(read.path, current)),
     ...(read.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
     now.bar,
     h("div", { class: "columns" }, left, h("section", { class: "source", "aria-label": "Source" }, block,

@@ -2,7 +2,8 @@
 
 import { call } from "../api.js";
 import { code, colour, wordsOf } from "../code.js";
-import { count, fileAddress, fill, h, visible } from "../dom.js";
+import { count, fileAddress, fill, h, link, visible } from "../dom.js";
+import { editorLink } from "../editor.js";
 
 export const follows = true;
 export const title = (parameters) => parameters.get("q") || "Search";
@@ -18,6 +19,7 @@ export async function show(main, parameters, { go, signal }) {
   }
   const request = { query, limit: 20, include_stats: true, explain: parameters.has("why"), max_tokens: 200000 };
   for (const [name] of FILTERS) if (parameters.has(name)) request[name] = parameters.getAll(name);
+  if (parameters.has("tests")) request.tests = parameters.get("tests");
   const answer = await call("search", request, signal);
   const mark = wordsOf(query);
   const rows = answer.results.map((row) => result(row, mark, parameters, go));
@@ -26,12 +28,34 @@ export async function show(main, parameters, { go, signal }) {
     h("div", { class: "bar" },
       h("span", {}, `${count(answer.total, "file")}${time}`),
       chips(parameters, go),
-      toggle(parameters, go)),
+      toggle(parameters, go, "tests", "none", "without tests"),
+      toggle(parameters, go, "why", "1", "why this result")),
     ...(answer.notes ?? []).map((note) => h("p", { class: "hint" }, visible(note))),
-    h("ol", { class: "results" }, rows),
-    rows.length ? null : h("p", { class: "hint" }, "Nothing is found. Fewer or other words may help."),
+    h("div", { class: "columns wide-left" },
+      h("div", {},
+        h("ol", { class: "results" }, rows),
+        rows.length ? null : h("p", { class: "hint" }, "Nothing is found. Fewer or other words may help.")),
+      aside),
   );
-  await colour([...main.querySelectorAll("pre.code")], signal);
+  await Promise.all([colour([...main.querySelectorAll("pre.code")], signal), past(query, signal)]);
+}
+
+// What sessions and commits say, beside the code. It stays while the next answer is on its way.
+const aside = h("section", { "aria-label": "Memories and commits" });
+
+async function past(query, signal) {
+  const { memories, commits } = await call("past", { query }, signal);
+  const day = (at) => h("span", { class: "at" }, ` ${at.slice(0, 10)}`);
+  const list = (heading, rows, item) => (rows.length
+    ? [h("h2", {}, heading), h("ul", {}, rows.map((row) => h("li", {}, item(row))))] : null);
+  fill(aside,
+    list("memories", memories, (row) => [
+      link(`/memory?${new URLSearchParams({ q: query })}`, {}, visible(row.name || row.content.slice(0, 160))), day(row.created_at),
+      row.doubt ? h("span", { class: "place" }, `may be out of date: ${visible(row.doubt)}`) : null]),
+    list("commits", commits, (row) => [
+      link(`/change?${new URLSearchParams({ range: `${row.id}^..${row.id}` })}`, {}, visible(row.title)), day(row.at),
+      h("span", { class: "place" }, row.files.map((path) => [link(fileAddress(path), {}, visible(path)), " "]),
+        row.total_files > row.files.length ? `and ${row.total_files - row.files.length} more` : null)]));
 }
 
 function change(parameters, edit) {
@@ -49,12 +73,12 @@ function chips(parameters, go) {
     }, `${what}: ${visible(value)} ×`)));
 }
 
-function toggle(parameters, go) {
-  const has = parameters.has("why");
+function toggle(parameters, go, name, value, text) {
+  const has = parameters.has(name);
   return h("button", {
     type: "button", class: "chip", "aria-pressed": String(has),
-    onclick: () => go(change(parameters, (next) => (has ? next.delete("why") : next.set("why", "1")))),
-  }, "why this result");
+    onclick: () => go(change(parameters, (next) => (has ? next.delete(name) : next.set(name, value)))),
+  }, text);
 }
 
 function result(row, mark, parameters, go) {
@@ -73,7 +97,8 @@ function result(row, mark, parameters, go) {
         visible(path), h("span", { class: "at" }, `:${line}`)),
       best?.symbol ? h("span", { class: "symbol" }, visible(best.symbol)) : null,
       filter("languages", row.language, "files of"),
-      filter("types", row.chunk_type, "chunks of the type")),
+      filter("types", row.chunk_type, "chunks of the type"),
+      editorLink(path, line)),
     text ? code(path, text, line, { mark, address: (n) => fileAddress(path, n) }) : null,
     (row.excerpts ?? []).slice(1, 5).length
       ? h("p", { class: "more" }, "also ", row.excerpts.slice(1, 5).map((other) => [
