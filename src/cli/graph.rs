@@ -137,7 +137,7 @@ enum OperationArg {
 
 impl OperationArg {
     /// Returns the name of the operation.
-    fn name(&self) -> String {
+    fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
     }
 }
@@ -203,7 +203,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         "--clients belongs to `cortex graph routes`"
     );
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
-    let operation = &args.operation;
+    let operation = args.operation;
     let is_tests = matches!(operation, OperationArg::Tests);
     let name = operation.name();
     let Args { to, depth, context, limit, .. } = args;

@@ -65,7 +65,9 @@ fn order(columns: &mut [Vec<usize>], n_nodes: usize, edges: &[(usize, usize)]) {
     let mut column_of = vec![0; n_nodes];
     for (n, column) in columns.iter().enumerate() {
         note(column, &mut places);
-        column.iter().for_each(|node| column_of[*node] = n);
+        for node in column {
+            column_of[*node] = n;
+        }
     }
     for sweep in 0..SWEEPS {
         let rightwards = sweep % 2 == 0;

@@ -18,7 +18,7 @@ const MAX_ALONE: usize = 5;
 /// The arguments of a drawing.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct DrawingRequest {
-    /// callers, callees, dependents, dependencies, type_usages, implementations, path or impact.
+    /// The question: which symbols are drawn.
     #[schemars(extend("enum" = drawn()))]
     pub operation: String,
     /// A name, `Type::method`, `file.rs:line` or a file.

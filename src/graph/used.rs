@@ -35,7 +35,7 @@ impl Traversal<'_> {
             let (name, target) = &targets[n];
             let [of] = self.resolver.scopes.targets(target)?[..] else { continue };
             let symbol = self.resolver.scopes.symbol(of)?;
-            if !symbol.is_some_and(|symbol| symbol.name == *name) {
+            if symbol.is_none_or(|symbol| symbol.name != *name) {
                 continue;
             }
             let mut users = Users::default();

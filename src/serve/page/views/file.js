@@ -31,7 +31,7 @@ export async function show(main, parameters, { go, signal }) {
   }
   const path = parameters.get("path") ?? "";
   const line = Number(parameters.get("line")) || null;
-  const outlined = call("outline", { path, depth: 10 }, signal).catch(() => ({ symbols: [] }));
+  const outlined = call("outline", { path, depth: 10, max_tokens: 200000 }, signal).catch(() => ({ symbols: [] }));
   const first = line ? Math.max(1, line - MOST_LINES / 2) : 1;
   const reading = call("read", { path, offset: first, limit: MOST_LINES, max_tokens: 200000 }, signal);
   reading.catch(() => {});
