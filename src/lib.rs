@@ -16,6 +16,7 @@ pub mod chunk;
 pub mod cli;
 pub mod config;
 pub mod dir;
+pub mod drawing;
 pub mod edit;
 pub mod embed;
 pub mod engine;

@@ -1,6 +1,5 @@
 //! `cortex graph`: answers questions about calls and dependencies.
 
-mod drawing;
 mod impact;
 mod import;
 mod rename;
@@ -19,8 +18,10 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{count, fitted, json, line, printable, warnings};
+use crate::drawing::DrawingFormat;
 use crate::engine::{
-    AnswerFrom, Call, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake, RenameRequest,
+    AnswerFrom, Call, DrawingRequest, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
+    RenameRequest,
 };
 use crate::graph::Operation;
 
@@ -35,7 +36,8 @@ use crate::graph::Operation;
   cortex graph implementations Embedder --json
   cortex graph tests ChunkManager::reload
   cortex graph path Engine::search Searcher::search --depth 4
-  cortex graph callees ChunkManager::reload --format mermaid
+  cortex graph callees ChunkManager::reload --draw mermaid
+  cortex graph impact WriteLock::acquire --depth 3 --draw svg
   cortex graph rename ChunkManager::reload reload_all
   cortex graph unused src/syntax
   cortex graph routes 'GET /healthz'
@@ -88,9 +90,9 @@ pub(super) struct Args {
     /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
     #[arg(long)]
     unresolved: bool,
-    /// Print text, a Graphviz graph (dot), or a Mermaid diagram
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    /// Draw the answer of one target: print a Graphviz graph (dot), a Mermaid diagram or a picture (svg)
+    #[arg(long, alias = "format", value_name = "FORMAT", conflicts_with_all = ["json", "diff", "files"])]
+    draw: Option<Draw>,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
@@ -133,18 +135,39 @@ enum OperationArg {
     Routes,
 }
 
+impl OperationArg {
+    /// Returns the name of the operation.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+    }
+}
+
 /// Most other symbols of the target's name that are listed.
 const MAX_NAMESAKES: usize = 4;
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
-    Text,
+#[derive(Clone, Copy, ValueEnum)]
+enum Draw {
     /// Graphviz
     Dot,
     Mermaid,
+    /// A picture that is its own file, for light and dark pages
+    Svg,
+}
+
+impl From<Draw> for DrawingFormat {
+    fn from(draw: Draw) -> Self {
+        match draw {
+            Draw::Dot => Self::Dot,
+            Draw::Mermaid => Self::Mermaid,
+            Draw::Svg => Self::Svg,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if let Some(draw) = args.draw {
+        return drawn(args, draw);
+    }
     if matches!(args.operation, OperationArg::Import) {
         let what = match (&args.target, &args.forget) {
             _ if args.run => Import::Run,
@@ -180,11 +203,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         "--clients belongs to `cortex graph routes`"
     );
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
-    let operation = &args.operation;
+    let operation = args.operation;
     let is_tests = matches!(operation, OperationArg::Tests);
-    let name = operation
-        .to_possible_value()
-        .map_or_else(String::new, |value| value.get_name().to_string());
+    let name = operation.name();
     let Args { to, depth, context, limit, .. } = args;
     let is_unused = matches!(operation, OperationArg::Unused);
     ensure!(!args.public || is_unused, "--public belongs to `cortex graph unused`");
@@ -198,7 +219,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             matches!(operation, OperationArg::Impact),
             "--diff and --files belong to `cortex graph impact`, but the operation is {name}"
         );
-        ensure!(args.format == Format::Text, "--format draws the graph of one target only");
         let request = ImpactRequest {
             range: args.diff.clone(),
             files: args.files.clone(),
@@ -228,16 +248,39 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
     } else {
         warnings(&answer.state);
-        match args.format {
-            Format::Text => print(&answer, &Paths::of(&engine.project))?,
-            Format::Dot => line(&drawing::dot(&answer))?,
-            Format::Mermaid => line(&drawing::mermaid(&answer))?,
-        }
+        print(&answer, &Paths::of(&engine.project))?;
     }
     // Lines of tests with the name are no tests of it.
     let is_empty = answer.results.is_empty()
         && answer.candidates.is_empty()
         && (answer.unresolved.is_empty() || answer.test_files.is_some());
+    Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+}
+
+/// Prints the drawing of an answer.
+fn drawn(args: &Args, draw: Draw) -> Result<Outcome> {
+    let operation = args.operation.name();
+    let Some(target) = args.target.clone() else {
+        bail!("give a target: cortex graph {operation} TARGET --draw FORMAT");
+    };
+    let request = DrawingRequest {
+        operation,
+        target,
+        to: args.to.clone(),
+        depth: args.depth,
+        limit: args.limit,
+        candidates: None,
+        format: Some(draw.into()),
+    };
+    let engine = args.project.engine(AnswerFrom::Tree)?;
+    let answer = engine.drawing(&request, &Call::default())?;
+    let is_empty = answer.drawing.edges.is_empty();
+    if answer.drawing.nodes.is_empty() {
+        tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
+    } else {
+        warnings(&answer.state);
+        line(answer.text.as_deref().unwrap_or_default())?;
+    }
     Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }
 

@@ -8,6 +8,7 @@
 mod beside;
 mod changed;
 mod coloured;
+mod drawing;
 mod edit;
 mod explore;
 mod filters;
@@ -39,10 +40,12 @@ mod tested;
 mod timeline;
 mod treemap;
 mod unused;
+mod used;
 mod uses;
 
 pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
+pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
@@ -73,6 +76,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
+pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
 pub use past::{CommitRow, PastAnswer, PastRequest};
 pub use timeline::{

@@ -22,11 +22,13 @@ mod rows;
 mod scip;
 mod scopes;
 mod sql;
+mod steps;
 mod targets;
 mod tested;
 mod traversal;
 mod types;
 mod unused;
+mod used;
 mod uses;
 mod words;
 
@@ -54,9 +56,11 @@ pub use self::rows::FileRows;
 use self::scopes::Scopes;
 pub use self::sql::PreciseSource;
 use self::sql::Tables;
+pub use self::steps::Step;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
+pub use self::used::Users;
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
 use crate::syntax::{Import, Relations, Symbol, relations};
 use crate::work::WorkBudget;
@@ -181,6 +185,19 @@ impl CodeGraph {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer(question)
     }
 
+    /// Answers a query, and returns the steps between the nodes of the answer, for a drawing. Those of
+    /// the farthest nodes are not among them, because the query does not follow these.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn answer_with_steps(
+        &self,
+        question: GraphQuery,
+        work: &WorkBudget,
+    ) -> Result<(GraphAnswer, Vec<Step>), GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer_with_steps(question)
+    }
+
     /// Finds the tests that reach the target of a query. The answer is truncated when the budget is
     /// spent.
     ///
@@ -254,6 +271,19 @@ impl CodeGraph {
         work: &WorkBudget,
     ) -> Result<Vec<Option<Around>>, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).around_all(targets, depth)
+    }
+
+    /// Counts the users of each symbol, given by its name and a target, in their order; `None` where
+    /// the count would take too long.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn count_users(
+        &self,
+        targets: &[(&str, String)],
+        work: &WorkBudget,
+    ) -> Result<Vec<Option<Users>>, GraphError> {
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).count_users(targets)
     }
 
     /// Returns the symbols and files that each text names.

@@ -17,6 +17,8 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 const LEAST_CANDIDATE: f32 = 0.1;
 /// Largest number of symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
+/// Most nodes whose steps are kept for a drawing, those nearest to the targets.
+const MAX_DRAWN: usize = 500;
 /// Largest number of types below one that a path looks at.
 const MAX_SUBTYPES: usize = 200;
 /// Most references of one name that are resolved for one query.
@@ -99,6 +101,8 @@ pub(super) struct Traversal<'a> {
     unresolved: BTreeMap<SymbolId, Edge>,
     /// Names that a target uses and that no symbol has, or whose receiver is unknown, with the lines.
     unknown: BTreeMap<String, Vec<u32>>,
+    /// If a drawing asks for them, the steps of the walk by the node that they begin at.
+    pub(super) steps: Option<BTreeMap<SymbolId, BTreeMap<SymbolId, Edge>>>,
 }
 
 impl<'a> Traversal<'a> {
@@ -112,6 +116,7 @@ impl<'a> Traversal<'a> {
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
+            steps: None,
         }
     }
 
@@ -204,6 +209,7 @@ impl<'a> Traversal<'a> {
                 }
                 for edge in self.edges(at, step, level == 1)? {
                     let edge = Edge { confidence: edge.confidence * sure, ..edge };
+                    self.note_step(at, &edge);
                     let better = reached
                         .get(&edge.to)
                         .is_none_or(|(known, _)| known.confidence < edge.confidence);
@@ -251,6 +257,14 @@ impl<'a> Traversal<'a> {
         Ok((results, candidates))
     }
 
+    fn note_step(&mut self, at: SymbolId, edge: &Edge) {
+        let Some(steps) = &mut self.steps else { return };
+        let has_room = steps.len() < MAX_DRAWN || steps.contains_key(&at);
+        if has_room && edge.confidence >= LEAST_CANDIDATE {
+            add(steps.entry(at).or_default(), edge.to, &edge.lines, edge.confidence);
+        }
+    }
+
     /// Returns what takes the targets as values, without those that also call them.
     fn takers(
         &mut self,
@@ -265,6 +279,7 @@ impl<'a> Traversal<'a> {
             }
             for edge in self.incoming(*target, &[ReferenceKind::Value], false)? {
                 if edge.confidence >= LEAST_CONFIDENCE && edge.to != *target {
+                    self.note_step(*target, &edge);
                     add(&mut found, edge.to, &edge.lines, edge.confidence);
                 }
             }

@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 mod detect;
+mod measured;
 mod outside;
 #[cfg(packed)]
 mod packed;
@@ -17,6 +18,7 @@ mod spec;
 mod testing;
 
 pub use detect::detect;
+pub use measured::{Precision, precision};
 pub use outside::{Declaration, OutsideUser, other_spellings, used_from_outside};
 pub use routes::{
     ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, framework_in, route_rules,

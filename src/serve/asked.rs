@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use super::calls::Calls;
 use crate::engine::{
-    AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, MemoriesAnswer,
-    MemoriesRequest, PastAnswer, PastRequest, PinRequest, TreemapAnswer, TreemapRequest,
+    AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
+    DrawingRequest, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
+    PastRequest, PinRequest, TreemapAnswer, TreemapRequest,
 };
 use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
 
@@ -41,6 +42,8 @@ pub(super) struct PageQuestion {
 pub(super) const ALL: &[PageQuestion] = &[
     PageQuestion::of::<AboutRequest>(),
     PageQuestion::of::<ColoursRequest>(),
+    PageQuestion::of::<DrawingRequest>(),
+    PageQuestion::of::<FileUsesRequest>(),
     PageQuestion::of::<PastRequest>(),
     PageQuestion::of::<TreemapRequest>(),
     PageQuestion::of::<MemoriesRequest>(),
@@ -122,6 +125,28 @@ impl Asked for ColoursRequest {
 
     fn answer(self, _: &Calls, _: &Call) -> Result<ColoursAnswer, AskError> {
         Ok(ColoursRequest::answer(&self))
+    }
+}
+
+impl Asked for DrawingRequest {
+    const NAME: &'static str = "drawing";
+    const TITLE: &'static str = "Draw the code graph";
+    const DESCRIPTION: &'static str = "Draws an answer of the code graph in columns: callers left of the target, callees right of it. Returns boxes and curves with their places, and with `format` also the drawing as a text.";
+    type Answer = DrawingAnswer;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<DrawingAnswer, AskError> {
+        calls.engine.drawing(&self, call)
+    }
+}
+
+impl Asked for FileUsesRequest {
+    const NAME: &'static str = "file_uses";
+    const TITLE: &'static str = "Uses of the symbols of a file";
+    const DESCRIPTION: &'static str = "Counts the users and tests of each symbol of a file, and says how often the calls that the code graph shows in its language were right where that was measured.";
+    type Answer = FileUses;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<FileUses, AskError> {
+        calls.engine.file_uses(&self, call)
     }
 }
 

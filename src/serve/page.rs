@@ -29,6 +29,7 @@ const ASSETS: &[Asset] = &[
     ("api.js", SCRIPT, include_str!("page/api.js")),
     ("code.js", SCRIPT, include_str!("page/code.js")),
     ("dom.js", SCRIPT, include_str!("page/dom.js")),
+    ("drawing.js", SCRIPT, include_str!("page/drawing.js")),
     ("editor.js", SCRIPT, include_str!("page/editor.js")),
     ("views/search.js", SCRIPT, include_str!("page/views/search.js")),
     ("views/file.js", SCRIPT, include_str!("page/views/file.js")),
@@ -50,6 +51,7 @@ const APP: &[&str] = &[
     include_str!("page/bridge.js"),
     include_str!("page/code.js"),
     include_str!("page/editor.js"),
+    include_str!("page/drawing.js"),
     include_str!("page/views/file.js"),
     include_str!("page/symbol.js"),
 ];

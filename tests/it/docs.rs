@@ -4,7 +4,7 @@
 //! line, the rows or items without an empty line between them, an empty line.
 //! `UPDATE_SNAPSHOTS=1 cargo test --test it docs` writes the generated parts anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -317,4 +317,30 @@ fn lines_of_a_shell_are_split_into_words() {
     let commands = shell_commands("a 2>&1 | X=1 b 'c d' \"e\" f'g' ''  # h");
     let last: Vec<&str> = commands.last().unwrap().iter().map(String::as_str).collect();
     assert_eq!(last, ["X=1", "b", "c d", "e", "fg", ""]);
+}
+
+/// The precision that answers state is that of the table of measurements.
+#[test]
+fn the_stated_precision_is_the_measured_one() {
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/specs/graph.md")).unwrap();
+    let table = text.split("| repository | pairs | precision |").nth(1).unwrap();
+    let mut measured: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for row in table.split("\n\n").next().unwrap().lines().skip(2) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let language = cells[1].split(['(', ')']).nth(1).unwrap();
+        // `.97` or `1.00`
+        let percent = cells[3].replace('.', "").parse::<u8>().unwrap();
+        measured.entry(language.into()).or_default().push(percent);
+    }
+    assert!(measured.len() > 8, "{measured:?}");
+    for (language, shares) in measured {
+        let stated = cortex::languages::precision(&language).unwrap();
+        let (lowest, highest) = (*shares.iter().min().unwrap(), *shares.iter().max().unwrap());
+        assert_eq!(
+            (stated.repositories, stated.lowest, stated.highest),
+            (shares.len(), lowest, highest),
+            "{language}"
+        );
+    }
+    assert_eq!(cortex::languages::precision("elixir"), None);
 }

@@ -199,15 +199,20 @@ fn only_uses_in_code_are_of_unknown_meaning() {
 #[test]
 fn drawings_and_maps() {
     let p = project();
-    let dot = p.run(&["graph", "callers", "Store::get", "--format", "dot"]).expect(0).stdout;
-    assert!(
-        dot.starts_with("digraph {")
-            && dot.contains("label=\"Store::get\"")
-            && dot.contains(" -> "),
-        "{dot}"
-    );
-    let mermaid = p.run(&["graph", "callees", "main", "--format", "mermaid"]).expect(0).stdout;
-    assert!(mermaid.starts_with("graph LR\n") && mermaid.contains(" --> "), "{mermaid}");
+    let drawn = |operation, target, format| {
+        p.run(&["graph", operation, target, "--draw", format]).expect(0).stdout
+    };
+    let dot = drawn("callers", "Store::get", "dot");
+    assert!(dot.starts_with("digraph {") && dot.contains("label=\"Store::get\\n"), "{dot}");
+    assert!(dot.contains("n1 -> n0 [label=\"line 6\"]"), "{dot}");
+    let mermaid = drawn("callees", "main", "mermaid");
+    assert!(mermaid.starts_with("graph LR\n") && mermaid.contains(" -->|line 6| "), "{mermaid}");
+    let svg = drawn("impact", "Store::get", "svg");
+    assert!(svg.starts_with("<svg ") && svg.contains(">main</text>"), "{svg}");
+    for operation in ["tests", "rename"] {
+        let refused = p.run(&["graph", operation, "main", "--draw", "svg"]).expect(2).stderr;
+        assert!(refused.contains(&format!("`{operation}` has no drawing")), "{refused}");
+    }
     let map = p.run(&["map"]).expect(0).stdout;
     assert!(map.contains("src/store.rs Store:") && map.contains("src/main.rs:"), "{map}");
     let rank = |focus: &str| {

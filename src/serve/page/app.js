@@ -55,10 +55,12 @@ document.querySelector("#views").append(
 document.addEventListener("click", (event) => {
   const target = event.target.closest?.("a[href]");
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-  if (!target || !isPlain || target.origin !== location.origin || target.target) return;
-  if (!(target.pathname in VIEWS)) return;
+  if (!target || !isPlain || target.hasAttribute("target") || target.hasAttribute("download")) return;
+  // A link within a drawing has no parts of its own.
+  const to = new URL(target.getAttribute("href"), location.href);
+  if (to.origin !== location.origin || !(to.pathname in VIEWS)) return;
   event.preventDefault();
-  go(target.pathname + target.search + target.hash);
+  go(to.pathname + to.search + to.hash);
 });
 addEventListener("popstate", show);
 addEventListener("pagehide", () => shown.view?.leave?.(true));
@@ -98,7 +100,7 @@ document.addEventListener("keydown", (event) => {
   if (isTyping && event.key !== "ArrowDown") return;
   const results = [...main.querySelectorAll("a.result")];
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-  if (step && results.length && !event.target.closest?.("pre")) {
+  if (step && results.length && !event.target.closest?.("pre") && !event.target.matches?.(".drawing")) {
     const next = results.indexOf(document.activeElement) + step;
     event.preventDefault();
     return next < 0 ? query.focus() : results[Math.min(next, results.length - 1)].focus();
