@@ -196,6 +196,12 @@ the system with a delay.",
         "false",
         "Whether the edit tools may change files that programs execute or trust without asking.",
     ),
+    (
+        "serve.activity",
+        User,
+        "true",
+        "Whether a server keeps the last questions of agents, for the page that shows them. They are in memory only. Numbers of calls and tokens are counted in any case.",
+    ),
 ];
 
 /// Resolved settings.
@@ -257,6 +263,8 @@ pub struct Config {
     pub token: Option<String>,
     /// Whether the edit tools may change files that programs execute or trust.
     pub edit_trusted: bool,
+    /// Whether a server keeps the last questions of agents in memory.
+    pub activity: bool,
     /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
@@ -370,6 +378,7 @@ struct RawServe {
     tools: Option<Vec<String>>,
     token: Option<String>,
     edit_trusted: Option<bool>,
+    activity: Option<bool>,
 }
 
 /// A setting or a file that cannot be used. The message names the place and says what is valid.
@@ -585,6 +594,7 @@ impl MergedSettings {
             tools: raw.serve.tools.unwrap_or_default(),
             token: raw.serve.token.filter(|t| !t.is_empty()),
             edit_trusted: raw.serve.edit_trusted.unwrap_or(false),
+            activity: raw.serve.activity.unwrap_or(true),
             ignored: self.ignored,
         })
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::activity::ActivityRequest;
 use super::calls::Calls;
 use crate::engine::{AskError, Call, ColoursAnswer, ColoursRequest};
 use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
@@ -35,7 +36,8 @@ pub(super) struct PageQuestion {
 }
 
 /// All of them.
-pub(super) const ALL: &[PageQuestion] = &[PageQuestion::of::<ColoursRequest>()];
+pub(super) const ALL: &[PageQuestion] =
+    &[PageQuestion::of::<ColoursRequest>(), PageQuestion::of::<ActivityRequest>()];
 
 impl PageQuestion {
     const fn of<A: Asked>() -> Self {

@@ -4,6 +4,7 @@
 //! limited number at a time.
 
 mod access;
+mod activity;
 mod asked;
 mod calls;
 mod counters;
