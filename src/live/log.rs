@@ -56,7 +56,9 @@ impl ReloadLog {
     pub(super) fn add(&mut self, reload: LoggedReload, code: &Served) {
         let (at, generation) = (reload.at, reload.generation);
         push(&mut self.reloads, reload, MAX_RELOADS);
-        if self.generations.back().is_some_and(|last| last.generation == generation) {
+        // Generation 0 is what is served before there is an index.
+        let last = self.generations.back().map_or(0, |last| last.generation);
+        if last == generation {
             return;
         }
         let mut counts = ChunkType::SEARCHED.map(|t| (t, 0));

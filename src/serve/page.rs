@@ -28,6 +28,7 @@ const ASSETS: &[Asset] = &[
     ("app.js", SCRIPT, include_str!("page/app.js")),
     ("api.js", SCRIPT, include_str!("page/api.js")),
     ("code.js", SCRIPT, include_str!("page/code.js")),
+    ("plot.js", SCRIPT, include_str!("page/plot.js")),
     ("dom.js", SCRIPT, include_str!("page/dom.js")),
     ("views/search.js", SCRIPT, include_str!("page/views/search.js")),
     ("views/file.js", SCRIPT, include_str!("page/views/file.js")),

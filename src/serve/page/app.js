@@ -124,6 +124,7 @@ follow((name, data) => {
   // What is shown follows the index, unless somebody is in the middle of it.
   if (name === "reload" && generation !== null && generation !== data.generation) shown.view.follows && show();
   if (name === "reload") generation = data.generation;
+  shown.view.heard?.(name, main, shown.stop.signal);
   if (name === "found" && main.querySelector(".problem")) show();
 });
 
