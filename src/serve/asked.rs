@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::activity::ActivityRequest;
+use super::activity::{ActivityAnswer, ActivityRequest};
 use super::calls::Calls;
 use crate::engine::{AskError, Call, ColoursAnswer, ColoursRequest};
 use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
@@ -74,5 +74,16 @@ impl Asked for ColoursRequest {
 
     fn answer(self, _: &Calls, _: &Call) -> Result<ColoursAnswer, AskError> {
         Ok(ColoursRequest::answer(&self))
+    }
+}
+
+impl Asked for ActivityRequest {
+    const NAME: &'static str = "activity";
+    const TITLE: &'static str = "Activity";
+    const DESCRIPTION: &'static str = "Returns what programs asked this server, how long answers took, and its last reloads. All of it is in memory only.";
+    type Answer = ActivityAnswer;
+
+    fn answer(self, calls: &Calls, _: &Call) -> Result<ActivityAnswer, AskError> {
+        Ok(ActivityRequest::answer(calls))
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::activity::{CallLog, Caller};
+use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
 use crate::tools::{Answer, Effect, Format, Tool};
@@ -63,6 +63,10 @@ impl CallError {
             Self::Tool(AskError::Cancelled) => "cancelled",
         }
     }
+
+    fn outcome<'a>(&self) -> Outcome<'a> {
+        Outcome::Failed { kind: self.kind(), n_bytes: self.to_string().len() }
+    }
 }
 
 impl Calls {
@@ -112,9 +116,9 @@ impl Calls {
         let (start, metrics, log) = (Instant::now(), self.metrics.clone(), self.log.clone());
         let refused = |e: CallError, caller: Caller| {
             self.metrics.record(tool.name, e.kind(), start.elapsed());
-            let (begun, result) = (self.log.begin(tool.name, caller, &Value::Null), Err(e));
-            self.log.end(begun, &result, start.elapsed(), None);
-            result
+            let begun = self.log.begin(tool.name, caller, &Value::Null);
+            self.log.end(begun, &e.outcome(), start.elapsed(), None);
+            Err(e)
         };
         let asking = caller.clone();
         let requests = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
@@ -125,7 +129,8 @@ impl Calls {
             let took = start.elapsed();
             metrics.record(tool.name, result.as_ref().err().map_or("ok", CallError::kind), took);
             let snapshot = engine.manager.current();
-            log.end(begun, &result, took, snapshot.corpora.first().map(|code| &**code));
+            let outcome = result.as_ref().map_or_else(CallError::outcome, Outcome::Answered);
+            log.end(begun, &outcome, took, snapshot.corpora.first().map(|code| &**code));
             result
         };
         let _place = if waits {

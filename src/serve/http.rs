@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, guard};
-use super::activity::Caller;
 use super::asked::{self, PageQuestion};
+use super::call_log::Caller;
 use super::calls::{CallError, Calls, READ_ONLY};
 use super::events::{self, Changes, Streams};
 use super::mcp::{Mcp, McpOverHttp, typed};
@@ -44,7 +44,7 @@ pub(super) const PATHS: &[(&str, &str)] = &[
     ("/mcp", "Model Context Protocol (streamable HTTP)"),
     ("/api/{tool}", "the tools: POST a JSON object, or GET with a query string"),
     ("/api/openapi.json", "the description of the tools, and of what the page asks (OpenAPI 3.1)"),
-    ("/events", "the state of the index, as server-sent events"),
+    ("/events", "the state of the index and the number of calls, as server-sent events"),
     ("/metrics", "metrics for Prometheus"),
     ("/healthz", "200 while the process is up"),
     ("/readyz", "200 when an index can be searched"),

@@ -34,7 +34,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
-use super::activity::Caller;
+use super::call_log::Caller;
 use super::calls::Calls;
 use super::events::{MAX_LISTENERS, PACE, Reload, Streams};
 use super::lines::LineTransport;

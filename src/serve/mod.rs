@@ -6,6 +6,7 @@
 mod access;
 mod activity;
 mod asked;
+mod call_log;
 mod calls;
 mod counters;
 mod events;

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::project::{Project, run};
-use crate::server::Server;
+use crate::server::{Client, Server};
 use crate::support::missing;
 
 /// The names under which distributions install it.
@@ -77,6 +77,18 @@ fn every_view_shows_a_repository_and_runs_none_of_it() {
     assert!(change.contains("method") || change.contains("function, changed"), "{change}");
     let state = see("/state");
     assert!(state.contains("generation 1") && state.contains("files by language"), "{state}");
+    assert!(state.contains("No agent asked this server yet"), "the page is no agent: {state}");
+    let question = json!({ "query": format!("pump {HOSTILE}") });
+    Client::new(&base).call("search", &question);
+    let state = see("/state");
+    assert!(
+        state.contains("What agents read today") && state.contains(">cortex_search</th>"),
+        "{state}"
+    );
+    assert!(
+        state.contains("query: pump &lt;img") && state.contains("file?path=src%2Fpump.rs"),
+        "{state}"
+    );
     let lost = see("/file?path=nothing/here.rs");
     assert!(lost.contains("role=\"alert\"") && lost.contains("nothing/here.rs"), "{lost}");
 }

@@ -3,9 +3,9 @@
 import { h } from "./dom.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
-const WIDTH = 480;
-const HEIGHT = 150;
-const LEFT = 46;
+const WIDTH = 320;
+const HEIGHT = 130;
+const LEFT = 40;
 const RIGHT = 8;
 const TOP = 8;
 const BOTTOM = 20;

@@ -7,8 +7,8 @@ import { plot } from "../plot.js";
 export const follows = true;
 export const title = () => "State";
 
-// Rows of the log of reloads that are not folded away.
-const RELOADS = 10;
+// Rows of a log that are not folded away.
+const LATEST = 10;
 
 export async function show(main, parameters, { signal }) {
   const [status, activity] = await Promise.all([
@@ -19,17 +19,23 @@ export async function show(main, parameters, { signal }) {
   ofActivity(main, activity);
 }
 
-// Follows what agents ask.
-let asking = null;
+// Follows what agents ask: one request at a time, and one more if there was an event meanwhile.
+let isAsking = false;
+let isLate = false;
 export async function heard(name, main, signal) {
-  if (name !== "activity" || !main.querySelector("#state-view") || asking) return;
+  if (name !== "activity" || !main.querySelector("#state-view")) return;
+  isLate = true;
+  if (isAsking) return;
+  isAsking = true;
   try {
-    asking = call("activity", {}, signal);
-    ofActivity(main, await asking);
+    while (isLate) {
+      isLate = false;
+      ofActivity(main, await call("activity", {}, signal));
+    }
   } catch {
     // The next event brings the next attempt.
   } finally {
-    asking = null;
+    isAsking = false;
   }
 }
 
@@ -80,7 +86,7 @@ function facts(status) {
     ["holds", `${count(status.files, "file")}, ${count(status.chunks, "chunk")}, ${count(status.commits ?? 0, "commit")}`],
     ["vectors", `${status.embedder}${lacking ? `; ${count(lacking, "chunk")} without a vector, found by words alone` : "; none is lacking"}`],
     ["follows", status.indexing.leads ? `this process, ${status.indexing.watching}` : status.indexing.watching],
-    ["last reload", reload && `${reload.last_duration_ms} ms, ${count(reload.published, "reload")} since the start${reload.failed ? `, ${reload.failed} failed` : ""}`],
+    ["reloads", reload && `${number(reload.published)} since the start${reload.failed ? `, ${reload.failed} failed` : ""}`],
     ["given up", memory?.given_up?.length && `${memory.given_up.join(", ")}, to stay within live.memory_budget_mb`],
   ].filter(([, value]) => value);
   const used = memory?.resident_mb;
@@ -102,37 +108,46 @@ function ofActivity(main, activity) {
 const number = (n) => n.toLocaleString("en");
 const clock = (at) => h("time", { datetime: at }, new Date(at).toLocaleTimeString("en", { hourCycle: "h23" }));
 const head = (...names) => h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name))));
+// A table that may be wider than the page.
+const wide = (label, table) => h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, table);
 const bar = (name, value, most) => h("td", { class: "bar-cell" }, h("meter", { min: 0, max: most || 1, value, "aria-label": name }));
 
 function agents({ tools, calls, day, processes }) {
   const rows = [...tools].sort((a, b) => b.tokens_read - a.tokens_read);
   const most = rows[0]?.tokens_read;
   const sum = (name) => rows.reduce((total, row) => total + row[name], 0);
-  const where = "Agents that run a `cortex mcp` of their own are not counted here.";
+  const where = ["Agents that run a ", h("code", {}, "cortex mcp"), " of their own are not counted here."];
   const process = [`This server is process ${processes.own_pid}`,
     processes.own_leads ? "and follows the changes of files." : processes.other_leads ? "; another process follows the changes of files." : "; no process follows the changes of files.",
     processes.is_writing ? " The index is being written." : ""].join(" ").replace(" ;", ";");
   return [h("h2", {}, "What agents read today"),
-    rows.length ? h("div", { class: "wide" }, h("table", {}, h("caption", { class: "unseen" }, `Calls and tokens by tool on ${day}`),
+    rows.length ? wide("Tokens by tool", h("table", {}, h("caption", { class: "unseen" }, `Calls and tokens by tool on ${day}`),
       head("tool", "calls", "failed", "asked", "read", "tokens read"),
       h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.tool), h("td", {}, number(row.calls)),
         h("td", {}, number(row.failed)), h("td", {}, number(row.tokens_asked)), h("td", {}, number(row.tokens_read)), bar(row.tool, row.tokens_read, most)))),
       h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, "all"), ["calls", "failed", "tokens_asked", "tokens_read"].map((name) => h("td", {}, number(sum(name)))), h("td", {}))))) : null,
     h("p", { class: "hint" }, rows.length
-      ? `A reply had ${number(Math.round(sum("tokens_read") / sum("calls")))} tokens on average, estimated as one for 3.5 bytes. ${where}`
-      : calls ? "No agent asked this server today." : ["No agent asked this server yet. ", h("code", {}, "cortex init"), ` connects the agents of this machine. ${where}`]),
+      ? [`A reply had ${number(Math.round(sum("tokens_read") / sum("calls")))} tokens on average, estimated as one for 3.5 bytes. `, where]
+      : calls ? "No agent asked this server today." : ["No agent asked this server yet. ", h("code", {}, "cortex init"), " connects the agents of this machine. ", where]),
     h("p", { class: "hint" }, `${process} The locks of other processes do not tell their ids.`)];
 }
 
 function asked({ questions, keeps_questions }) {
   if (!keeps_questions) return [h("h2", {}, "Last questions"), h("p", { class: "hint" }, "They are not kept, because serve.activity is false.")];
   if (!questions.length) return [];
-  return [h("h2", {}, "Last questions"), h("ol", { class: "asked" }, questions.map((row) => h("li", { "data-key": row.at },
-    folded(row.at, [clock(row.at), ` ${row.tool} `, h("span", { class: "question" }, visible(row.question))],
-      h("p", { class: "hint" }, `${visible(row.by)}, ${row.milliseconds} ms, ${count(row.tokens_read, "token")}${row.failed ? `, failed: ${row.failed}` : ""}`),
-      row.shown.length
-        ? h("ul", {}, row.shown.map((path) => h("li", {}, h("a", { class: "result", href: fileAddress(path) }, visible(path)))))
-        : h("p", { class: "hint" }, "The reply names no indexed file.")))))];
+  const rows = (part) => h("ol", { class: "asked" }, part.map((row) => h("li", {}, folded(
+    `${row.at} ${row.tool}`, [clock(row.at), ` ${row.tool} `, h("span", { class: "question" }, visible(row.question))],
+    h("p", { class: "hint" }, `${visible(row.by)}, ${row.milliseconds} ms, ${count(row.tokens_read, "token")}${row.failed ? `, failed: ${row.failed}` : ""}`),
+    row.shown.length
+      ? h("ul", {}, row.shown.map((path) => h("li", {}, h("a", { class: "result", href: fileAddress(path) }, visible(path)))))
+      : h("p", { class: "hint" }, "The reply names no indexed file.")))));
+  return [h("h2", {}, "Last questions"), ...latest("questions", questions, rows)];
+}
+
+// The first rows, and the others folded away.
+function latest(key, all, rows) {
+  const older = all.slice(LATEST);
+  return [rows(all.slice(0, LATEST)), older.length ? folded(key, `${number(older.length)} older`, rows(older)) : null];
 }
 
 function plots({ reloads, latency, generations }) {
@@ -147,14 +162,12 @@ function plots({ reloads, latency, generations }) {
 
 function log(reloads) {
   if (!reloads.length) return [];
-  const rows = (part) => h("div", { class: "wide" }, h("table", {}, head("time", "generation", "ms", "added", "updated", "deleted", "files"),
+  const rows = (part) => wide("Reloads", h("table", {}, head("time", "generation", "ms", "added", "updated", "deleted", "files"),
     h("tbody", {}, part.map((row) => h("tr", {}, h("th", { scope: "row" }, clock(row.at)),
       [row.generation, row.milliseconds, row.added, row.updated, row.deleted].map((n) => h("td", {}, number(n))),
       h("td", { class: "files" }, row.error ? h("p", { class: "problem" }, visible(row.error)) : null,
         row.files.map((path, i) => [i ? ", " : "", h("a", { href: fileAddress(path) }, visible(path))])))))));
-  const older = reloads.slice(RELOADS);
-  return [h("h2", {}, `Last ${count(reloads.length, "reload")}`), rows(reloads.slice(0, RELOADS)),
-    older.length ? folded("older", `${number(older.length)} older`, rows(older)) : null];
+  return [h("h2", {}, `Last ${count(reloads.length, "reload")}`), ...latest("reloads", reloads, rows)];
 }
 
 // Numbers by name, the largest first.
