@@ -264,8 +264,8 @@ fn question_line(arguments: &Value) -> String {
     for (name, value) in asked.filter(|(name, _)| !OF_THE_FORM.contains(&name.as_str())) {
         let written = match value {
             Value::Null => Ok(()),
-            Value::String(text) => write!(line, "{name}: {text}\n"),
-            other => write!(line, "{name}: {other}\n"),
+            Value::String(text) => writeln!(line, "{name}: {text}"),
+            other => writeln!(line, "{name}: {other}"),
         };
         if written.is_err() {
             break;
