@@ -202,6 +202,12 @@ the system with a delay.",
         "vscode",
         "The editor that the page opens files in: vscode, vscodium, cursor, windsurf, zed, idea, or an address with {path} and {line}, such as `my-editor://open?file={path}&line={line}`.",
     ),
+    (
+        "serve.activity",
+        User,
+        "true",
+        "Whether a server keeps the last questions of agents, for the page that shows them. They are in memory only. Numbers of calls and tokens are counted in any case.",
+    ),
 ];
 
 /// Resolved settings.
@@ -265,6 +271,8 @@ pub struct Config {
     pub edit_trusted: bool,
     /// The address that opens `{path}` at `{line}` in an editor.
     pub editor: String,
+    /// Whether a server keeps the last questions of agents in memory.
+    pub activity: bool,
     /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
@@ -379,6 +387,7 @@ struct RawServe {
     token: Option<String>,
     edit_trusted: Option<bool>,
     editor: Option<String>,
+    activity: Option<bool>,
 }
 
 /// A setting or a file that cannot be used. The message names the place and says what is valid.
@@ -595,6 +604,7 @@ impl MergedSettings {
             token: raw.serve.token.filter(|t| !t.is_empty()),
             edit_trusted: raw.serve.edit_trusted.unwrap_or(false),
             editor: editor(raw.serve.editor.as_deref().unwrap_or("vscode")).map_err(impossible)?,
+            activity: raw.serve.activity.unwrap_or(true),
             ignored: self.ignored,
         })
     }

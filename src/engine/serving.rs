@@ -544,14 +544,18 @@ impl Engine {
             server.repair();
         }
         if let Some(e) = &metrics.last_error {
-            troubles.push(format!("{e}. The last good generation is served"));
+            troubles.push(format!(
+                "{e}. The last good generation is served, and the server tries to repair the index"
+            ));
         }
         let status = server.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
         let has_looked = server.indexing.as_ref().is_some_and(|i| self.has_looked(i));
         let error = status.last_error.or(status.lock_error);
-        troubles.extend(error.map(|e| format!("cannot update the index: {e}")));
+        troubles.extend(
+            error.map(|e| format!("cannot update the index: {e}. `cortex doctor` says more")),
+        );
         troubles.extend(status.embed_error.map(|e| {
-            format!("vectors are not made, so some results are found by words alone: {e}")
+            format!("vectors are not made, so some results are found by words alone: {e}. They are made when that server answers; without embed.url, the bundled model makes them")
         }));
         if metrics.given_up == GivenUp::Vectors {
             troubles.push("results are found by words alone, because the server exceeded its memory budget: raise live.memory_budget_mb".into());
@@ -561,7 +565,7 @@ impl Engine {
                 _ if total > 0 => format!("the index is being built: {done} of {total} files are done. Call again, or pass wait_ms"),
                 _ if n_unserved > 0 || metrics.n_reloads == 0 => "the index is being loaded. Call again, or pass wait_ms".into(),
                 Some(_) if !has_looked => "the index is being built. Call again, or pass wait_ms".into(),
-                Some(_) => "there is nothing to index here".into(),
+                Some(_) => "there is nothing to index here: `cortex status --verbose` says what is left out, and by which rule".into(),
                 None => "there is no index: run `cortex index`".into(),
             });
         } else if server.indexing.is_some() && !has_looked {

@@ -301,7 +301,9 @@ impl Engine {
         let layout = &self.project.layout;
         let table = SourceTable::read(layout).unwrap_or_default();
         let missing = table.history.as_ref().and_then(|history| history.missing.as_ref());
-        let lacks = missing.map(|why| format!("the index lacks messages of commits: {why}"));
+        let lacks = missing.map(|why| {
+            format!("the index lacks messages of commits: {why}. They are read again after the next commit, or by `cortex index --full`")
+        });
         (table, layout.tracked_private_files().into_iter().chain(lacks).collect())
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use super::checked::{Checked, Summing};
+use super::log::{LoggedReload, ReloadLog, name_files};
 use super::resident::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::{NoVectors, Vectors};
@@ -38,6 +39,7 @@ pub struct ChunkManager {
     /// The state that reloads change. A reload holds the lock until it ends.
     state: Mutex<Vec<ServedFeed>>,
     metrics: Mutex<Metrics>,
+    log: Mutex<ReloadLog>,
     /// Receives a request for a reload when a search finds a saved index damaged. It is empty in a
     /// process without a reloader.
     reloader: Arc<OnceLock<WorkerHandle>>,
@@ -140,6 +142,7 @@ impl ChunkManager {
             current: ArcSwap::from_pointee(empty),
             state: Mutex::new(sources),
             metrics: Mutex::default(),
+            log: Mutex::default(),
             reloader: Arc::default(),
         })
     }
@@ -184,6 +187,12 @@ impl ChunkManager {
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.metrics.lock().clone()
+    }
+
+    /// Returns what the last reloads did.
+    #[must_use]
+    pub fn log(&self) -> ReloadLog {
+        self.log.lock().clone()
     }
 
     /// Sets the worker that gets a request for a reload when a search finds a saved index damaged.
@@ -288,6 +297,7 @@ impl ChunkManager {
         let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
         let (mut reload, mut n_parsed, mut failure) = (Reload::default(), 0, None);
+        let mut files = Vec::new();
         for (source, served) in
             sources.iter_mut().zip(&mut corpora).filter(|(_, served)| is_wanted(served.name))
         {
@@ -303,6 +313,7 @@ impl ChunkManager {
                     reload.n_added += delta.added.len();
                     reload.n_updated += delta.updated.len();
                     reload.n_deleted += delta.deleted.len();
+                    name_files(&delta, &mut files);
                 }
                 Err(e) => failure = failure.or(Some(e)),
             }
@@ -310,10 +321,14 @@ impl ChunkManager {
         if reload.published {
             self.current.store(Arc::new(Snapshot { corpora, loaded_at: Utc::now() }));
         }
+        let took = start.elapsed();
         let result = failure.map_or(Ok(reload), Err);
+        if reload.published || result.is_err() {
+            self.note(reload, took, files, result.as_ref().err());
+        }
         let mut metrics = self.metrics.lock();
         metrics.n_reloads += 1;
-        metrics.last_duration = start.elapsed();
+        metrics.last_duration = took;
         metrics.last_reload_at = Some(Utc::now());
         metrics.n_files_parsed += n_parsed as u64;
         match &result {
@@ -344,6 +359,30 @@ impl ChunkManager {
             }
         }
         result
+    }
+
+    /// Adds a reload to the log.
+    fn note(
+        &self,
+        reload: Reload,
+        took: Duration,
+        files: Vec<String>,
+        error: Option<&ReloadError>,
+    ) {
+        let current = self.current.load();
+        let Some(code) = current.corpora.first() else { return };
+        let Reload { n_added, n_updated, n_deleted, .. } = reload;
+        let reload = LoggedReload {
+            at: Utc::now(),
+            took,
+            generation: code.generation,
+            n_added,
+            n_updated,
+            n_deleted,
+            files,
+            error: error.map(ToString::to_string),
+        };
+        self.log.lock().add(reload, code);
     }
 
     /// Adds an HNSW graph to a corpus of at least `from` vectors that has no fresh one, and

@@ -5,12 +5,14 @@
 //! *that* something changed, never what.
 
 mod checked;
+mod log;
 mod manager;
 mod reloader;
 mod resident;
 mod snapshot;
 mod vectors;
 
+pub use log::{LoggedGeneration, LoggedReload, ReloadLog};
 pub use manager::{ChunkManager, Reload, ReloadError};
 pub use reloader::{MemoryBudget, Reloader};
 pub use resident::{GivenUp, resident_bytes};

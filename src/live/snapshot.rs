@@ -31,7 +31,7 @@ impl Snapshot {
         let damage = |served: &Arc<Served>| {
             let why = served.corpus.damage()?;
             Some(format!(
-                "the saved index of the {} is damaged and is being rebuilt from the chunks: {why}",
+                "the saved index of the {} is damaged and is being rebuilt from the chunks, so nothing needs to be done: {why}",
                 served.name
             ))
         };

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::activity::{ActivityAnswer, ActivityRequest};
 use super::calls::Calls;
 use crate::engine::{
     AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
@@ -41,6 +42,7 @@ pub(super) struct PageQuestion {
 /// All of them.
 pub(super) const ALL: &[PageQuestion] = &[
     PageQuestion::of::<AboutRequest>(),
+    PageQuestion::of::<ActivityRequest>(),
     PageQuestion::of::<ColoursRequest>(),
     PageQuestion::of::<DrawingRequest>(),
     PageQuestion::of::<FileUsesRequest>(),
@@ -125,6 +127,17 @@ impl Asked for ColoursRequest {
 
     fn answer(self, _: &Calls, _: &Call) -> Result<ColoursAnswer, AskError> {
         Ok(ColoursRequest::answer(&self))
+    }
+}
+
+impl Asked for ActivityRequest {
+    const NAME: &'static str = "activity";
+    const TITLE: &'static str = "Activity";
+    const DESCRIPTION: &'static str = "Returns what programs asked this server, how long answers took, and its last reloads. All of it is in memory only.";
+    type Answer = ActivityAnswer;
+
+    fn answer(self, calls: &Calls, _: &Call) -> Result<ActivityAnswer, AskError> {
+        Ok(ActivityRequest::answer(calls))
     }
 }
 

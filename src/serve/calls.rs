@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
 use crate::tools::{Answer, Effect, Format, Tool};
@@ -26,6 +27,7 @@ pub struct Calls {
     pub(super) engine: Arc<Engine>,
     pub(super) tools: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolCounters>,
+    pub(super) log: Arc<CallLog>,
     /// Whether nothing may be changed by a call.
     pub(super) read_only: bool,
     running: Arc<Semaphore>,
@@ -61,16 +63,22 @@ impl CallError {
             Self::Tool(AskError::Cancelled) => "cancelled",
         }
     }
+
+    fn outcome<'a>(&self) -> Outcome<'a> {
+        Outcome::Failed { kind: self.kind(), n_bytes: self.to_string().len() }
+    }
 }
 
 impl Calls {
     /// Creates the calls of `tools` on a project.
     #[must_use]
     pub fn new(engine: Arc<Engine>, tools: Vec<&'static Tool>) -> Self {
+        let log = Arc::new(CallLog::new(engine.project.config.activity));
         Self {
             engine,
             tools,
             metrics: Arc::default(),
+            log,
             read_only: false,
             running: Arc::new(Semaphore::new(MAX_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
@@ -96,31 +104,39 @@ impl Calls {
         })
     }
 
-    /// Calls a tool, which answers in the `usual` form unless the arguments name another. Dropping
-    /// the returned future cancels the call.
+    /// Calls a tool, which answers in the `usual` form unless the arguments name another, and notes
+    /// who asked what. Dropping the returned future cancels the call.
     pub(super) async fn run(
         &self,
         tool: &'static Tool,
         arguments: Value,
         usual: Format,
+        caller: Caller,
     ) -> Result<Answer, CallError> {
-        let (start, metrics) = (Instant::now(), self.metrics.clone());
+        let (start, metrics, log) = (Instant::now(), self.metrics.clone(), self.log.clone());
+        let refused = |e: CallError, caller: Caller| {
+            self.metrics.record(tool.name, e.kind(), start.elapsed());
+            let begun = self.log.begin(tool.name, caller, &Value::Null);
+            self.log.end(begun, &e.outcome(), start.elapsed(), None);
+            Err(e)
+        };
+        let asking = caller.clone();
         let requests = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
         let waits = requests("wait_ms") || requests("min_generation");
         let call = move |engine: &Engine, call: &Call| {
+            let begun = log.begin(tool.name, asking, &arguments);
             let result = tool.call(engine, call, arguments, usual).map_err(CallError::from);
-            metrics.record(
-                tool.name,
-                result.as_ref().err().map_or("ok", CallError::kind),
-                start.elapsed(),
-            );
+            let took = start.elapsed();
+            metrics.record(tool.name, result.as_ref().err().map_or("ok", CallError::kind), took);
+            let snapshot = engine.manager.current();
+            let outcome = result.as_ref().map_or_else(CallError::outcome, Outcome::Answered);
+            log.end(begun, &outcome, took, snapshot.corpora.first().map(|code| &**code));
             result
         };
         let _place = if waits {
             let place = timeout(PATIENCE, self.waiting.clone().acquire_owned()).await;
             let Ok(Ok(place)) = place else {
-                self.metrics.record(tool.name, CallError::TooManyWait.kind(), start.elapsed());
-                return Err(CallError::TooManyWait);
+                return refused(CallError::TooManyWait, caller);
             };
             Some(place)
         } else {
@@ -128,10 +144,7 @@ impl Calls {
         };
         match self.blocking(call).await {
             Ok(result) => result,
-            Err(e) => {
-                self.metrics.record(tool.name, e.kind(), start.elapsed());
-                Err(e)
-            }
+            Err(e) => refused(e, caller),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `/events`: a stream of events about the served index and about indexing.
+//! `/events`: a stream of events about the served index, about indexing, and about calls.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
+use super::calls::Calls;
 use super::listen::MAX_CONNECTIONS;
 use super::refusal::error;
 use crate::engine::Engine;
@@ -104,6 +105,13 @@ struct Indexing {
     pending: usize,
 }
 
+/// The event about what programs ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Asking {
+    /// Number of calls since the start.
+    calls: u64,
+}
+
 impl Reload {
     pub(super) fn now(engine: &Engine) -> Self {
         let snapshot = engine.manager.current();
@@ -129,7 +137,7 @@ impl Indexing {
 
 /// Returns the stream for one listener: the current state, then each change, until the server
 /// closes all streams or [`MAX_AGE`] is over. Comments between the events detect a closed connection.
-pub(super) fn stream(engine: Arc<Engine>, streams: &Streams) -> Response {
+pub(super) fn stream(calls: Arc<Calls>, streams: &Streams) -> Response {
     let Some(place) = streams.place() else {
         let message = format!(
             "{MAX_LISTENERS} clients are listening, which is the limit: close one of them, or poll /api/status"
@@ -142,7 +150,7 @@ pub(super) fn stream(engine: Arc<Engine>, streams: &Streams) -> Response {
     let (changed, closing) = (streams.changes(), streams.closing.clone());
     tokio::spawn(async move {
         tokio::select! {
-            () = tell(&engine, changed, &events) => {}
+            () = tell(&calls, changed, &events) => {}
             () = events.closed() => {}
             () = closing.cancelled() => {}
             () = tokio::time::sleep(MAX_AGE) => {}
@@ -153,19 +161,26 @@ pub(super) fn stream(engine: Arc<Engine>, streams: &Streams) -> Response {
 }
 
 async fn tell(
-    engine: &Engine,
+    calls: &Calls,
     mut changed: watch::Receiver<()>,
     events: &mpsc::Sender<Result<Event, Infallible>>,
 ) {
-    let (mut reload, mut indexing) = (None, None);
+    let (engine, mut n_calls) = (&calls.engine, calls.log.n_calls());
+    let (mut reload, mut indexing, mut asking) = (None, None, None);
     loop {
+        let calls = *n_calls.borrow_and_update();
         if !news(events, "reload", Reload::now(engine), &mut reload).await
             || !news(events, "indexing", Indexing::now(engine), &mut indexing).await
+            || !news(events, "activity", Asking { calls }, &mut asking).await
         {
             return;
         }
         tokio::time::sleep(PACE).await;
-        let _ = tokio::time::timeout(LOOK, changed.changed()).await;
+        tokio::select! {
+            _ = changed.changed() => {}
+            _ = n_calls.changed() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, REDEEM, guard};
 use super::asked::{self, PageQuestion};
+use super::call_log::Caller;
 use super::calls::{CallError, Calls, READ_ONLY};
 use super::events::{self, Changes, Streams};
 use super::mcp::{Mcp, McpOverHttp, typed};
@@ -48,7 +49,7 @@ pub(super) const PATHS: &[(&str, &str)] = &[
     ("/api/openapi.json", "the description of the tools, and of what the page asks (OpenAPI 3.1)"),
     (TICKET, "POST: a ticket that opens the page once, without the token: /#ticket=…"),
     (REDEEM, "POST: a key in place of the token, for a ticket or the token"),
-    ("/events", "the state of the index, as server-sent events"),
+    ("/events", "the state of the index and the number of calls, as server-sent events"),
     ("/metrics", "metrics for Prometheus"),
     ("/healthz", "200 while the process is up"),
     ("/readyz", "200 when an index can be searched"),
@@ -66,7 +67,7 @@ pub struct App {
 pub fn router(app: App, access: Access) -> Router {
     let App { calls, changes, closing } = app;
     let calls = Arc::new(calls);
-    let (engine, on_page) = (calls.engine.clone(), calls.clone());
+    let (heard, on_page) = (calls.clone(), calls.clone());
     let streams = Streams::new(changes, closing);
     let access = Arc::new(access);
     let (gives, takes) = (access.clone(), access.clone());
@@ -81,7 +82,7 @@ pub fn router(app: App, access: Access) -> Router {
                 ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))
             }),
         )
-        .route("/events", get(async move || events::stream(engine, &streams)))
+        .route("/events", get(async move || events::stream(heard, &streams)))
         .route(
             "/api/openapi.json",
             get(async |State(calls): State<Arc<Calls>>| {
@@ -291,6 +292,7 @@ async fn from_query(
     State(calls): State<Arc<Calls>>,
     Path(name): Path<String>,
     Query(pairs): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
 ) -> Response {
     match Endpoint::named(&calls, &name) {
         // Following a link must not change anything.
@@ -298,7 +300,7 @@ async fn from_query(
             StatusCode::METHOD_NOT_ALLOWED,
             format!("{name} changes data: send a POST request"),
         ),
-        Ok(endpoint) => call(calls, endpoint, arguments(pairs)).await,
+        Ok(endpoint) => call(calls, endpoint, arguments(pairs), Caller::over_http(&headers)).await,
         Err(refusal) => *refusal,
     }
 }
@@ -306,10 +308,13 @@ async fn from_query(
 async fn from_body(
     State(calls): State<Arc<Calls>>,
     Path(name): Path<String>,
+    headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     match arguments_of(body).and_then(|read| Ok((Endpoint::named(&calls, &name)?, read))) {
-        Ok((endpoint, arguments)) => call(calls, endpoint, arguments).await,
+        Ok((endpoint, arguments)) => {
+            call(calls, endpoint, arguments, Caller::over_http(&headers)).await
+        }
         Err(refusal) => *refusal,
     }
 }
@@ -342,9 +347,9 @@ fn arguments(pairs: Vec<(String, String)>) -> Value {
     Value::Object(map)
 }
 
-async fn call(calls: Arc<Calls>, endpoint: Endpoint, arguments: Value) -> Response {
+async fn call(calls: Arc<Calls>, endpoint: Endpoint, arguments: Value, caller: Caller) -> Response {
     let answered = match endpoint {
-        Endpoint::Tool(tool) => calls.run(tool, arguments, Format::Json).await,
+        Endpoint::Tool(tool) => calls.run(tool, arguments, Format::Json, caller).await,
         Endpoint::Page(question) => {
             let asked = calls.clone();
             let run = move |_: &Engine, call: &Call| (question.answer)(arguments, &asked, call);

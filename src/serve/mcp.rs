@@ -13,6 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest,
@@ -34,6 +35,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
+use super::call_log::Caller;
 use super::calls::Calls;
 use super::events::{MAX_LISTENERS, PACE, Reload, Streams};
 use super::lines::LineTransport;
@@ -307,9 +309,10 @@ impl Mcp {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let token = context.meta.get_progress_token();
+        let caller = caller(context);
         let answer = async {
             tokio::select! {
-                answer = self.calls.run(tool, arguments, Format::Text) => answer,
+                answer = self.calls.run(tool, arguments, Format::Text, caller) => answer,
                 () = self.tell_progress(token, &context.peer) => Err(AskError::Cancelled.into()),
                 () = context.ct.cancelled() => Err(AskError::Cancelled.into()),
             }
@@ -347,16 +350,16 @@ impl Mcp {
         }
     }
 
-    async fn status(&self) -> Result<String, ErrorData> {
+    async fn status(&self, caller: Caller) -> Result<String, ErrorData> {
         let tool = self.calls.tool(STATUS_TOOL).map_err(|e| no_resource(STATUS, e))?;
-        let answer = self.calls.run(tool, Value::Null, Format::Json).await;
+        let answer = self.calls.run(tool, Value::Null, Format::Json, caller).await;
         Ok(answer.map_err(|e| internal(&e))?.to_string())
     }
 
     /// Returns the briefing of a session, the same as hooks give.
-    async fn briefing(&self) -> Result<String, ErrorData> {
+    async fn briefing(&self, caller: Caller) -> Result<String, ErrorData> {
         let tool = self.calls.tool(BRIEFING_TOOL).map_err(|e| no_resource(BRIEFING, e))?;
-        let answer = self.calls.run(tool, json!({ "briefing": true }), Format::Json).await;
+        let answer = self.calls.run(tool, json!({ "briefing": true }), Format::Json, caller).await;
         Ok(match answer.map_err(|e| internal(&e))? {
             Answer::Json(answer) => answer["briefing"].as_str().unwrap_or_default().to_string(),
             Answer::Text(text) => text,
@@ -375,6 +378,14 @@ impl Mcp {
             Err(e) => Err(internal(&e)),
         }
     }
+}
+
+/// Returns the client by the name that it gives itself. Without one, a client over HTTP has that of
+/// its program.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let named = context.client_info().map(|client| Caller::Program(client.name));
+    let over_http = || context.extensions.get::<Parts>().map(|p| Caller::over_http(&p.headers));
+    named.or_else(over_http).unwrap_or_else(|| Caller::Program("an MCP client".into()))
 }
 
 const STATUS_TOOL: &str = "cortex_status";
@@ -548,13 +559,13 @@ impl ServerHandler for Mcp {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         let (text, mime_type) = if uri == STATUS {
-            (self.status().await?, "application/json")
+            (self.status(caller(&context)).await?, "application/json")
         } else if uri == BRIEFING {
-            (self.briefing().await?, "text/plain")
+            (self.briefing(caller(&context)).await?, "text/plain")
         } else if uri == SYMBOL {
             (page::app(), APP_TYPE)
         } else if let Some(id) = uri.strip_prefix(CHUNK) {

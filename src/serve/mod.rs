@@ -4,7 +4,9 @@
 //! limited number at a time.
 
 mod access;
+mod activity;
 mod asked;
+mod call_log;
 mod calls;
 mod counters;
 mod events;

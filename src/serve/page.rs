@@ -28,6 +28,7 @@ const ASSETS: &[Asset] = &[
     ("app.js", SCRIPT, include_str!("page/app.js")),
     ("api.js", SCRIPT, include_str!("page/api.js")),
     ("code.js", SCRIPT, include_str!("page/code.js")),
+    ("plot.js", SCRIPT, include_str!("page/plot.js")),
     ("dom.js", SCRIPT, include_str!("page/dom.js")),
     ("drawing.js", SCRIPT, include_str!("page/drawing.js")),
     ("editor.js", SCRIPT, include_str!("page/editor.js")),

@@ -83,11 +83,15 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
+        Self::with(Config::load(None, None, []).unwrap())
+    }
+
+    fn with(config: Config) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::at(dir.path()).unwrap();
         layout.create().unwrap();
         let changes = Changes::default();
-        let project = Project::new(layout, Config::load(None, None, []).unwrap());
+        let project = Project::new(layout, config);
         let engine = Arc::new(Engine::for_server(project, false, changes.callback()).unwrap());
         let closing = CancellationToken::new();
         let app = App {
@@ -100,9 +104,17 @@ impl Server {
     }
 
     fn write_chunk(&self, id: &str) {
+        self.write(&json!({ "id": id, "text": "fn answer() {}" }));
+    }
+
+    fn write_file_chunk(&self, path: &str) {
+        let metadata = json!({ "file_path": path });
+        self.write(&json!({ "id": path, "text": "fn answer() {}", "metadata": metadata }));
+    }
+
+    fn write(&self, chunk: &Value) {
         let file = Layout::at(self.dir.path()).unwrap().chunk_file(ChunkType::Definitions);
-        fs::write(file, json!({ "chunks": [{ "id": id, "text": "fn answer() {}" }] }).to_string())
-            .unwrap();
+        fs::write(file, json!({ "chunks": [chunk] }).to_string()).unwrap();
         self.engine.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
         (self.changes.callback())();
     }
@@ -853,4 +865,122 @@ async fn pages_are_judged_by_other_rules_at_mcp() {
             );
         }
     }
+}
+
+impl Server {
+    /// Calls `cortex_echo` as the page does.
+    async fn ask_on_page(&self, word: &str) {
+        let request = Request::get(format!("/api/echo?word={word}"))
+            .header("host", "localhost")
+            .header("sec-fetch-site", "same-origin");
+        let response = self.ask(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status(), StatusCode::OK);
+    }
+
+    async fn activity(&self) -> Value {
+        let (status, body) = self.get("/api/activity").await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        json_of(&body)
+    }
+}
+
+#[tokio::test]
+async fn questions_of_programs_are_counted_with_their_tokens_and_those_of_the_page_are_not() {
+    let s = Server::new();
+    s.write_file_chunk("src/a b.rs");
+    s.ask_on_page("page").await;
+    assert_eq!(s.activity().await["calls"], 0);
+    s.post("/api/echo", r#"{"word": ["src/a b.rs"], "path": "src/a b.rs", "max_tokens": 9}"#).await;
+    s.get("/api/echo").await;
+    let client = json!({ "name": "test agent", "version": "1" });
+    let meta = json!({ "io.modelcontextprotocol/clientInfo": client });
+    let call =
+        json!({ "name": "cortex_echo", "arguments": { "word": "`src/a b.rs`:3" }, "_meta": meta });
+    s.mcp("tools/call", call).await;
+    let activity = s.activity().await;
+    assert_eq!(activity["calls"], 3);
+    let row = &activity["tools"][0];
+    // Each token is 3.5 bytes of the JSON or of the text, rounded up.
+    let tokens = |text: &str| (text.len() * 2).div_ceil(7);
+    let posted = r#"{"word":["src/a b.rs"],"path":"src/a b.rs","max_tokens":9}"#;
+    let asked = tokens(posted) + tokens("{}") + tokens(r#"{"word":"`src/a b.rs`:3"}"#);
+    let read = tokens(posted) + tokens("give a word") + tokens("\"`src/a b.rs`:3\"");
+    assert_eq!(
+        (&row["tool"], &row["calls"], &row["failed"]),
+        (&json!("cortex_echo"), &json!(3), &json!(1))
+    );
+    assert_eq!((&row["tokens_asked"], &row["tokens_read"]), (&json!(asked), &json!(read)));
+    let [by_mcp, failed, by_http] = [0, 1, 2].map(|i| activity["questions"][i].clone());
+    assert_eq!(by_mcp["by"], "test agent");
+    assert_eq!(failed["failed"], "arguments");
+    assert_eq!(by_http["by"], "a program over HTTP");
+    let question = by_http["question"].as_str().unwrap();
+    assert!(
+        question.contains("path: src/a b.rs") && !question.contains("max_tokens"),
+        "{question}"
+    );
+    for shows in [&by_mcp, &by_http] {
+        assert_eq!(shows["shown"], json!(["src/a b.rs"]), "{shows}");
+    }
+    // The page's call counts as a time.
+    let n_timed: u64 =
+        activity["latency"].as_array().unwrap().iter().map(|p| p["calls"].as_u64().unwrap()).sum();
+    assert_eq!(n_timed, 3, "{activity}");
+    let is_load = |reload: &&Value| reload["added"] == 1;
+    let load = activity["reloads"].as_array().unwrap().iter().find(is_load).unwrap();
+    assert_eq!(load["files"], json!(["src/a b.rs"]), "{activity}");
+    assert_eq!(activity["generations"][0]["chunks"]["definitions"], 1, "{activity}");
+}
+
+#[tokio::test]
+async fn the_record_of_questions_is_bounded_and_holds_no_secret() {
+    let s = Server::new();
+    let secret = "ghp_A7b9C1d3E5f7G9h1J3k5L7m9N1p3Q5r7S9t1";
+    for at in [0, 150] {
+        let word = format!("{}{secret}", "why ".repeat(at / 4));
+        s.post("/api/echo", json!({ "word": word }).to_string()).await;
+    }
+    let kept = s.activity().await.to_string();
+    assert!(kept.contains("[REDACTED:"), "{kept}");
+    assert!(!kept.contains("ghp_"), "{kept}");
+    for n in 0..60 {
+        s.get(&format!("/api/echo?word={n}")).await;
+    }
+    s.post("/api/echo", json!({ "word": "long ".repeat(50_000) }).to_string()).await;
+    let activity = s.activity().await;
+    assert_eq!(activity["calls"], 63);
+    let questions = activity["questions"].as_array().unwrap();
+    assert_eq!(questions.len(), 50);
+    assert_eq!(questions[1]["question"], "word: 59", "the newest first");
+    assert!(questions[0]["question"].as_str().unwrap().chars().count() <= 161);
+}
+
+#[tokio::test]
+async fn a_setting_has_questions_counted_and_not_kept() {
+    let off = [("CORTEX_SERVE_ACTIVITY".to_string(), "false".to_string())];
+    let s = Server::with(Config::load(None, None, off).unwrap());
+    s.get("/api/echo?word=private").await;
+    let activity = s.activity().await;
+    assert_eq!(activity["keeps_questions"], false);
+    assert_eq!(activity["tools"][0]["calls"], 1);
+    assert!(activity["tools"][0]["tokens_read"].as_u64().unwrap() > 0);
+    assert!(!activity.to_string().contains("private"), "{activity}");
+    assert_eq!((&activity["questions"], &activity["latency"]), (&json!([]), &json!([])));
+}
+
+#[tokio::test]
+async fn an_event_tells_of_a_question() {
+    let s = Server::new();
+    let events = Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap();
+    let mut stream = s.ask(events).await.into_body().into_data_stream();
+    let mut text = String::new();
+    let heard = async {
+        for calls in ["{\"calls\":0}", "{\"calls\":1}"] {
+            while !text.contains(&format!("event: activity\ndata: {calls}")) {
+                text += std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap();
+            }
+            s.get("/api/echo?word=a").await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), heard).await.unwrap();
 }

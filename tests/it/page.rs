@@ -192,7 +192,9 @@ fn names_and_contents_of_files_are_only_text() {
 /// The drawing of a symbol is in the address: what reaches it, or the path to another symbol.
 #[test]
 fn a_symbol_is_drawn_with_what_reaches_it() {
-    let Some(browser) = browser() else { return };
+    if !has_browser() {
+        return;
+    }
     let hostile = "src/</svg><script>document.title='owned'</script>.py";
     let p = Project::with(&[
         (
@@ -205,38 +207,7 @@ fn a_symbol_is_drawn_with_what_reaches_it() {
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let base = server.line();
-    let profile = tempfile::tempdir().unwrap();
-    let see = |view: &str| {
-        let (page, console) = shown(browser, profile.path(), &format!("{base}{view}"));
-        assert_eq!(console, "", "{view}");
-        assert!(!page.contains("owned</title>"), "{view}: {page}");
-        page
-    };
-    let low = see("/file?path=src/a.rs&line=1&symbol=low&draw=impact&depth=2");
-    let drawn = low.split("aria-label=\"Drawing\"").nth(1).unwrap();
-    assert!(drawn.contains("function high src/a.rs:7, 2 steps"), "{drawn}");
-    assert!(
-        drawn.contains(
-            "href=\"/file?path=src%2Fa.rs&amp;line=7&amp;symbol=high&amp;draw=impact&amp;depth=2\""
-        ),
-        "{drawn}"
-    );
-    assert!(drawn.contains(">line 8</text>") && drawn.contains(">Mermaid</button>"), "{drawn}");
-    assert!(
-        low.contains("rust: 93 to 100 % of the calls that are shown were right in 6 measured"),
-        "{low}"
-    );
-    assert!(low.contains("1 user</span>"), "the outline counts uses: {low}");
-    let path = see("/file?path=src/a.rs&line=7&symbol=high&to=low");
-    let strip = path.split("aria-label=\"Drawing\"").nth(1).unwrap();
-    let at = |name: &str| strip.find(&format!(">{name}</text>")).unwrap();
-    assert!(at("high") < at("middle") && at("middle") < at("low"), "{strip}");
-    let unmeasured = see("/file?path=src/b.ex&line=2&symbol=run");
-    assert!(unmeasured.contains("was not measured for elixir"), "{unmeasured}");
-    let odd = see(
-        "/file?path=src/%3C/svg%3E%3Cscript%3Edocument.title=%27owned%27%3C/script%3E.py&line=1&symbol=callee&draw=callers",
-    );
-    assert!(odd.contains("function caller src/&lt;/svg&gt;"), "{odd}");
+    judge(&p, "drawing", &[&base]);
 }
 
 /// A token stays out of what the server is sent with an address, and is needed for data.

@@ -145,6 +145,7 @@ follow((name, data) => {
         indexing?.total ? `indexing ${indexing.done} of ${indexing.total}` : null,
         indexing?.pending ? `${count(indexing.pending, "file")} waiting` : null,
       ].filter(Boolean).join(" · ");
+  shown.view.heard?.(name, main, shown.stop.signal);
   if (name === "found" && main.querySelector(".problem")) show();
   // What is shown follows the index, unless somebody is in the middle of it.
   if (name !== "reload") return;

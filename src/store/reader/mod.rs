@@ -245,12 +245,14 @@ impl ChunkFiles {
         let set = self.set.clone();
         let twice = |id| {
             format!(
-                "the id {id} occurs more than once; the last chunk with it is used (further files come first)"
+                "the id {id} occurs more than once; the last chunk with it is used (further files come first). Give each chunk an id of its own"
             )
         };
         warnings.extend(self.duplicates.iter().take(MAX_NAMED).map(twice));
         if let Some(more) = self.duplicates.len().checked_sub(MAX_NAMED).filter(|n| *n > 0) {
-            warnings.push(format!("{more} more ids occur more than once"));
+            warnings.push(format!(
+                "{more} more ids occur more than once: give each chunk an id of its own"
+            ));
         }
         self.known = files.into_iter().collect();
         self.had_manifest = manifest.is_some();

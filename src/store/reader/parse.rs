@@ -103,7 +103,7 @@ impl FileParser<'_> {
         };
         let (n_ignored, embedder) = (content.n_vectors(), &self.embedder);
         Some(format!(
-            "{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}",
+            "{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}; leave them out of the file, or set embed.model to their model",
             path.display()
         ))
     }
