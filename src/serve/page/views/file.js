@@ -131,15 +131,15 @@ function neighbours(column, answer, fileOf) {
       row.reason ? h("span", { class: "place" }, visible(row.reason)) : null);
   };
   const rows = answer.results.map(item);
-  column.push(rows.length ? h("ul", {}, rows) : h("p", { class: "hint" }, none(answer)));
-  if (answer.total > rows.length) column.push(h("p", { class: "hint" }, `${rows.length} of ${answer.total} are shown.`));
+  column.append(rows.length ? h("ul", {}, rows) : h("p", { class: "hint" }, none(answer)));
+  if (answer.total > rows.length) column.append(h("p", { class: "hint" }, `${rows.length} of ${answer.total} are shown.`));
   const unsure = answer.candidates ?? [];
   if (unsure.length) {
-    column.push(h("details", {}, h("summary", {}, `${count(unsure.length, "candidate")}, less certain`), h("ul", {}, unsure.map(item))));
+    column.append(h("details", {}, h("summary", {}, `${count(unsure.length, "candidate")}, less certain`), h("ul", {}, unsure.map(item))));
   }
   const unknown = answer.unresolved ?? [];
   if (unknown.length) {
-    column.push(h("details", {}, h("summary", {}, `${count(answer.total_unresolved, "line")} with the name, of unknown meaning`),
+    column.append(h("details", {}, h("summary", {}, `${count(answer.total_unresolved, "line")} with the name, of unknown meaning`),
       h("ul", {}, unknown.map((use) => h("li", {},
         h("a", { class: "result", href: fileAddress(use.path, use.line) }, `${visible(use.path)}:${use.line}`),
         h("code", {}, visible(use.text)))))));

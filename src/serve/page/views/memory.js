@@ -102,9 +102,9 @@ function memory(row, offer) {
       failed.textContent = error.message;
     }
   };
-  const failed = h("span", { class: "problem", role: "alert" });
+  const failed = h("span", { class: "doubt", role: "alert" });
   const buttons = offer.isFixed ? null : (isLeaving
-    ? [h("span", { class: "problem" }, "forgotten when you leave this view "),
+    ? [h("span", { class: "doubt" }, "forgotten when you leave this view "),
       button("undo", act(() => leaving.delete(row.id))),
       button("forget now", act(() => forget(row.id)))]
     : [button(row.pinned ? "unpin" : "pin", act(() => call("pin", { id: row.id, pinned: !row.pinned }))),
@@ -116,7 +116,7 @@ function memory(row, offer) {
       row.name ? h("strong", {}, visible(row.name)) : null,
       row.path ? h("a", { class: "result", href: fileAddress(row.path) }, visible(row.path)) : null),
     text.length > SHORT ? h("details", {}, h("summary", {}, `${text.slice(0, SHORT / 2)}…`), body) : body,
-    row.doubt ? h("p", { class: "problem" }, "may be out of date: ", visible(row.doubt)) : null,
+    row.doubt ? h("p", { class: "doubt" }, "may be out of date: ", visible(row.doubt)) : null,
     h("div", { class: "more" }, count(row.tokens, "token"),
       row.redacted ? `, ${count(row.redacted, "secret")} removed` : null, " ", buttons, failed));
 }
