@@ -41,7 +41,7 @@ window.fetch = async (address, ...rest) => {
   const json = response.json.bind(response);
   response.json = async () => {
     const answer = await json();
-    if (mine && address === "/api/search") { mine.answered = performance.now(); mine.server = answer.stats?.milliseconds; }
+    if (mine && address === "/api/find") { mine.answered = performance.now(); mine.server = answer.stats?.milliseconds; }
     if (mine && address === "/api/graph") mine.answered = performance.now();
     return answer;
   };

@@ -1,5 +1,6 @@
 //! The rows of an answer that stand for hits and chunks.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -46,12 +47,34 @@ pub struct ResultRow {
     /// The hit that the row describes.
     #[serde(skip)]
     pub hit: Arc<Hit>,
-    /// The chunk that the row shows.
+    /// The chunks of the hit.
     #[serde(skip)]
-    shown: Arc<Chunk>,
-    /// The positions in the file of the hit's chunks.
+    parts: Arc<[Part]>,
+    /// Which of them the row shows, if it is not the best one.
     #[serde(skip)]
-    positions: Vec<Option<usize>>,
+    shown: Option<usize>,
+}
+
+/// Where a chunk of a hit is.
+#[derive(Debug)]
+struct Part {
+    /// First and last line, 1-based.
+    lines: Option<(u32, u32)>,
+    /// Position among the chunks of the file.
+    position: Option<usize>,
+}
+
+impl Part {
+    fn new(entry: &Entry, set: &ChunkSet) -> Self {
+        let lines = entry.chunk().and_then(|c| c.metadata.start_line.zip(c.metadata.end_line));
+        Self { lines, position: set.place_in_file(&entry.id).map(|place| place.0) }
+    }
+
+    /// Number of these lines that it holds; `None` if it holds none.
+    fn shared(&self, (first, last): (u32, u32)) -> Option<u32> {
+        let (start, end) = self.lines?;
+        (end.min(last) + 1).checked_sub(start.max(first)).filter(|n| *n > 0)
+    }
 }
 
 /// The lines shown of one symbol, or of code or text outside symbols.
@@ -161,8 +184,8 @@ impl ResultRow {
                 .collect(),
             changed_by: hit.changed_by.as_ref().filter(|_| explain).and_then(|e| changed_by(e)),
             explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
-            shown: hit.chunk.clone(),
-            positions: hit.parts.iter().map(|(e, _)| Some(set.place_in_file(&e.id)?.0)).collect(),
+            parts: hit.parts.iter().map(|(entry, _)| Part::new(entry, set)).collect(),
+            shown: None,
             hit,
         }
     }
@@ -207,11 +230,14 @@ impl ResultRow {
             let is_part = |end: &u32| first.start_line.saturating_add(n_lines) <= *end;
             let end_line = stated.filter(is_part).unwrap_or(first.end_line);
             (chunk.start_line, chunk.end_line) = (Some(first.start_line), Some(end_line));
-            let of_place = self.hit.part_at((first.start_line, first.end_line));
-            if let Some((at, shown)) = of_place {
-                chunk.chunk_id = shown.id.to_string();
-                chunk.chunk_index = self.positions.get(at).copied().flatten();
-                self.shown = shown;
+            let shared = |part: &Part| part.shared((first.start_line, first.end_line));
+            let of_place =
+                self.parts.iter().enumerate().filter_map(|(at, p)| Some((shared(p)?, at)));
+            // Of equal ones the first, which is the best.
+            if let Some((_, at)) = of_place.max_by_key(|(n, at)| (*n, Reverse(*at))) {
+                chunk.chunk_id = self.hit.parts[at].0.id.to_string();
+                chunk.chunk_index = self.parts[at].position;
+                self.shown = Some(at);
             }
             let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
             (chunk.symbol, chunk.kind) = (named(&first.symbol), named(&first.kind));
@@ -223,7 +249,8 @@ impl ResultRow {
     /// Adds the whole text of the chunk.
     #[must_use]
     pub fn with_text(self) -> Self {
-        let chunk = &self.shown;
+        let shown = self.shown.and_then(|at| self.hit.parts[at].0.chunk());
+        let chunk = shown.as_ref().unwrap_or(&self.hit.chunk);
         let (text, start_line) = (Some(chunk.text.clone()), chunk.metadata.start_line);
         Self { text, text_start_line: start_line, ..self }
     }

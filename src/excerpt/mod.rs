@@ -178,7 +178,7 @@ impl Excerpts {
     pub fn best(&self, row: usize, n_lines: usize) -> Option<Excerpt> {
         let shown = self.regions.get(row)?.first()?;
         let order = shown.order.iter().copied();
-        let lines: Vec<usize> = order.filter(|i| says(&shown.region.lines[*i].1)).collect();
+        let lines: Vec<usize> = order.filter(|i| shown.region.says[*i]).collect();
         let fits = |n: usize| {
             let excerpt = shown.excerpt(lines[..n].to_vec());
             excerpt.shown.iter().filter(|(_, line)| says(line)).count() <= n_lines
@@ -259,8 +259,7 @@ impl Shown {
     ) -> (Self, Vec<(f64, usize)>) {
         let pieces = region.pieces();
         let weights: Vec<f64> = pieces.iter().map(|r| weight(&region, r, wanted)).collect();
-        let bytes =
-            |i: usize| if says(&region.lines[i].1) { region.lines[i].1.len() + 1 } else { 0 };
+        let bytes = |i: usize| if region.says[i] { region.lines[i].1.len() + 1 } else { 0 };
         let cost = |lines: &[usize]| lines.iter().map(|i| bytes(*i)).sum::<usize>();
         let sum: f64 = weights.iter().sum::<f64>().max(1e-9);
         let share = |i: usize| (1.0 - HEAD) * weights[i] / sum + if i == 0 { HEAD } else { 0.0 };
@@ -305,7 +304,7 @@ impl Shown {
     /// say something. Windows that are close to each other become one.
     fn excerpt(&self, mut wanted: Vec<usize>) -> Excerpt {
         let lines = &self.region.lines;
-        let says = |i: &usize| says(&lines[*i].1);
+        let says = |i: &usize| self.region.says[*i];
         wanted.retain(says);
         wanted.sort_unstable();
         wanted.dedup();

@@ -51,6 +51,8 @@ pub(super) struct Region {
     pub(super) signature: usize,
     /// For each line, whether it is a comment or documentation of a symbol.
     pub(super) comments: Vec<bool>,
+    /// For each line, whether it [`says`] something.
+    pub(super) says: Vec<bool>,
     /// Whether it only declares what is done elsewhere: a prototype, a method of an interface, an
     /// overload.
     pub(super) is_stub: bool,
@@ -252,6 +254,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
                 is_between: owner.is_none() && chunk.chunk_type == ChunkType::Definitions,
                 signature: 0,
                 comments: Vec::new(),
+                says: Vec::new(),
                 is_stub: symbol.is_some_and(|name| name.prototype) || is_declaration_file(chunk),
             });
             region.score = region.score.max(*score);
@@ -275,6 +278,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
             in_comment(*n) || region.is_between && begins_with_comment_mark(line)
         };
         region.comments = region.lines.iter().map(is_comment).collect();
+        region.says = region.lines.iter().map(|(_, line)| says(line)).collect();
         let code = region.lines.iter().zip(&region.comments);
         let is_attribute =
             |line: &str| line.is_empty() || line.starts_with(['@', '[']) || line.starts_with("#[");
@@ -283,7 +287,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         region.is_stub |= region.is_function() && region.has_no_body();
     }
     regions.retain(|region| {
-        let n = region.lines.iter().filter(|(_, line)| says(line)).count();
+        let n = region.says.iter().filter(|says| **says).count();
         // Closing brackets say nothing, and the first line of a type only what its members repeat.
         let is_part = region.label.lines.is_some_and(|(first, last)| last - first > 1);
         n > usize::from(is_part)
@@ -315,8 +319,17 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     let name = if label.name.is_empty() { String::new() } else { format!("{}, ", label.name) };
     let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
     let comments = vec![false; lines.len()];
-    let is_between = false;
-    Some(Region { label, lines, score: 0.0, is_between, signature: 0, comments, is_stub: false })
+    let says = lines.iter().map(|(_, line)| says(line)).collect();
+    Some(Region {
+        label,
+        lines,
+        score: 0.0,
+        is_between: false,
+        signature: 0,
+        comments,
+        says,
+        is_stub: false,
+    })
 }
 
 /// Whether a name belongs to the lines of the type around it.
@@ -473,14 +486,14 @@ impl Region {
         let text = |i: usize| self.lines[i].1.as_str();
         let indent = |i: usize| text(i).len() - text(i).trim_start().len();
         let body = self.signature_end();
-        let inside = lines.iter().copied().filter(|i| *i >= body && says(text(*i)));
+        let inside = lines.iter().copied().filter(|i| *i >= body && self.says[*i]);
         let Some(first) = inside.min() else { return Vec::new() };
         let mut found = Vec::new();
         let mut least = indent(first) + usize::from(continues(text(first)));
         for i in (body..first).rev().filter(|i| !text(*i).trim().is_empty()) {
             if indent(i) < least {
                 let is_part =
-                    continues(text(i)) || !says(text(i)) || text(i).trim_start().starts_with(')');
+                    continues(text(i)) || !self.says[i] || text(i).trim_start().starts_with(')');
                 found.push(i);
                 found.extend((continues(text(i)) && i + 1 < first).then_some(i + 1));
                 least = indent(i) + usize::from(is_part);
@@ -512,12 +525,13 @@ impl Region {
             return std::iter::once(0..n).collect();
         }
         let head = if self.is_between { 0..0 } else { self.signature..self.signature_end() };
+        let statements = Statements::new(self);
         let mut pieces = Vec::new();
         if head.start > 0 {
-            self.split(0..head.start, &mut pieces);
+            statements.split(0..head.start, &mut pieces);
         }
         let before = pieces.len();
-        self.split(head.end..n, &mut pieces);
+        statements.split(head.end..n, &mut pieces);
         if head.end > head.start {
             pieces.insert(before, head);
             // The head comes first, whatever is above it.
@@ -537,12 +551,34 @@ impl Region {
         let n = from.iter().take(MAX_SIGNATURE).position(|(_, line)| ends(line));
         self.signature + n.map_or(1, |n| n + 1).min(from.len())
     }
+}
+
+/// What is known of the lines of a region, to split it where statements begin.
+struct Statements<'r> {
+    says: &'r [bool],
+    /// `None` for blank lines.
+    indents: Vec<Option<usize>>,
+    /// Whether the line closes or continues the block before it.
+    closes: Vec<bool>,
+}
+
+impl<'r> Statements<'r> {
+    fn new(region: &'r Region) -> Self {
+        let closing = ["}", ")", "]", "else", "elif", "except", "catch", "finally", "end"];
+        let of_line = |(_, line): &Line| {
+            let text = line.trim_start();
+            let indent = (!text.is_empty()).then(|| line.len() - text.len());
+            (indent, closing.iter().any(|word| text.starts_with(word)))
+        };
+        let (indents, closes) = region.lines.iter().map(of_line).unzip();
+        Self { says: &region.says, indents, closes }
+    }
 
     /// Splits lines where statements begin, into pieces of about [`PIECE`] lines.
     fn split(&self, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
         let range = self.without_blanks(range);
         if range.len() <= PIECE + PIECE / 2 {
-            let says = self.lines[range.clone()].iter().any(|(_, line)| says(line));
+            let says = self.says[range.clone()].contains(&true);
             match pieces.last_mut().filter(|last| !says && last.end <= range.start) {
                 // Closing brackets alone stay with what they close.
                 Some(last) => last.end = range.end,
@@ -551,19 +587,9 @@ impl Region {
             }
             return;
         }
-        let indent = |i: usize| {
-            let line = &self.lines[i].1;
-            let text = line.trim_start();
-            (!text.is_empty()).then(|| line.len() - text.len())
-        };
+        let indent = |i: usize| self.indents[i];
         let least = range.clone().filter_map(indent).min().unwrap_or(0);
-        let begins = |i: usize| {
-            let closes = self.lines[i].1.trim_start().starts_with(['}', ')', ']'])
-                || ["else", "elif", "except", "catch", "finally", "end"]
-                    .iter()
-                    .any(|word| self.lines[i].1.trim_start().starts_with(word));
-            indent(i) == Some(least) && !closes
-        };
+        let begins = |i: usize| indent(i) == Some(least) && !self.closes[i];
         let starts: Vec<usize> = range.clone().filter(|i| *i > range.start && begins(*i)).collect();
         if starts.is_empty() {
             // One statement: its first line and its last lines stay with the lines next to them.
@@ -596,7 +622,7 @@ impl Region {
     }
 
     fn without_blanks(&self, range: Range<usize>) -> Range<usize> {
-        let blank = |i: &usize| self.lines[*i].1.trim().is_empty();
+        let blank = |i: &usize| self.indents[*i].is_none();
         let start = range.clone().find(|i| !blank(i)).unwrap_or(range.end);
         let end = range.rev().find(|i| !blank(i)).map_or(start, |i| i + 1);
         start..end.max(start)

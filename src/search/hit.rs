@@ -1,6 +1,5 @@
 //! The results of a search.
 
-use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 
@@ -86,21 +85,6 @@ impl Hit {
         self.coverage > 0.0
             || self.terms.iter().any(connects)
             || near > 0.0 && self.meaning() >= near
-    }
-
-    /// Returns the part that holds most of some lines of the file, with its number.
-    #[must_use]
-    pub fn part_at(&self, (first, last): (u32, u32)) -> Option<(usize, Arc<Chunk>)> {
-        let shared = |chunk: &Chunk| {
-            let (start, end) = chunk.metadata.start_line.zip(chunk.metadata.end_line)?;
-            (end.min(last) + 1).checked_sub(start.max(first)).filter(|n| *n > 0)
-        };
-        let part = |(at, (entry, _)): (usize, &(Arc<Entry>, f64))| {
-            let chunk = entry.chunk()?;
-            Some((shared(&chunk)?, at, chunk))
-        };
-        let parts = self.parts.iter().enumerate().filter_map(part);
-        parts.max_by_key(|(n, at, _)| (*n, Reverse(*at))).map(|(_, at, chunk)| (at, chunk))
     }
 
     /// Returns how near it is to the question in meaning; 0 if that is unknown.

@@ -11,7 +11,7 @@ use super::calls::Calls;
 use crate::engine::{
     AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
     DrawingRequest, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
-    PastRequest, PinRequest, TreemapAnswer, TreemapRequest,
+    PastRequest, PinRequest, ResultRow, SearchAnswer, SearchRequest, TreemapAnswer, TreemapRequest,
 };
 use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
 
@@ -44,6 +44,7 @@ pub(super) const ALL: &[PageQuestion] = &[
     PageQuestion::of::<AboutRequest>(),
     PageQuestion::of::<ActivityRequest>(),
     PageQuestion::of::<ColoursRequest>(),
+    PageQuestion::of::<FindRequest>(),
     PageQuestion::of::<DrawingRequest>(),
     PageQuestion::of::<FileUsesRequest>(),
     PageQuestion::of::<PastRequest>(),
@@ -138,6 +139,35 @@ impl Asked for ActivityRequest {
 
     fn answer(self, calls: &Calls, _: &Call) -> Result<ActivityAnswer, AskError> {
         Ok(ActivityRequest::answer(calls))
+    }
+}
+
+/// Searches as one types: a few lines of each result, and no reply to fit into a limit of tokens.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct FindRequest {
+    #[serde(flatten)]
+    search: SearchRequest,
+    /// Number of lines of each result.
+    #[serde(default = "eight")]
+    #[schemars(range(min = 0, max = 50))]
+    lines: usize,
+}
+
+fn eight() -> usize {
+    8
+}
+
+impl Asked for FindRequest {
+    const NAME: &'static str = "find";
+    const TITLE: &'static str = "Search as you type";
+    const DESCRIPTION: &'static str = "Finds what the search finds, and returns the best lines of each result. It is faster, because it fits nothing into a limit of tokens.";
+    type Answer = SearchAnswer;
+
+    fn answer(self, calls: &Calls, call: &Call) -> Result<SearchAnswer, AskError> {
+        let request = SearchRequest { one_per_file: true, ..self.search };
+        let mut answer = calls.engine.search(&request, call)?;
+        answer.results = ResultRow::best(answer.results, &answer.excerpts, self.lines);
+        Ok(answer)
     }
 }
 

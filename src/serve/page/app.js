@@ -65,11 +65,13 @@ document.addEventListener("click", (event) => {
 addEventListener("popstate", show);
 addEventListener("pagehide", () => shown.view?.leave?.(true));
 
+// A pasted or repeated key is one question, in milliseconds.
+const PAUSE = 10;
 let typing;
 query.addEventListener("input", () => {
   clearTimeout(typing);
   const isSearch = location.pathname === "/search" || location.pathname === "/";
-  typing = setTimeout(() => ask(isSearch), 30);
+  typing = setTimeout(() => ask(isSearch), PAUSE);
 });
 document.querySelector("#ask").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -266,7 +266,7 @@ def typing(browser, base):
         is_first = route.request.post_data_json["query"] == "metrics"
         held.append(route) if is_first and not held else route.continue_()
 
-    tab.page.route("**/api/search", hold)
+    tab.page.route("**/api/find", hold)
     tab.page.on("requestfailed", lambda request: cancelled.append(request.post_data_json and request.post_data_json.get("query")))
     field = tab.page.locator("#query")
     field.press_sequentially("metrics")

@@ -17,10 +17,10 @@ export async function show(main, parameters, { go, signal }) {
     fill(main, h("p", { class: "hint" }, "Type a question, some words, or a name."));
     return;
   }
-  const request = { query, limit: 20, include_stats: true, explain: parameters.has("why"), max_tokens: 200000 };
+  const request = { query, limit: 20, lines: LINES, include_stats: true, explain: parameters.has("why") };
   for (const [name] of FILTERS) if (parameters.has(name)) request[name] = parameters.getAll(name);
   if (parameters.has("tests")) request.tests = parameters.get("tests");
-  const answer = await call("search", request, signal);
+  const answer = await call("find", request, signal);
   const mark = wordsOf(query);
   const rows = answer.results.map((row) => result(row, mark, parameters, go));
   const time = answer.stats ? `, ${answer.stats.milliseconds.toFixed(1)} ms` : "";
@@ -86,7 +86,7 @@ function result(row, mark, parameters, go) {
   const best = row.excerpts?.[0];
   const window = best?.windows?.[0];
   const line = window?.start_line ?? row.start_line;
-  const text = window?.text.split("\n").slice(0, LINES).join("\n");
+  const others = (row.others ?? []).filter((other) => other.symbol).slice(0, 4);
   const filter = (name, value, what) => value && h("button", {
     type: "button", class: "chip quiet", "aria-label": `Only ${what} ${value}`,
     onclick: () => go(change(parameters, (next) => next.has(name, value) || next.append(name, value))),
@@ -99,10 +99,10 @@ function result(row, mark, parameters, go) {
       filter("languages", row.language, "files of"),
       filter("types", row.chunk_type, "chunks of the type"),
       editorLink(path, line)),
-    text ? code(path, text, line, { mark, address: (n) => fileAddress(path, n) }) : null,
-    (row.excerpts ?? []).slice(1, 5).length
-      ? h("p", { class: "more" }, "also ", row.excerpts.slice(1, 5).map((other) => [
-          h("a", { href: fileAddress(path, other.start_line, other.symbol) }, visible(other.symbol ?? `line ${other.start_line}`)), " "]))
+    window ? code(path, window.text, line, { mark, address: (n) => fileAddress(path, n) }) : null,
+    others.length
+      ? h("p", { class: "more" }, "also ", others.map((other) => [
+          h("a", { href: fileAddress(path, other.start_line, other.symbol) }, visible(other.symbol)), " "]))
       : null,
     row.changed_by ? h("p", { class: "more" }, "changed by ", visible(row.changed_by)) : null,
     row.explain?.length ? why(row.explain) : null);
