@@ -1006,6 +1006,7 @@ mod tests {
             ("embed.url", _) => "'http://192.0.2.1'\nmodel = 'm'\ndimensions = 8".into(),
             ("serve.address", _) => "'0.0.0.0'".into(),
             ("serve.tools", _) => "['edit']".into(),
+            ("serve.editor", _) => "'zed'".into(),
             (_, "[]") => "['x']".into(),
             (_, "") => "'x'".into(),
             (_, "false") => "true".into(),

@@ -37,6 +37,7 @@ pub struct Filters {
     #[serde(default)]
     pub tags: Vec<String>,
     /// none: no files of tests; only: nothing else.
+    #[schemars(schema_with = "tests_schema")]
     pub tests: Option<Tests>,
 }
 
@@ -48,6 +49,10 @@ pub enum Tests {
     None,
     /// All others are left out.
     Only,
+}
+
+fn tests_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": ["none", "only"]})
 }
 
 fn types(_: &mut SchemaGenerator) -> Schema {

@@ -537,6 +537,10 @@ impl Resolver<'_> {
         depth: u8,
     ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(Vec::new()) };
+        let asked = (module.to_string(), from, name.to_string(), family, wanted, depth);
+        if let Some(known) = self.handed.get(&asked) {
+            return Ok(known.clone());
+        }
         let mut out = Vec::new();
         for file in self.scopes.files_of_module(module, from).iter().take(MAX_MODULE_FILES) {
             if !self.work.goes_on() {
@@ -564,6 +568,7 @@ impl Resolver<'_> {
                 out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
             }
         }
+        self.handed.insert(asked, out.clone());
         Ok(out)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::rows::{FileId, SymbolId};
+use super::rows::{FileId, SymbolId, SymbolRow};
 use super::scopes::{ExpectedKind, Scopes};
 use crate::work::WorkBudget;
 
@@ -88,6 +88,8 @@ pub(super) struct Resolver<'a> {
     pub(super) work: &'a WorkBudget,
     pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
     pub(super) bare: HashMap<(SymbolId, String, ExpectedKind), Rc<Vec<Meaning>>>,
+    /// What modules hand on, by [`Handed`].
+    pub(super) handed: HashMap<Handed, Vec<(f32, SymbolRow)>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
     /// Whether SCIP indexes are asked.
     pub(super) is_precise: bool,
@@ -96,6 +98,11 @@ pub(super) struct Resolver<'a> {
     pub(super) described: Option<Rc<HashSet<FileId>>>,
 }
 
+/// A name that a module may hand on: the module, the file that names it, the name, the file that
+/// asks, the kind, and through how many further modules. Modules that import all of each other would
+/// be walked along every path.
+pub(super) type Handed = (String, FileId, String, FileId, ExpectedKind, u8);
+
 impl<'a> Resolver<'a> {
     pub(super) fn new(scopes: Scopes<'a>, work: &'a WorkBudget) -> Self {
         Self {
@@ -103,6 +110,7 @@ impl<'a> Resolver<'a> {
             work,
             members: HashMap::new(),
             bare: HashMap::new(),
+            handed: HashMap::new(),
             known: HashMap::new(),
             is_precise: true,
             precise: HashMap::new(),
