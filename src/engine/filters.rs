@@ -37,6 +37,7 @@ pub struct Filters {
     #[serde(default)]
     pub tags: Vec<String>,
     /// none: no files of tests; only: nothing else.
+    #[serde(default)]
     #[schemars(schema_with = "tests_schema")]
     pub tests: Option<Tests>,
 }

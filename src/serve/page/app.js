@@ -17,7 +17,10 @@ const query = document.querySelector("#query");
 let shown = { view: null, stop: null };
 
 export function go(address, replace = false) {
+  // The way back leads to the same place.
+  if (!replace) history.replaceState({ y: scrollY }, "");
   history[replace ? "replaceState" : "pushState"](null, "", address);
+  if (!replace) scrollTo(0, 0);
   show();
 }
 
@@ -36,7 +39,7 @@ function show() {
   }).catch(() => {});
   if (view === search && document.activeElement !== query) query.value = parameters.get("q") ?? "";
   for (const item of document.querySelectorAll("#views a")) {
-    if (item.pathname === location.pathname) item.setAttribute("aria-current", "page");
+    if (item.pathname === (VIEWS[location.pathname] ? location.pathname : "/search")) item.setAttribute("aria-current", "page");
     else item.removeAttribute("aria-current");
   }
   if (!isSame) fill(main);
@@ -62,16 +65,34 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(to.pathname + to.search + to.hash);
 });
-addEventListener("popstate", show);
-addEventListener("pagehide", () => shown.view?.leave?.(true));
+addEventListener("popstate", () => {
+  show();
+  scrollBack(history.state?.y ?? 0, 60);
+});
+history.scrollRestoration = "manual";
 
-// A pasted or repeated key is one question, in milliseconds.
-const PAUSE = 10;
+// Scrolls to where somebody was, once that much is drawn, within some frames.
+function scrollBack(y, frames) {
+  scrollTo(0, y);
+  if (Math.abs(scrollY - y) > 1 && frames) requestAnimationFrame(() => scrollBack(y, frames - 1));
+}
+addEventListener("pagehide", () => {
+  history.replaceState({ y: scrollY }, "");
+  shown.view?.leave?.(true);
+});
+
+// Keys that follow each other faster than this, as of a paste or a held key, are one question; in
+// milliseconds.
+const PAUSE = 40;
 let typing;
+let lastKey = 0;
 query.addEventListener("input", () => {
   clearTimeout(typing);
   const isSearch = location.pathname === "/search" || location.pathname === "/";
-  typing = setTimeout(() => ask(isSearch), PAUSE);
+  const isFast = performance.now() - lastKey < PAUSE;
+  lastKey = performance.now();
+  if (isFast) typing = setTimeout(() => ask(isSearch), PAUSE);
+  else ask(isSearch);
 });
 document.querySelector("#ask").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -158,3 +179,4 @@ follow((name, data) => {
 });
 
 show();
+scrollBack(history.state?.y ?? 0, 60);

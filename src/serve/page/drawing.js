@@ -30,11 +30,8 @@ export function draw(drawing, label, address) {
   const place = (node) => (node.line ? `${node.path}:${node.line}` : "");
   const box = (node) => {
     const steps = node.is_target ? "the target" : node.depth === 1 ? "1 step" : `${node.depth} steps`;
-    return s("a", {
-      class: "result", href: address(node.path, node.line, node.line ? node.symbol : null),
-      "aria-label": visible(`${node.kind} ${node.symbol} ${place(node)}, ${steps}`),
-    },
-    s("title", {}, visible(`${node.kind} ${node.symbol} ${place(node)}`)),
+    return s("a", { class: "result", href: address(node.path, node.line, node.line ? node.symbol : null) },
+    s("title", {}, visible(`${node.kind} ${node.symbol} ${place(node)}, ${steps}`)),
     s("svg", { x: node.x, y: node.y, width: drawing.box_width, height: drawing.box_height },
       s("rect", { class: node.is_target ? "box target" : "box", x: 1, y: 1, width: drawing.box_width - 2, height: drawing.box_height - 2, rx: 6 }),
       s("text", { x: 9, y: node.line ? 18 : 26 }, fitted(node.symbol, NAME)),
@@ -47,7 +44,7 @@ export function draw(drawing, label, address) {
     const more = edge.sites.length > 1 ? ` +${edge.sites.length - 1}` : "";
     return s("a", {
       href: address(nodes[edge.from].path, first, null),
-      "aria-label": visible(`line ${first} of ${nodes[edge.from].path}, which uses ${nodes[edge.to].symbol}`),
+      "aria-label": visible(`line ${first}${more} of ${nodes[edge.from].path}, which uses ${nodes[edge.to].symbol}`),
     }, s("text", { class: "site", x, y: y - 4, "text-anchor": "middle" }, `line ${first}${more}`));
   };
   const curve = (edge) =>

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import TimeoutError, sync_playwright
 
 # The names under which distributions install it.
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
@@ -31,6 +31,7 @@ VIEWS = [
     View("why", "/search?q=limit+of+connections&why=1", "table.why"),
     View("file", "/file?path=src%2Fserve%2Fmetrics.rs", "pre.code .line"),
     View("symbol", "/file?path=src%2Fserve%2Frefusal.rs&symbol=error", "[aria-label=Users] a.result"),
+    View("drawing", "/file?path=src%2Fserve%2Frefusal.rs&symbol=error&draw=impact&depth=2", "[aria-label=Drawing] svg"),
     View("change", "/change?range=HEAD%7E1..", "section a.result"),
     View("memory", "/memory", ".memories li"),
     View("map", "/map", "a.box"),
@@ -128,7 +129,10 @@ class Tab:
 
     def drawn(self, shows="main > *"):
         """Waits until an element is there, all answers are, and a frame has been drawn since."""
-        self.page.locator(shows).first.wait_for()
+        try:
+            self.page.locator(shows).first.wait_for()
+        except TimeoutError as error:
+            raise AssertionError(f"there is no {shows} at {self.page.url}, but: {self.text()[:2000]}") from error
         self.page.wait_for_function(IS_DRAWN)
 
     def searched(self, query, shows="a.result"):

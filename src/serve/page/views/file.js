@@ -54,8 +54,8 @@ export async function show(main, parameters, { go, signal }) {
     current,
     mark: last ? wordsOf(last) : null,
   });
-  const left = h("section", { class: "side", "aria-label": "Users" }, h("h2", {}, isCalled ? "called by" : "used by"));
-  const right = h("section", { class: "side", "aria-label": "Uses" }, h("h2", {}, isCalled ? "calls" : "uses"));
+  const left = h("section", { class: "side", "aria-label": "Users" });
+  const right = h("section", { class: "side", "aria-label": "Uses" });
   const trust = h("p", { class: "hint trust" });
   const now = {
     subject, address, target, trust, name: symbol?.name ?? read.path,
@@ -82,16 +82,16 @@ export async function show(main, parameters, { go, signal }) {
     h("div", { class: "columns" }, left, h("section", { class: "source", "aria-label": "Source" }, block,
       read.start_line > 1 || read.end_line < read.total_lines
         ? h("p", { class: "hint" }, `Lines ${read.start_line} to ${read.end_line} of ${read.total_lines}.`) : null), right),
-    trust,
     listed,
     now.picture,
+    trust,
   );
   if (place) block.scrollTop = place;
   else if (current) block.querySelector(`#L${current}`)?.scrollIntoView({ block: "center" });
   // All in one frame, since on a narrow screen each is below the other.
-  const columns = Promise.all([users, used]).then(([users, used]) => {
-    neighbours(left, users, (row) => row.path);
-    neighbours(right, used, () => read.path);
+  const columns = now.columns = Promise.all([users, used]).then(([users, used]) => {
+    neighbours(left, isCalled ? "called by" : "used by", users, (row) => row.path);
+    neighbours(right, isCalled ? "calls" : "uses", used, () => read.path);
     if (listed) listed.hidden = false;
     for (const folded of main.querySelectorAll("details")) folded.open = open.includes(nameOf(folded));
     performance.mark("columns");
@@ -116,7 +116,8 @@ export async function show(main, parameters, { go, signal }) {
 const nameOf = (details) => details.closest("section")?.ariaLabel + details.querySelector("summary").textContent.replace(/[\d,]+/g, "");
 
 // Fills a column with an answer of the code graph. What is less certain is folded away.
-function neighbours(column, answer, fileOf) {
+function neighbours(column, heading, answer, fileOf) {
+  column.append(h("h2", {}, heading));
   if (answer.error) {
     if (answer.error.name === "AbortError") throw answer.error;
     column.append(h("p", { class: "hint" }, visible(answer.error.message)));
@@ -203,7 +204,8 @@ async function picture(now, parameters, go, signal, comes) {
   const heading = h("h2", {}, to ? `path from ${visible(now.name)} to ${visible(to)}` : `${operation} of ${visible(now.name)}, ${depth} step${depth === 1 ? "" : "s"}`);
   let drawing;
   try {
-    drawing = await call("drawing", request, signal);
+    // What is above it comes first, or it would be moved.
+    [drawing] = await Promise.all([call("drawing", request, signal), now.columns]);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     return fill(now.picture, heading, h("p", { class: "problem", role: "alert" }, visible(error.message)));

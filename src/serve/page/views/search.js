@@ -91,6 +91,7 @@ function result(row, mark, parameters, go) {
     type: "button", class: "chip quiet", "aria-label": `Only ${what} ${value}`,
     onclick: () => go(change(parameters, (next) => next.has(name, value) || next.append(name, value))),
   }, visible(value));
+  const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : null;
   return h("li", {},
     h("div", { class: "head" },
       h("a", { class: "result", href: fileAddress(path, line, best?.symbol) },
@@ -98,6 +99,7 @@ function result(row, mark, parameters, go) {
       best?.symbol ? h("span", { class: "symbol" }, visible(best.symbol)) : null,
       filter("languages", row.language, "files of"),
       filter("types", row.chunk_type, "chunks of the type"),
+      filter("paths", folder, "files below"),
       editorLink(path, line)),
     window ? code(path, window.text, line, { mark, address: (n) => fileAddress(path, n) }) : null,
     others.length
@@ -116,5 +118,5 @@ function why(parts) {
     rows.map(({ feature, contribution }) => h("tr", {},
       h("th", { scope: "row" }, feature),
       h("td", {}, contribution.toFixed(2)),
-      h("td", { class: "bar-cell" }, h("meter", { min: 0, max: most, value: Math.abs(contribution), "aria-label": feature })))));
+      h("td", { class: "bar-cell" }, h("meter", { class: contribution < 0 ? "less" : null, min: 0, max: most, value: Math.abs(contribution), "aria-label": feature })))));
 }
