@@ -104,7 +104,7 @@ function languages(answer) {
   }
   const main = [...lines].sort((a, b) => b[1] - a[1]).slice(0, HUES).map(([name]) => name);
   const of = ({ language }) => (main.includes(language) ? `hue${main.indexOf(language)}` : "other");
-  return { of, legend: main.map((name) => h("span", { class: `key ${of({ language: name })}` }, name)) };
+  return { of, legend: main.map((name) => h("span", { class: `swatch ${of({ language: name })}` }, name)) };
 }
 
 // Parts with more changes or references for each file are darker.
@@ -116,6 +116,6 @@ function heat(answer, by) {
     return `heat${Math.min(HEATS - 1, Math.floor((below / all.length) * HEATS))}`;
   };
   const what = by === "changes" ? "changes for each file" : "references for each file";
-  const keys = [...Array(HEATS).keys()].map((i) => h("span", { class: `key heat${i}` }, i === 0 ? "few" : i === HEATS - 1 ? "many" : "\u00a0"));
+  const keys = [...Array(HEATS).keys()].map((i) => h("span", { class: `swatch heat${i}` }, i === 0 ? "few" : i === HEATS - 1 ? "many" : "\u00a0"));
   return { of, legend: [`${what}: `, keys] };
 }
