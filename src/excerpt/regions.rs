@@ -278,7 +278,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
             in_comment(*n) || region.is_between && begins_with_comment_mark(line)
         };
         region.comments = region.lines.iter().map(is_comment).collect();
-        region.says = region.lines.iter().map(|(_, line)| says(line)).collect();
+        region.says = what_says(&region.lines);
         let code = region.lines.iter().zip(&region.comments);
         let is_attribute =
             |line: &str| line.is_empty() || line.starts_with(['@', '[']) || line.starts_with("#[");
@@ -319,7 +319,7 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     let name = if label.name.is_empty() { String::new() } else { format!("{}, ", label.name) };
     let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
     let comments = vec![false; lines.len()];
-    let says = lines.iter().map(|(_, line)| says(line)).collect();
+    let says = what_says(&lines);
     Some(Region {
         label,
         lines,
@@ -404,6 +404,11 @@ pub fn says(line: &str) -> bool {
     line.contains(has_word) && !closes(line.trim_end_matches([')', ']', '}', ';', ',']))
 }
 
+/// Returns for each line whether it [`says`] something.
+fn what_says(lines: &[Line]) -> Vec<bool> {
+    lines.iter().map(|(_, line)| says(line)).collect()
+}
+
 impl Region {
     /// Returns the first and last line of its symbol, or of its lines.
     pub(super) fn place(&self) -> (u32, u32) {
@@ -452,6 +457,7 @@ impl Region {
         self.signature = all.keys().position(|n| *n == self.lines[self.signature].0).unwrap_or(0);
         (self.lines, self.comments) =
             all.into_iter().map(|(n, (line, is_comment))| ((n, line), is_comment)).unzip();
+        self.says = what_says(&self.lines);
     }
 
     fn is_function(&self) -> bool {

@@ -98,6 +98,11 @@ fn assert_updated(message: &Value, subscription: &str) {
     );
 }
 
+/// The extension by which clients show pages of a server.
+fn pages() -> Value {
+    json!({ "io.modelcontextprotocol/ui": {} })
+}
+
 #[test]
 fn a_reload_is_announced_over_stdio() {
     let p = Project::sample();
@@ -134,7 +139,7 @@ fn a_reload_is_announced_over_stdio() {
     let capabilities = server.ask("initialize", &initialize("2025-11-25"))["result"].clone();
     assert_eq!(
         capabilities["capabilities"],
-        json!({ "tools": { "listChanged": true }, "resources": {} })
+        json!({ "tools": { "listChanged": true }, "resources": {}, "extensions": pages() })
     );
 }
 
@@ -149,7 +154,7 @@ fn a_reload_is_announced_over_http() {
     let discovered = mcp(&url, &modern("server/discover"), "server/discover", &meta());
     assert_eq!(
         discovered["result"]["capabilities"],
-        json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true } })
+        json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true }, "extensions": pages() })
     );
     let read = || {
         let headers = [
@@ -183,7 +188,10 @@ fn a_reload_is_announced_over_http() {
 
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let earlier = mcp(&server.line(), &[], "initialize", &initialize("2025-11-25"));
-    assert_eq!(earlier["result"]["capabilities"], json!({ "tools": {}, "resources": {} }));
+    assert_eq!(
+        earlier["result"]["capabilities"],
+        json!({ "tools": {}, "resources": {}, "extensions": pages() })
+    );
 }
 
 #[test]

@@ -195,7 +195,9 @@ fn lines_shown_are_of_the_place_in_the_heading() {
             server.ask("tools/call", &call)["result"].clone()
         };
         let text = ask("text")["content"][0]["text"].as_str().unwrap().to_string();
-        replies.reply(&text, &ask("json")["structuredContent"]["results"]);
+        let json = ask("json");
+        assert!(json["structuredContent"]["results"].is_array(), "{question}: {json}");
+        replies.reply(&text, &json["structuredContent"]["results"]);
     }
     drop(server);
     replies.check(300 / step);
