@@ -67,14 +67,22 @@ document.addEventListener("click", (event) => {
 });
 addEventListener("popstate", () => {
   show();
-  scrollBack(history.state?.y ?? 0, 60);
+  scrollBack(history.state?.y ?? 0);
 });
 history.scrollRestoration = "manual";
 
-// Scrolls to where somebody was, once that much is drawn, within some frames.
-function scrollBack(y, frames) {
-  scrollTo(0, y);
-  if (Math.abs(scrollY - y) > 1 && frames) requestAnimationFrame(() => scrollBack(y, frames - 1));
+// Scrolls to where somebody was once that much is drawn, unless they do something meanwhile.
+const PATIENCE = 5000;
+function scrollBack(y) {
+  const until = performance.now() + PATIENCE;
+  let isOver = false;
+  for (const act of ["wheel", "keydown", "pointerdown"]) addEventListener(act, () => { isOver = true; }, { once: true });
+  const step = () => {
+    if (isOver) return;
+    scrollTo(0, y);
+    if (Math.abs(scrollY - y) > 1 && performance.now() < until) requestAnimationFrame(step);
+  };
+  step();
 }
 addEventListener("pagehide", () => {
   history.replaceState({ y: scrollY }, "");
@@ -179,4 +187,4 @@ follow((name, data) => {
 });
 
 show();
-scrollBack(history.state?.y ?? 0, 60);
+scrollBack(history.state?.y ?? 0);
