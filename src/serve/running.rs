@@ -4,7 +4,7 @@
 //! come with a clone, so it proves nothing.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl RunningNote {
     pub fn write(state: &Path, root: &Path, at: SocketAddr, access: &Access) -> io::Result<Self> {
         let dir = private_dir(state)?;
         let file = file_of(root);
-        let note = Note { at, pid: process::id(), key: access.key() };
+        let note = Note { at: reachable(at), pid: process::id(), key: access.key() };
         dir.make(0o700)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
         Ok(Self { dir, file })
     }
@@ -133,5 +133,31 @@ impl Running {
 #[must_use]
 pub fn page_address(at: SocketAddr, view: &str, ticket: Option<&str>) -> String {
     let ticket = ticket.map(|ticket| format!("#ticket={ticket}")).unwrap_or_default();
-    format!("http://{at}{view}{ticket}")
+    format!("http://{}{view}{ticket}", reachable(at))
+}
+
+/// Returns where this machine reaches a server that listens on all of its addresses.
+fn reachable(at: SocketAddr) -> SocketAddr {
+    let ip = match at.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, at.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_a_server_on_all_addresses_is_on_this_machine() {
+        for (at, address) in [
+            ("0.0.0.0:7717", "http://127.0.0.1:7717/map#ticket=t"),
+            ("[::]:7717", "http://[::1]:7717/map#ticket=t"),
+            ("10.0.0.1:80", "http://10.0.0.1:80/map#ticket=t"),
+        ] {
+            assert_eq!(page_address(at.parse().unwrap(), "/map", Some("t")), address);
+        }
+    }
 }
