@@ -1,5 +1,6 @@
 //! A dependency, and the list of all.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -96,6 +97,16 @@ impl Sources {
     }
 }
 
+/// Returns a version, which may be a URL, without the name and the password in it.
+fn without_credentials(version: &str) -> Cow<'_, str> {
+    let without = || {
+        let (protocol, rest) = version.split_once("://")?;
+        let host = &rest[..rest.find(['/', '#', '?']).unwrap_or(rest.len())];
+        Some(format!("{protocol}://{}", &rest[host.rfind('@')? + 1..]))
+    };
+    without().map_or(Cow::Borrowed(version), Cow::Owned)
+}
+
 /// The dependencies that were found so far. Each is there once, however many lock files name it.
 #[derive(Debug)]
 pub(super) struct List {
@@ -121,6 +132,7 @@ impl List {
         if name.is_empty() || name.len() > MAX_NAME_BYTES || version.len() > MAX_NAME_BYTES {
             return self.warn(format!("{from}: left out a package without a usable name"));
         }
+        let version = &*without_credentials(version);
         let key = (ecosystem, name.to_string(), version.to_string());
         let is_known = self.found.contains_key(&key);
         if !is_known && (self.found.len() >= MAX_DEPENDENCIES || !self.work.goes_on()) {

@@ -1,5 +1,7 @@
 //! Hex: `mix.lock` and `deps`.
 
+use std::collections::HashSet;
+
 use super::dependency::{Ecosystem, List, Sources};
 use super::folder::{Folder, folder_in, join, other_version, small_file};
 
@@ -12,10 +14,17 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
     let path = folder.at(LOCK);
     let manifests = folder.manifests.iter().filter_map(|path| folder.manifest_at(path, list));
     let manifests: Vec<String> = manifests.collect();
+    // `{:name, "~> 1.0"}`
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let direct: HashSet<&str> = manifests
+        .iter()
+        .flat_map(|text| text.split("{:").skip(1))
+        .map(|rest| &rest[..rest.find(|c| !is_of_name(c)).unwrap_or(rest.len())])
+        .collect();
     let deps = folder.dir("deps");
     for line in lock.lines() {
         let Some((app, entry)) = entry(line) else { continue };
-        let is_direct = manifests.iter().any(|text| text.contains(&format!("{{:{app},")));
+        let is_direct = direct.contains(app);
         // `{:hex, :name, "version", …` or `{:git, "url", "commit", …`.
         let fields: Vec<&str> = entry.splitn(4, ',').map(str::trim).collect();
         let (name, version, is_of_git) = match fields[..] {

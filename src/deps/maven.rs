@@ -1,11 +1,11 @@
 //! Maven and Gradle: `pom.xml` and `gradle.lockfile`; the archives of sources in their caches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::dependency::{Ecosystem, List, Sources};
-use super::folder::{Folder, archive, files, folders, is_name, join, open};
+use super::folder::{Folder, archive, folders, is_name, join, open};
 use crate::dir::Dir;
 
 const LOCK: &str = "gradle.lockfile";
@@ -34,18 +34,32 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
 
 fn gradle(folder: &Folder, lock: &str, list: &mut List) {
     let path = folder.at(LOCK);
-    let texts = BUILD_FILES.iter().filter_map(|name| folder.manifest(name, list));
-    let builds: Vec<String> = texts.collect();
+    let builds: Vec<String> =
+        BUILD_FILES.iter().filter_map(|name| folder.manifest(name, list)).collect();
+    let direct: HashSet<String> = builds.iter().flat_map(|build| named_in(build)).collect();
     let caches = Caches::open(folder);
     for line in lock.lines().filter(|line| !line.starts_with('#')) {
         let id = line.split('=').next().unwrap_or_default();
         let [group, artifact, version] = id.split(':').collect::<Vec<_>>()[..] else { continue };
         let name = format!("{group}:{artifact}");
-        let is_direct = builds.iter().any(|build| build.contains(&name));
+        let is_direct = direct.contains(&name);
         list.add((Ecosystem::Maven, &path), (&name, version), is_direct, || {
             caches.find(group, artifact, version)
         });
     }
+}
+
+/// Returns each `group:artifact` that a build file may mean: `"group:artifact:version"`, or the two in
+/// texts that follow each other.
+fn named_in(build: &str) -> Vec<String> {
+    let mut named = Vec::new();
+    for line in build.lines() {
+        let texts: Vec<&str> = line.split(['"', '\'']).skip(1).step_by(2).collect();
+        named.extend(texts.windows(2).map(|pair| pair.join(":")));
+        named
+            .extend(texts.iter().map(|text| text.split(':').take(2).collect::<Vec<_>>().join(":")));
+    }
+    named
 }
 
 /// What a manifest and those that it inherits from say about versions.
@@ -199,7 +213,7 @@ impl Caches {
         let hashes = gradle.iter().flat_map(|dir| {
             folders(dir).into_iter().filter_map(|hash| dir.dir(hash).ok()).collect::<Vec<_>>()
         });
-        let found = maven.into_iter().chain(hashes).find(|dir| files(dir).contains(&jar));
+        let found = maven.into_iter().chain(hashes).find(|dir| dir.has_file(&jar));
         found.map_or_else(|| Sources::missing(ADVICE), |dir| archive(&dir, &jar))
     }
 }

@@ -18,6 +18,8 @@ const ADVICE: &str = "not installed";
 const MODULES: &str = "node_modules";
 const NAMED_IN: [&str; 4] =
     ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+/// Most packages within packages that are looked for.
+const MAX_NESTED: usize = 50_000;
 /// Most levels of packages within packages in a lock file of npm 6.
 const MAX_DEPTH: usize = 64;
 
@@ -318,9 +320,11 @@ fn nested_in(modules: &Dir) -> BTreeMap<String, Vec<String>> {
     let mut nested: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut open: Vec<(String, usize)> =
         named(modules, "").into_iter().map(|name| (name, 0)).collect();
-    while let Some((around, depth)) = open.pop() {
+    let mut n_found = 0;
+    while let Some((around, depth)) = open.pop().filter(|_| n_found < MAX_NESTED) {
         let inner = format!("{around}/{MODULES}");
         for name in named(modules, &inner) {
+            n_found += 1;
             let place = format!("{inner}/{name}");
             if depth < MAX_DEPTH {
                 open.push((place.clone(), depth + 1));
