@@ -63,7 +63,7 @@ pub(super) fn read_manifest(folder: &Folder, list: &mut List) {
                 });
             }
             None => {
-                list.add((Ecosystem::Npm, &path), (name, range), true, || Sources::missing(ADVICE))
+                list.add((Ecosystem::Npm, &path), (name, range), true, || Sources::missing(ADVICE));
             }
         }
     }

@@ -170,9 +170,9 @@ impl Installed {
     /// Reads the nearest environment, in the folder or around it, or else the one that is active.
     fn of(folder: &Folder) -> Self {
         let around = folder.and_around();
-        let own = around.iter().flat_map(|around| ENVIRONMENTS.map(|name| join(around, name)));
+        let mut own = around.iter().flat_map(|around| ENVIRONMENTS.map(|name| join(around, name)));
         let active = || open(folder.machine.listed("VIRTUAL_ENV").into_iter().next());
-        let environment = own.filter_map(|path| folder.root.dir(path).ok()).next().or_else(active);
+        let environment = own.find_map(|path| folder.root.dir(path).ok()).or_else(active);
         let mut installed = Self { sites: Vec::new(), packages: BTreeMap::new() };
         let Some(lib) = environment.and_then(|dir| dir.dir("lib").ok()) else { return installed };
         for python in folders(&lib).iter().filter(|name| name.starts_with("python")) {
@@ -218,6 +218,11 @@ impl Installed {
     }
 }
 
+/// Returns the extension of a name, as Python compares it: with its case.
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
 /// Returns the topmost folders that hold files of a package, and its modules beside them. Packages may
 /// share a folder without files (a namespace).
 fn parts_of(record: &str) -> Vec<String> {
@@ -227,14 +232,14 @@ fn parts_of(record: &str) -> Vec<String> {
         let path = line.trim_start_matches('"').split([',', '"']).next().unwrap_or_default();
         let is_below = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
         let first = path.split('/').next().unwrap_or_default();
-        if !is_below || first.ends_with(".dist-info") || first.ends_with(".data") {
+        if !is_below || matches!(extension(first), "dist-info" | "data") {
             continue;
         }
         match path.rsplit_once('/') {
             Some((folder, _)) if !folder.ends_with("__pycache__") => {
                 within.insert(folder);
             }
-            None if path.ends_with(".py") || path.ends_with(".pyi") => {
+            None if matches!(extension(path), "py" | "pyi") => {
                 modules.insert(path);
             }
             _ => {}
