@@ -1,7 +1,10 @@
 //! `cortex deps`: lists what the project depends on, and where the sources lie on this machine.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use anyhow::Result;
-use console::{Term, measure_text_width, pad_str, style, truncate_str};
+use console::{Alignment, Term, measure_text_width, pad_str, style, truncate_str};
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
@@ -85,19 +88,20 @@ fn show(dependencies: &[Dependency]) -> Result<()> {
         widths.max().unwrap_or_default().min(most)
     };
     let (name, version) = (widest(|d| &d.name, NAME), widest(|d| &d.version, VERSION));
+    let base = if Term::stdout().is_term() { base(dependencies) } else { None };
+    if let Some(base) = base {
+        let text = format!("  in {}", shown(base));
+        line(&style(from_start(&text, render::width())).dim().to_string())?;
+    }
     for dependency in dependencies {
         let cell = |text: &str, width: usize| {
-            let text = printable(text);
-            pad_str(&text, width, console::Alignment::Left, None).into_owned()
+            pad_str(&from_start(&printable(text), width), width, Alignment::Left, None).into_owned()
         };
         let mark = if dependency.is_direct { "*" } else { " " };
-        let head = format!(
-            "{mark} {}  {}  ",
-            cell(&dependency.name, name),
-            cell(&dependency.version, version)
-        );
+        let (name, version) = (cell(&dependency.name, name), cell(&dependency.version, version));
+        let head = format!("{mark} {name}  {version}  ");
         let room = render::width().saturating_sub(measure_text_width(&head));
-        let place = match place(dependency) {
+        let place = match place(dependency, base) {
             Ok(place) => from_end(&place, room),
             Err(missing) => style(from_start(&missing, room)).dim().to_string(),
         };
@@ -106,26 +110,51 @@ fn show(dependencies: &[Dependency]) -> Result<()> {
     Ok(())
 }
 
-/// Returns where the sources are, or why they were not found.
-fn place(dependency: &Dependency) -> Result<String, String> {
+fn path_of(dependency: &Dependency) -> Option<&Path> {
+    dependency.root.as_deref().or(dependency.archive.as_deref())
+}
+
+/// Returns the folder that shortens the paths most, if each is shown relative to it.
+fn base(dependencies: &[Dependency]) -> Option<&Path> {
+    let mut numbers: BTreeMap<&Path, usize> = BTreeMap::new();
+    for folder in dependencies.iter().filter_map(path_of).flat_map(|path| path.ancestors().skip(1))
+    {
+        *numbers.entry(folder).or_default() += 1;
+    }
+    let saved = |(folder, number): &(&Path, usize)| folder.as_os_str().len() * number;
+    numbers
+        .into_iter()
+        .filter(|(_, number)| *number > 1)
+        .max_by_key(saved)
+        .map(|(folder, _)| folder)
+}
+
+/// Returns a path for people.
+fn shown(path: &Path) -> String {
+    let home = config::home();
+    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => printable(&format!("~/{}", below.display())),
+        None => printable(&path.display().to_string()),
+    }
+}
+
+/// Returns where the sources are, or why they were not found. A terminal has little room, so that a
+/// path is relative to `base`; other programs need the whole path.
+fn place(dependency: &Dependency, base: Option<&Path>) -> Result<String, String> {
     if let Some(missing) = &dependency.missing {
         return Err(printable(missing));
     }
-    let Some(path) = dependency.root.as_ref().or(dependency.archive.as_ref()) else {
-        return Ok(String::new());
-    };
-    // A terminal has little room, and other programs need the path.
-    let below_home = Term::stdout().is_term().then(config::home).flatten();
-    let below_home = below_home.and_then(|home| path.strip_prefix(home).ok());
-    let path = match below_home {
-        Some(below) => format!("~/{}", below.display()),
-        None => path.display().to_string(),
-    };
+    let Some(path) = path_of(dependency) else { return Ok(String::new()) };
     let parts = match &*dependency.parts {
         [] => String::new(),
         parts => format!(": {}", parts.join(", ")),
     };
-    Ok(printable(&format!("{path}{parts}")))
+    let path = match base.and_then(|base| path.strip_prefix(base).ok()) {
+        Some(below) => printable(&below.display().to_string()),
+        None if Term::stdout().is_term() => shown(path),
+        None => printable(&path.display().to_string()),
+    };
+    Ok(format!("{path}{}", printable(&parts)))
 }
 
 /// Cuts a text to the room on a terminal, and keeps its start.
