@@ -15,6 +15,7 @@ pub mod bench;
 pub mod chunk;
 pub mod cli;
 pub mod config;
+pub mod deps;
 pub mod dir;
 pub mod drawing;
 pub mod edit;

@@ -15,6 +15,7 @@ mod bench;
 mod browser;
 mod clean;
 mod completions;
+mod deps;
 mod doctor;
 mod eval;
 mod files;
@@ -91,6 +92,7 @@ enum Command {
     Related(related::Args),
     Graph(graph::Args),
     Map(map::Args),
+    Deps(deps::Args),
     Index(index::Args),
     Init(init::Args),
     Status(status::Args),
@@ -162,6 +164,7 @@ pub fn run() -> ExitCode {
         Command::Related(args) => related::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
+        Command::Deps(args) => deps::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Status(args) => status::run(&args),

@@ -8,6 +8,7 @@
 mod beside;
 mod changed;
 mod coloured;
+mod deps;
 mod drawing;
 mod edit;
 mod explore;
@@ -45,6 +46,7 @@ mod uses;
 
 pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
+pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, Tests, single_globs};

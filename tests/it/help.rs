@@ -13,7 +13,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Commands that only read, or change only the copy in which they run.
 const RUN: &[&str] = &[
     "search", "outline", "read", "related", "graph", "map", "pattern", "files", "status", "index",
-    "memory",
+    "memory", "deps",
 ];
 /// Parts of examples that need something that is not here: another directory, an id, a file.
 const NEEDS_MORE: &[&str] = &["0199f1c2", ".jsonl", "--from", "~/", "export"];
@@ -76,7 +76,7 @@ fn examples(text: &str) -> Vec<String> {
 /// Copies this repository, so that its own index stays unchanged.
 fn copy_of_this_repository() -> Project {
     let p = Project::new();
-    for name in ["README.md", "Cargo.toml", "src", "specs", "tests"] {
+    for name in ["README.md", "Cargo.toml", "Cargo.lock", "src", "specs", "tests"] {
         let status = Command::new("cp")
             .arg("-r")
             .arg(Path::new(ROOT).join(name))

@@ -95,6 +95,8 @@ const RARE: &[&str] = &[
     "code",
     "group_id",
     "ended_at",
+    "parts",
+    "archive",
 ];
 
 /// Collects all keys of a value.
@@ -159,6 +161,11 @@ fn kettle() -> Project {
     );
     p.write("src/main.rs", "fn main() {}\n");
     p.write(
+        "Cargo.lock",
+        "[[package]]\nname = \"spout\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n[[package]]\nname = \"lid\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n",
+    );
+    p.write("vendor/spout-1.0.0/LICENSE", "");
+    p.write(
         "tests/kettle.rs",
         "use kettle::twice::pour;\n\n// Not deep.\n#[test]\nfn pours() {\n    pour();\n}\n",
     );
@@ -212,6 +219,7 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
         ("pattern --json", &[&["pattern", "pour()"]]),
         ("files --json", &[&["files"]]),
         ("map --json", &[&["map"]]),
+        ("deps --json", &[&["deps"]]),
         (
             "memory … --json",
             &[
