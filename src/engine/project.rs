@@ -212,7 +212,7 @@ impl Project {
             journal: Some(Arc::new(self.memory_home().journal())),
             relations: Some(Arc::new(self.graph_rows(true))),
             known: config::cache_home()
-                .and_then(|cache| KnownStore::new(&cache, self.config.known_bytes)),
+                .and_then(|cache| KnownStore::new(cache, self.config.known_bytes)),
         }
     }
 

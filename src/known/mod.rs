@@ -6,17 +6,18 @@
 //! invalidated. All values are derived and disposable: whatever fails here is a value that is not
 //! known. The folder belongs to this user, who alone may read it.
 
+mod packed;
 mod sql;
 
-use std::cell::RefCell;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use xxhash_rust::xxh3::xxh3_64;
 
+use self::packed::unpack;
+pub use self::packed::{Key, Packed, pack};
 use self::sql::Entries;
 use crate::dir::{Dir, OwnedDir};
 
@@ -27,26 +28,13 @@ const DATABASE: &str = "known-1.db";
 const PRIVATE_DIR: u32 = 0o700;
 /// Permissions for anybody but the user.
 const OF_OTHERS: u32 = 0o077;
-/// A checksum (u64) of key and rest, and the number of unpacked bytes (u32).
-const HEADER: usize = 12;
-/// Largest value that is kept, in bytes.
-const MAX_VALUE: usize = 16 << 20;
-/// The fastest level of zstd, which saves nearly as much as its default.
-const LEVEL: i32 = 1;
-
-/// The key of a value: the SHA-256 hash, in hexadecimal digits, of everything that decides it.
-pub type Key = String;
 
 /// The store of a user. It need not exist.
 #[derive(Debug, Clone)]
 pub struct KnownStore {
-    place: OwnedDir,
+    cache_home: PathBuf,
     max_bytes: u64,
 }
-
-/// A value as it is stored.
-#[derive(Debug)]
-pub struct Packed(Vec<u8>);
 
 /// The open store.
 #[derive(Debug)]
@@ -65,14 +53,10 @@ pub struct Known {
 
 impl KnownStore {
     /// Names the store below the user's cache directory, of at most `max_bytes`. Returns `None` if
-    /// there is no such directory, or the user wants no store.
+    /// that is 0.
     #[must_use]
-    pub fn new(cache_home: &Path, max_bytes: u64) -> Option<Self> {
-        if max_bytes == 0 || std::fs::create_dir_all(cache_home).is_err() {
-            return None;
-        }
-        let above = Arc::new(Dir::open(cache_home).ok()?);
-        Some(Self { place: OwnedDir::new(above, PLACE), max_bytes })
+    pub fn new(cache_home: PathBuf, max_bytes: u64) -> Option<Self> {
+        (max_bytes > 0).then_some(Self { cache_home, max_bytes })
     }
 
     /// Opens the store, and creates it if it is missing. Returns `None` if it cannot be used.
@@ -101,8 +85,10 @@ impl KnownStore {
 
     /// Returns the path of the database. SQLite opens it by its path, so nobody else may write to
     /// the folder.
-    fn path(&self) -> std::io::Result<std::path::PathBuf> {
-        let dir = self.place.make(PRIVATE_DIR)?;
+    fn path(&self) -> std::io::Result<PathBuf> {
+        std::fs::create_dir_all(&self.cache_home)?;
+        let above = Arc::new(Dir::open(&self.cache_home)?);
+        let dir = OwnedDir::new(above, PLACE).make(PRIVATE_DIR)?;
         if dir.own_stat()?.mode & OF_OTHERS != 0 {
             return Err(std::io::Error::other(format!(
                 "{}: other users may read or change it (run chmod 700 on it)",
@@ -176,41 +162,6 @@ fn failed(e: &dyn std::error::Error) {
 fn today() -> i64 {
     let days = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 86_400;
     i64::try_from(days).unwrap_or(i64::MAX)
-}
-
-/// Makes of a value what is stored. Returns `None` if it is too large.
-#[must_use]
-pub fn pack(key: &Key, value: &[u8]) -> Option<Packed> {
-    thread_local! {
-        // A compressor has large tables, which are made once for each thread.
-        static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = RefCell::new(zstd::bulk::Compressor::new(LEVEL).ok());
-    }
-    let n_bytes = u32::try_from(value.len()).ok().filter(|_| value.len() <= MAX_VALUE)?;
-    let packed =
-        COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(value).ok())?;
-    let mut stored = vec![0; 8];
-    stored.extend(n_bytes.to_le_bytes());
-    stored.extend(packed);
-    let check = checksum(key, &stored[8..]).to_le_bytes();
-    stored[..8].copy_from_slice(&check);
-    Some(Packed(stored))
-}
-
-fn unpack(key: &Key, stored: &[u8]) -> Option<Vec<u8>> {
-    let (header, packed) = stored.split_at_checked(HEADER)?;
-    let (check, n_bytes) = header.split_at(8);
-    if check != checksum(key, stored.get(8..)?).to_le_bytes() {
-        return None;
-    }
-    let n_bytes = usize::try_from(u32::from_le_bytes(n_bytes.try_into().ok()?)).ok()?;
-    if n_bytes > MAX_VALUE {
-        return None;
-    }
-    zstd::bulk::decompress(packed, n_bytes).ok()
-}
-
-fn checksum(key: &Key, rest: &[u8]) -> u64 {
-    xxh3_64(key.as_bytes()) ^ xxh3_64(rest)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::{Key, Packed};
+use super::packed::{Key, Packed};
 use crate::sqlite;
 
 /// How long an operation waits for another process. Without the store, a file is only parsed.

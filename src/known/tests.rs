@@ -17,7 +17,7 @@ fn packed(n: usize, value: &[u8]) -> (Key, Packed) {
 fn store(max_bytes: u64) -> (tempfile::TempDir, KnownStore, PathBuf) {
     let temp = tempfile::tempdir().unwrap();
     let database = temp.path().join(PLACE).join(DATABASE);
-    let store = KnownStore::new(temp.path(), max_bytes).unwrap();
+    let store = KnownStore::new(temp.path().into(), max_bytes).unwrap();
     (temp, store, database)
 }
 
