@@ -45,6 +45,10 @@ fn polyglot() -> Project {
     }
     p.write("Cargo.toml", "[package]\nname = \"poly\"\n");
     p.write("secret.py", "token = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n");
+    // The same bytes, but other paths: another language, another id, a test.
+    for path in ["kettle.h", "kettle.hpp", "tests/kettle.h", "vendor/kettle.h"] {
+        p.write(path, "struct Kettle { int cups; };\nint pour(struct Kettle *k);\n");
+    }
     p.write("latin.c", b"/* caf\xe9 */ int pour(void) { return 1; }\n");
     p
 }
