@@ -350,9 +350,9 @@ impl Indexer {
                 };
                 let sink = self.relations.as_ref();
                 relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
-                let parts = (plan, history, packing, relating.as_deref());
+                let parts = (plan, history, packing, relating.as_deref(), mode);
                 let (manifest, left) =
-                    self.write(&lock, &previous, parts, &mut table, &mut summary, progress, mode)?;
+                    self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
                 manifest
             }
@@ -452,16 +452,16 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing, relating): (
+        (plan, history, packing, relating, mode): (
             IndexPlan,
             HistoryUpdate,
             Packing,
             Option<&dyn RelationsRun>,
+            Mode,
         ),
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
-        mode: Mode,
     ) -> Result<(Manifest, Option<Reading>), IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
         let intact = previous.manifest.as_ref().filter(|_| previous.intact);

@@ -6,6 +6,8 @@ use super::*;
 
 const MAX: u64 = 64 << 20;
 
+type Damage = fn(&mut Vec<u8>);
+
 fn key(n: usize) -> Key {
     format!("{n:064x}")
 }
@@ -54,7 +56,7 @@ fn a_damaged_database_is_made_anew() {
         (0..200).map(|n| packed(n, &[0; 3000].map(|_: u8| fastrand::u8(..)))).collect();
     store.open().unwrap().put(&values);
     let whole = fs::read(&database).unwrap();
-    let damages: [(&str, fn(&mut Vec<u8>)); 3] = [
+    let damages: [(&str, Damage); 3] = [
         ("no database", |bytes| bytes.fill(b'x')),
         ("cut", |bytes| bytes.truncate(bytes.len() / 2)),
         ("pages overwritten", |bytes| bytes[8192..].fill(0xff)),
