@@ -87,6 +87,12 @@ pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
         "project",
         "Where the index is: project for .cortex, cache for a folder of the user's cache directory.",
     ),
+    (
+        "index.known_mb",
+        User,
+        "1024",
+        "How much disk the store of what is known by content may take, in megabytes, for all projects of this user: a new worktree, or a branch that comes back, is not parsed again. 0 for no store.",
+    ),
     ("search.limit", Project, "10", "How many results `cortex search` prints."),
     (
         "search.context",
@@ -237,6 +243,8 @@ pub struct Config {
     pub keep_deleted: bool,
     /// Whether messages of commits are indexed.
     pub history: bool,
+    /// Largest size of the store of what is known by content, in bytes; 0 for no store.
+    pub known_bytes: u64,
     /// The place of the index.
     pub location: Location,
     /// Number of results that a search prints.
@@ -339,6 +347,7 @@ struct RawIndex {
     compress: Option<bool>,
     keep_deleted: Option<bool>,
     history: Option<bool>,
+    known_mb: Option<u64>,
     location: Option<Location>,
 }
 
@@ -583,6 +592,7 @@ impl MergedSettings {
             compress: raw.index.compress,
             keep_deleted: raw.index.keep_deleted.unwrap_or(false),
             history: raw.index.history.unwrap_or(true),
+            known_bytes: raw.index.known_mb.unwrap_or(1024).saturating_mul(1 << 20),
             location: raw.index.location.unwrap_or_default(),
             limit,
             context: raw.search.context.unwrap_or(6),

@@ -27,6 +27,7 @@ pub mod excerpt;
 pub mod fuzz;
 pub mod graph;
 pub mod index;
+pub mod known;
 pub mod languages;
 pub mod live;
 pub mod memory;

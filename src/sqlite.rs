@@ -288,6 +288,26 @@ pub fn write<T>(
     Ok(result)
 }
 
+/// Removes a database that can be made again, and SQLite's files beside it. A process that has it
+/// open continues with the removed one.
+///
+/// # Errors
+/// When a file cannot be removed.
+pub fn remove(path: &Path) -> Result<()> {
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match std::fs::remove_file(&name) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_DELETE);
+                return Err(rusqlite::Error::SqliteFailure(failed, Some(e.to_string())));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Whether another process kept the database busy.
 #[must_use]
 pub fn is_busy(error: &rusqlite::Error) -> bool {

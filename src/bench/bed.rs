@@ -156,6 +156,7 @@ impl Bed {
                 cancel: Arc::default(),
                 journal: None,
                 relations: None,
+                known: None,
             },
             origin,
         };

@@ -90,6 +90,9 @@ pub(super) fn one_line(s: &Summary) -> String {
     if s.n_parsed > 0 && s.n_parsed < s.n_files {
         notes.push(format!("{} parsed", s.n_parsed));
     }
+    if s.n_known > 0 {
+        notes.push(format!("{} known by content", s.n_known));
+    }
     if s.n_removed > 0 {
         notes.push(format!("{} removed", s.n_removed));
     }

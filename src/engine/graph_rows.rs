@@ -104,8 +104,25 @@ impl RelationsRun for Run {
             && there.is_none_or(|there| there.as_str() != hash)
     }
 
-    fn take(&self, FileRelations { path, hash, text, relations }: FileRelations) -> HandOn {
+    fn take(
+        &self,
+        FileRelations { path, hash, text, relations }: FileRelations,
+        known: Option<&mut Option<String>>,
+    ) -> HandOn {
         let rows = FileRows::new(path, hash, text, relations);
+        if let Some(known) = known {
+            *known = rows.to_json();
+        }
+        self.hand_on(path, hash, rows)
+    }
+
+    fn take_known(&self, path: &str, hash: &str, known: &str) -> Option<HandOn> {
+        Some(self.hand_on(path, hash, FileRows::from_json(path, hash, known)?))
+    }
+}
+
+impl Run {
+    fn hand_on(&self, path: &str, hash: &str, rows: FileRows) -> HandOn {
         let (id, ahead, sender) = (self.id, self.ahead.clone(), self.sender.clone());
         let (path, hash) = (path.to_string(), hash.to_string());
         Box::new(move || {

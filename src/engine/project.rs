@@ -13,6 +13,7 @@ use crate::dir::OwnedDir;
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::graph::GraphError;
 use crate::index::{IndexError, Indexer, Mode, Progress, Summary};
+use crate::known::KnownStore;
 use crate::live::ReloadError;
 use crate::memory::{
     self, CaptureError, EventSettings, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder,
@@ -210,6 +211,8 @@ impl Project {
             cancel: Arc::default(),
             journal: Some(Arc::new(self.memory_home().journal())),
             relations: Some(Arc::new(self.graph_rows(true))),
+            known: config::cache_home()
+                .and_then(|cache| KnownStore::new(cache, self.config.known_bytes)),
         }
     }
 

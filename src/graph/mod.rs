@@ -480,7 +480,7 @@ impl FileRows {
             _ => {}
         }
         let roles = roles(path, language, text, &relations.symbols);
-        Self { path: path.into(), hash: hash.into(), language, relations, roles }
+        Self { path: path.into(), hash: hash.into(), language: language.into(), relations, roles }
     }
 }
 

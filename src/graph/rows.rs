@@ -1,7 +1,17 @@
 //! The rows of the database, in memory.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use crate::languages::TestRole;
 use crate::syntax::{ReferenceKind, Relations, SymbolKind};
+
+/// A hash of the code that makes rows. It changes when the same text could give other rows.
+pub(super) const VERSION: usize = match usize::from_str_radix(env!("VERSION_OF_GRAPH_ROWS"), 10) {
+    Ok(version) => version,
+    Err(_) => panic!("the build script gives a number"),
+};
 
 pub(super) type FileId = i64;
 
@@ -14,14 +24,35 @@ pub(super) struct SymbolId {
 }
 
 /// The rows of a file, which follow from its text alone.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FileRows {
+    #[serde(skip)]
     pub(super) path: String,
+    #[serde(skip)]
     pub(super) hash: String,
-    pub(super) language: &'static str,
+    pub(super) language: Cow<'static, str>,
     pub(super) relations: Relations,
     /// The role of each symbol in tests.
     pub(super) roles: Vec<TestRole>,
+}
+
+impl FileRows {
+    /// Returns the rows as JSON, with the version of the code that made them.
+    #[must_use]
+    pub fn to_json(&self) -> Option<String> {
+        serde_json::to_string(&(VERSION, self)).ok()
+    }
+
+    /// Reads what [`FileRows::to_json`] wrote about a file with this path and this content. Returns
+    /// `None` if another version wrote it.
+    #[must_use]
+    pub fn from_json(path: &str, hash: &str, json: &str) -> Option<Self> {
+        let (version, rows): (usize, Self) = serde_json::from_str(json).ok()?;
+        let n = rows.relations.symbols.len();
+        let is_usable =
+            version == VERSION && rows.relations.shapes.len() == n && rows.roles.len() == n;
+        is_usable.then(|| Self { path: path.into(), hash: hash.into(), ..rows })
+    }
 }
 
 #[derive(Debug, Clone)]

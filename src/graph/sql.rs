@@ -6,7 +6,6 @@
 mod precise;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,19 +14,15 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 pub use self::precise::PreciseSource;
 use super::error::GraphError;
-use super::rows::{BaseRow, FileId, FileRow, FileRows, ImportRow, RefRow, SymbolId, SymbolRow};
+use super::rows::{
+    BaseRow, FileId, FileRow, FileRows, ImportRow, RefRow, SymbolId, SymbolRow, VERSION,
+};
 use crate::languages::TestRole;
 use crate::sqlite;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// How long an operation waits for another process.
 const BUSY: Duration = Duration::from_secs(30);
-
-/// A hash of the code that makes rows. It changes when the same text could give other rows.
-const VERSION: usize = match usize::from_str_radix(env!("VERSION_OF_GRAPH_ROWS"), 10) {
-    Ok(version) => version,
-    Err(_) => panic!("the build script gives a number"),
-};
 
 /// `symbol`, `parent` and `scope` are positions among the symbols of their file; -1 is the file
 /// itself.
@@ -133,10 +128,7 @@ impl Tables {
             Ok(Some(connection)) => connection,
             Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
             _ => {
-                remove(path).map_err(|source| GraphError::Unwritable {
-                    path: path.to_path_buf(),
-                    source,
-                })?;
+                sqlite::remove(path).map_err(failed)?;
                 open(path, busy)
                     .map_err(failed)?
                     .ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
@@ -148,8 +140,7 @@ impl Tables {
     /// Deletes the database and creates an empty one.
     pub(super) fn renew(&self) -> Result<(), GraphError> {
         let mut connection = self.connection();
-        remove(&self.path)
-            .map_err(|source| GraphError::Unwritable { path: self.path.clone(), source })?;
+        sqlite::remove(&self.path).map_err(|e| self.error(e))?;
         let Self { connection: new, .. } = Self::open(&self.path)?;
         *connection = new.into_inner();
         Ok(())
@@ -401,19 +392,6 @@ fn open(path: &Path, busy: Duration) -> rusqlite::Result<Option<Connection>> {
         }
         _ => Ok(None),
     }
-}
-
-/// Removes the database and SQLite's files beside it.
-fn remove(path: &Path) -> std::io::Result<()> {
-    for end in ["", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        match fs::remove_file(name) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn insert(t: &Transaction, file: &FileRows) -> rusqlite::Result<()> {

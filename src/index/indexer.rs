@@ -10,16 +10,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::chunker::{chunk_and_relate, chunk_file, chunk_lines, set_origin};
 use super::history::{self, HistoryUpdate, Reading};
+use super::parsed::{CHUNKER_VERSION, MadeBy, Parsed, Store, parsed};
 use super::plan::{Action, IndexPlan, trusted_before};
-use super::relating::{FileRelations, HandOn, RelationsRun, RelationsSink};
+use super::relating::{RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::known::KnownStore;
 use crate::languages;
-use crate::secrets::redact_file;
 use crate::source::{
     self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256,
 };
@@ -36,8 +36,6 @@ const EMBED_BATCH: usize = 16;
 /// Chunk files of more source than this are packed, which saves three quarters of their bytes. A
 /// smaller index stays readable by every program.
 const LARGE_BYTES: u64 = 64 << 20;
-/// A hash of the code that makes chunks: a change means that a source may give other chunks.
-const CHUNKER_VERSION: &str = env!("VERSION_OF_CHUNKS");
 
 /// How much of the last run is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +93,8 @@ pub struct Indexer {
     pub journal: Option<Arc<Journal>>,
     /// Receives the relations of the files that a run parses.
     pub relations: Option<Arc<dyn RelationsSink>>,
+    /// Holds what this user's runs found out about files, by their content.
+    pub known: Option<KnownStore>,
 }
 
 /// Records changes of files. If a run fails after the call, the next one reports them again.
@@ -350,7 +350,7 @@ impl Indexer {
                 };
                 let sink = self.relations.as_ref();
                 relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
-                let parts = (plan, history, packing, relating.as_deref());
+                let parts = (plan, history, packing, relating.as_deref(), mode);
                 let (manifest, left) =
                     self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
@@ -452,11 +452,12 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing, relating): (
+        (plan, history, packing, relating, mode): (
             IndexPlan,
             HistoryUpdate,
             Packing,
             Option<&dyn RelationsRun>,
+            Mode,
         ),
         table: &mut SourceTable,
         summary: &mut Summary,
@@ -490,7 +491,11 @@ impl Indexer {
         };
         let root = Dir::open(self.layout.root())?;
         let total = plan.n_parsed();
-        let parsing = Parsing { root: &root, done: AtomicUsize::new(0), total, progress, relating };
+        let known = self.known.as_ref().filter(|_| total > 0).and_then(KnownStore::open);
+        let is_write_only = mode == Mode::Full;
+        let store = known.as_ref().map(|known| Store { known, is_write_only });
+        let done = AtomicUsize::new(0);
+        let parsing = Parsing { root: &root, done, total, progress, relating, store };
         let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
@@ -509,7 +514,12 @@ impl Indexer {
                     parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks),
                 )?;
             }
+            let mut new_values = Vec::new();
             for (path, action, mut parsed) in parsed {
+                let is_known = matches!(&parsed, Some(Parsed { made_by: MadeBy::Store, .. }));
+                if let Some(Parsed { made_by: MadeBy::Parser(value), .. }) = &mut parsed {
+                    new_values.extend(value.take());
+                }
                 if let Some(hand_on) = parsed.as_mut().and_then(|p| p.hand_on.take()) {
                     hand_on();
                 }
@@ -517,7 +527,7 @@ impl Indexer {
                     previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
                 let symbols = merge.put(&action, parsed, old_n)?;
-                summary.count(&action, entry.as_ref());
+                summary.count(&action, entry.as_ref(), is_known);
                 if !matches!(action, Action::Keep(_)) {
                     changes.extend(previous.change(&path, entry.as_ref(), symbols));
                 }
@@ -526,6 +536,9 @@ impl Indexer {
                     continue;
                 };
                 table.files.insert(path, kept);
+            }
+            if let Some(known) = &known {
+                known.put(&new_values);
             }
         }
         summary.n_embedded = embed.writer.finish()?;
@@ -536,8 +549,7 @@ impl Indexer {
         if let Some(journal) = self.journal.as_ref().filter(|_| !changes.is_empty()) {
             journal(&changes);
         }
-        let manifest =
-            merge.new.publish(previous.manifest.as_ref(), summary.n_parsed + summary.n_removed)?;
+        let manifest = merge.new.publish(previous.manifest.as_ref(), summary.n_changed())?;
         // The last handles of the replaced files. Freeing their blocks can take as long as writing
         // the new files, so another thread closes them.
         let old = merge.old;
@@ -552,7 +564,7 @@ impl Indexer {
         if self.cancel.load(Ordering::Relaxed) {
             return None;
         }
-        let parsed = self.parse(parsing.root, file, parsing.relating);
+        let parsed = self.parse(file, parsing);
         (parsing.progress)(Progress {
             done: parsing.done.fetch_add(1, Ordering::Relaxed) + 1,
             total: parsing.total,
@@ -594,42 +606,14 @@ impl Indexer {
     }
 
     /// Reads and chunks one file. A file that is not for indexing gives no chunks.
-    fn parse(
-        &self,
-        root: &Dir,
-        file: &SourceFile,
-        relating: Option<&dyn RelationsRun>,
-    ) -> Option<Parsed> {
-        let (mut entry, bytes) = self.read(root, file)?;
+    fn parse(&self, file: &SourceFile, parsing: &Parsing) -> Option<Parsed> {
+        let (entry, bytes) = self.read(parsing.root, file)?;
         let Some(bytes) = bytes else {
-            return Some(Parsed { entry, chunks: Vec::new(), hand_on: None });
+            let made_by = MadeBy::Parser(None);
+            return Some(Parsed { entry, chunks: Vec::new(), hand_on: None, made_by });
         };
-        // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        entry.lines = text.lines().count() as u64;
-        // Redact first, so that no chunk, vector or index holds a secret.
-        let redacted = redact_file(text);
-        entry.secrets =
-            redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
-        let text = &*redacted.text;
-        let relating = relating.filter(|run| run.wants(&file.path, &entry.sha256));
-        let read = || match relating {
-            None => (chunk_file(&file.path, text), None),
-            Some(run) => {
-                let (chunks, relations) = chunk_and_relate(&file.path, text);
-                let (path, hash) = (&*file.path, &*entry.sha256);
-                (chunks, Some(run.take(FileRelations { path, hash, text, relations })))
-            }
-        };
-        // A parser that panics must not exclude the file: it is cut by lines.
-        let (mut chunks, hand_on) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
-            .unwrap_or_else(|_| (chunk_lines(&file.path, text), None));
-        set_origin(&mut chunks, file.origin, text);
-        for chunk in &chunks {
-            entry.n_chunks[chunk.chunk_type as usize] += 1;
-        }
-        Some(Parsed { entry, chunks, hand_on })
+        let relating = parsing.relating.filter(|run| run.wants(&file.path, &entry.sha256));
+        Some(parsed(&file.path, &bytes, entry, parsing.store, relating))
     }
 
     /// Makes the vectors that [`Indexer::run`] left to later because the embedder is slow, for all
@@ -772,13 +756,7 @@ struct Parsing<'a> {
     total: usize,
     progress: &'a (dyn Fn(Progress) + Sync),
     relating: Option<&'a dyn RelationsRun>,
-}
-
-struct Parsed {
-    entry: SourceEntry,
-    chunks: Vec<Chunk>,
-    /// Hands on the relations of the file.
-    hand_on: Option<HandOn>,
+    store: Option<Store<'a>>,
 }
 
 /// Splits the plan into batches of bounded size, in order.

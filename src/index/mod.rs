@@ -8,6 +8,7 @@
 mod chunker;
 mod history;
 mod indexer;
+mod parsed;
 mod plan;
 mod relating;
 mod report;

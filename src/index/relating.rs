@@ -30,8 +30,11 @@ pub trait RelationsRun: Send + Sync {
     fn wants(&self, path: &str, hash: &str) -> bool;
 
     /// Takes a file on a thread that parses, and returns what hands it on. The run calls that in the
-    /// order of paths, so that equal trees give equal data.
-    fn take(&self, file: FileRelations) -> HandOn;
+    /// order of paths, so that equal trees give equal data. Stores the data in `known`, as JSON.
+    fn take(&self, file: FileRelations, known: Option<&mut Option<String>>) -> HandOn;
+
+    /// Takes a file whose data an earlier run made, as JSON. Returns `None` if it is not of use.
+    fn take_known(&self, path: &str, hash: &str, known: &str) -> Option<HandOn>;
 }
 
 /// Hands on the data of one file.

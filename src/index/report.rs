@@ -28,6 +28,9 @@ pub struct Summary {
     pub n_files: usize,
     /// Number of files parsed in this run, including skipped ones.
     pub n_parsed: usize,
+    /// Number of new or changed files that were not parsed, since their content was known from an
+    /// earlier run, of any project of this user.
+    pub n_known: usize,
     /// Number of files that left the index.
     pub n_removed: usize,
     /// Number of chunks by type.
@@ -44,16 +47,22 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts a file; `parsed` is its entry if it was parsed.
-    pub(super) fn count(&mut self, action: &Action, parsed: Option<&SourceEntry>) {
+    /// Counts a file; `parsed` is its entry if it was parsed, or its content was known.
+    pub(super) fn count(&mut self, action: &Action, parsed: Option<&SourceEntry>, is_known: bool) {
         match (action, parsed) {
             (Action::Keep(_), _) => {}
+            (_, Some(_)) if is_known => self.n_known += 1,
             (_, Some(entry)) => {
                 self.n_parsed += 1;
                 self.parsed_bytes += entry.bytes;
             }
             (_, None) => self.n_removed += 1,
         }
+    }
+
+    /// Returns the number of files whose chunks were replaced or removed.
+    pub(super) fn n_changed(&self) -> usize {
+        self.n_parsed + self.n_known + self.n_removed
     }
 
     /// Returns the number of chunks of all types.

@@ -1,7 +1,7 @@
 //! Tells what a test is: by the path of its file, and by the name and the attributes of a symbol.
 
 /// What a symbol does for tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum TestRole {
     #[default]
     Other,

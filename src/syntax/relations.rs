@@ -25,7 +25,7 @@ use crate::languages::{Grammar, Hides, Names};
 pub use import::Import;
 
 /// The relations of a file to other code.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Relations {
     /// The package that the file declares: `package gin`, `namespace App`. Of C++, the names of the
     /// namespaces that it opens, separated by spaces.
@@ -43,7 +43,7 @@ pub struct Relations {
 }
 
 /// The arguments and the result of a function.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Shape {
     /// Number of arguments without the receiver; `None` if it is not fixed.
     pub arity: Option<u32>,
@@ -52,7 +52,7 @@ pub struct Shape {
 }
 
 /// A use of a name, with all lines of one definition on which it is used in the same way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reference {
     /// Index of the innermost symbol around it.
     pub symbol: Option<usize>,
@@ -67,7 +67,9 @@ pub struct Reference {
 }
 
 /// How a name is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum ReferenceKind {
     /// The name is called or constructed.
     Call,
@@ -101,7 +103,7 @@ impl ReferenceKind {
 }
 
 /// A name whose type is stated in the text.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Binding {
     /// Where the name is valid: index of a function, or of the type that it is a member of;
     /// `None` for the whole file.
@@ -112,7 +114,7 @@ pub struct Binding {
 }
 
 /// A supertype, a trait or an interface of a symbol, as written but without its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Base {
     pub symbol: usize,
     pub name: String,

@@ -54,6 +54,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         cancel: Arc::default(),
         journal: None,
         relations: None,
+        known: None,
     }
 }
 

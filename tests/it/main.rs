@@ -35,6 +35,7 @@ mod incremental;
 mod index;
 mod json_output;
 mod keeping;
+mod known;
 mod languages;
 mod limits;
 mod memory;

@@ -1,7 +1,7 @@
 //! Imports: which name comes from which module.
 
 /// One imported name, or a module as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Import {
     /// The module as written, without quotes: `crate::store`, `.models`, `./util.js`, `net/http`.
     pub module: String,
