@@ -69,6 +69,8 @@ fn command(bed: &Bed, program: &Path) -> Command {
     {
         command.env_remove(name);
     }
+    // What other projects of the user know would be measured, and what is measured would be kept.
+    command.env("CORTEX_INDEX_KNOWN_MB", "0");
     command
 }
 
