@@ -173,23 +173,24 @@ impl Engine {
                 && request.session.as_ref().is_none_or(|id| *id == found.memory.session_id)
         };
         let (skip, n) = (request.offset, request.limit + 1);
-        let all = if request.doubtful { COMPARED } else { skip + n };
-        let mut found: Vec<RecalledMemory> = if request.query.trim().is_empty() {
+        // Doubts are not in the database, so they are looked for among the newest memories.
+        let (limit, offset) = if request.doubtful { (COMPARED, 0) } else { (n, skip) };
+        let (found, left) = if request.query.trim().is_empty() {
             let select = Select {
                 pinned: request.pinned.then_some(true),
                 session_id: request.session.clone(),
-                limit: if request.doubtful { COMPARED } else { n },
-                offset: if request.doubtful { 0 } else { skip },
+                limit,
+                offset,
                 ..Select::from(&filter)
             };
             let root = self.project.layout.root();
-            let newest = selected(&memories.store, root, &select, now())?;
-            let skip = if request.doubtful { skip } else { 0 };
-            newest.into_iter().filter(is_wanted).skip(skip).collect()
+            (selected(&memories.store, root, &select, now())?, skip - offset)
         } else {
-            let best = self.recall(&RecallRequest { limit: all, ..wanted }, call)?.results;
-            best.into_iter().filter(is_wanted).skip(skip).collect()
+            let limit = limit.max(skip + n);
+            (self.recall(&RecallRequest { limit, ..wanted }, call)?.results, skip)
         };
+        let mut found: Vec<RecalledMemory> =
+            found.into_iter().filter(is_wanted).skip(left).collect();
         let more = found.len() > request.limit;
         found.truncate(request.limit);
         let mut sessions: Vec<Session> = Vec::new();
