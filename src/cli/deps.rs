@@ -131,11 +131,7 @@ fn base(dependencies: &[Dependency]) -> Option<&Path> {
 
 /// Returns a path for people.
 fn shown(path: &Path) -> String {
-    let home = config::home();
-    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
-        Some(below) => printable(&format!("~/{}", below.display())),
-        None => printable(&path.display().to_string()),
-    }
+    printable(&render::below_home(path, config::home().as_deref()))
 }
 
 /// Returns where the sources are, or why they were not found. A terminal has little room, so that a

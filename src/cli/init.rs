@@ -236,10 +236,9 @@ pub(super) struct Shown<'a>(pub(super) &'a Home);
 
 impl Shown<'_> {
     pub(super) fn path(&self, path: &Path) -> String {
-        let text = match (path.strip_prefix(&self.0.project), path.strip_prefix(&self.0.home)) {
-            (Ok(below), _) if self.0.project != self.0.home => below.display().to_string(),
-            (_, Ok(below)) => format!("~/{}", below.display()),
-            _ => path.display().to_string(),
+        let text = match path.strip_prefix(&self.0.project) {
+            Ok(below) if self.0.project != self.0.home => below.display().to_string(),
+            _ => render::below_home(path, Some(&self.0.home)),
         };
         printable(&text)
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
+use std::path::Path;
 
 use anyhow::Result;
 use console::{Style, Term, style};
@@ -28,6 +29,14 @@ pub(super) fn fitted(text: &str) -> Cow<'_, str> {
         console::truncate_str(text, width(), "…")
     } else {
         Cow::Borrowed(text)
+    }
+}
+
+/// Returns a path with `~` for the home directory.
+pub(super) fn below_home(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
     }
 }
 

@@ -163,18 +163,17 @@ pub(super) fn open(path: Option<PathBuf>) -> Option<Dir> {
 
 /// Returns the names of the folders in a folder, sorted.
 pub(super) fn folders(dir: &Dir) -> Vec<String> {
-    let names = dir.list().unwrap_or_default();
-    let folders = names.into_iter().filter(|(_, kind)| *kind == FileKind::Directory);
-    let mut names: Vec<String> = folders.filter_map(|(name, _)| name.into_string().ok()).collect();
-    names.sort_unstable();
-    names
+    names(dir, FileKind::Directory)
 }
 
 /// Returns the names of the files in a folder, sorted.
 pub(super) fn files(dir: &Dir) -> Vec<String> {
-    let names = dir.list().unwrap_or_default();
-    let files = names.into_iter().filter(|(_, kind)| *kind == FileKind::File);
-    let mut names: Vec<String> = files.filter_map(|(name, _)| name.into_string().ok()).collect();
+    names(dir, FileKind::File)
+}
+
+fn names(dir: &Dir, kind: FileKind) -> Vec<String> {
+    let all = dir.list().unwrap_or_default().into_iter().filter(|(_, is)| *is == kind);
+    let mut names: Vec<String> = all.filter_map(|(name, _)| name.into_string().ok()).collect();
     names.sort_unstable();
     names
 }

@@ -38,7 +38,7 @@ impl Place {
                 let entry = entry.unwrap();
                 let name = entry.file_name().into_string().unwrap();
                 let below = folder::join(path, &name);
-                // What a package manager installs is no file of the project.
+                // The project does not own what a package manager installs.
                 let is_installed = ["node_modules", ".venv", "vendor", "deps", ".build", ".yarn"];
                 if is_installed.contains(&&*name) {
                     continue;

@@ -130,6 +130,16 @@ pub(super) fn written(at: DateTime<Utc>) -> String {
 }
 
 impl RecallRequest {
+    /// Asks for what is remembered about a question on code. Bulk changes by git say nothing about it.
+    pub(super) fn about(question: &str, limit: usize) -> Self {
+        Self {
+            query: question.to_string(),
+            exclude_sources: vec![EpisodeSource::GitBulkUpdate.as_str().into()],
+            limit,
+            ..Self::default()
+        }
+    }
+
     /// Parses the restrictions of the request.
     ///
     /// # Errors

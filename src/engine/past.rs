@@ -9,7 +9,7 @@ use super::timeline::MemoryRow;
 use super::{AskError, Call};
 use crate::chunk::Entry;
 use crate::embed::StaticModel;
-use crate::memory::EpisodeSource;
+use crate::memory::RecalledMemory;
 use crate::search::Searcher;
 
 /// A memory that is less similar to the question than this, of 2, is not shown.
@@ -81,13 +81,7 @@ impl Engine {
     /// When the index or the memories cannot be read.
     pub fn past(&self, request: &PastRequest, call: &Call) -> Result<PastAnswer, AskError> {
         let memories = if self.remembers() {
-            let recall = RecallRequest {
-                query: request.query.clone(),
-                exclude_sources: vec![EpisodeSource::GitBulkUpdate.as_str().into()],
-                limit: request.limit,
-                ..RecallRequest::default()
-            };
-            self.recall(&recall, call)?.results
+            self.recall(&RecallRequest::about(&request.query, request.limit), call)?.results
         } else {
             Vec::new()
         };
@@ -95,7 +89,7 @@ impl Engine {
         let query = Searcher::new(&code.corpus).query(&request.query, &StaticModel::knows)?;
         let commits = code.corpus.commits_about(&query, request.limit);
         let commits = commits.into_iter().take_while(|(share, _)| *share >= LEAST_SHARE);
-        let is_near = |found: &&crate::memory::RecalledMemory| found.evidence >= LEAST_EVIDENCE;
+        let is_near = |found: &&RecalledMemory| found.evidence >= LEAST_EVIDENCE;
         Ok(PastAnswer {
             memories: memories.iter().filter(is_near).map(MemoryRow::new).collect(),
             commits: commits.filter_map(|(share, commit)| CommitRow::new(share, commit)).collect(),

@@ -18,7 +18,7 @@ use crate::address::{self, addresses_in};
 use crate::embed::{StaticModel, vector_of_question};
 use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
-use crate::memory::{EpisodeSource, RecalledMemory};
+use crate::memory::RecalledMemory;
 use crate::search::{
     Corpus, Filter, Form, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
     places_first,
@@ -310,7 +310,6 @@ impl Engine {
     }
 
     /// Returns the memories to show with the code, and the state of the answer with their warnings.
-    /// Memories of bulk changes by git are left out.
     fn beside(
         &self,
         request: &SearchRequest,
@@ -328,12 +327,7 @@ impl Engine {
         if !self.remembers() {
             return Ok((Vec::new(), state));
         }
-        let recall = RecallRequest {
-            query: request.query.clone(),
-            exclude_sources: vec![EpisodeSource::GitBulkUpdate.as_str().into()],
-            limit: request.memories,
-            ..RecallRequest::default()
-        };
+        let recall = RecallRequest::about(&request.query, request.memories);
         Ok((self.recall(&recall, call)?.results, state))
     }
 }

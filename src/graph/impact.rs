@@ -67,7 +67,7 @@ impl Traversal<'_> {
         let mut without_tests = |found: Vec<Neighbour>| -> Result<Vec<Neighbour>, GraphError> {
             let mut kept = Vec::new();
             for user in found {
-                // The tests that use a helper stand for it, if there are any.
+                // A helper is replaced by the tests that use it, if there are any.
                 let is_test = with_found_tests.contains(&*user.node.file)
                     || self.is_test(&user.node, &with_tests)?;
                 if !is_test && !changed.contains(&user.node) {

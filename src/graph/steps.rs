@@ -40,7 +40,9 @@ impl Traversal<'_> {
                 let (from, to) = (*numbers.get(&before.node)?, *numbers.get(&at.node)?);
                 Some(Step { from, to, sites: at.sites.clone(), confidence: at.confidence })
             };
-            return Ok((answer.clone(), answer.results.windows(2).filter_map(step).collect()));
+            let steps = answer.results.windows(2).filter_map(step).collect();
+            drop(numbers);
+            return Ok((answer, steps));
         }
         let mut known: HashMap<SymbolId, Option<usize>> = HashMap::new();
         let mut steps = Vec::new();

@@ -83,6 +83,13 @@ impl Entries {
         );
         let is_full = pages.saturating_sub(free) * page > max_bytes / 8 * 7;
         let oldest = if is_full { number("SELECT count(*) FROM entries")? / 4 } else { 0 };
+        let first = self
+            .connection
+            .query_row("SELECT min(used) FROM entries", [], |r| r.get::<_, Option<i64>>(0))?;
+        // Most runs have nothing to remove, and wait for no second transaction.
+        if oldest == 0 && first.is_none_or(|day| day >= today - KEEP_DAYS) {
+            return Ok(());
+        }
         sqlite::write(&mut self.connection, |t| {
             t.execute("DELETE FROM entries WHERE used < ?1", [today - KEEP_DAYS])?;
             t.execute(
@@ -97,10 +104,11 @@ impl Entries {
 fn open(path: &Path, max_bytes: u64) -> Result<Connection> {
     let mut connection = sqlite::open(path, BUSY)?;
     sqlite::migrate(&mut connection, VERSION, |there| if there == 0 { &[SCHEMA] } else { &[] })?;
-    // SQLite refuses to write more pages. The cache of pages holds those of the index over keys.
+    // SQLite refuses to write more pages. The cache of pages holds those of the index over keys. No
+    // run waits for the disk: what a crash of the system damages is made anew.
     let page: u64 = connection.query_row("PRAGMA page_size", [], |r| r.get(0))?;
     connection.execute_batch(&format!(
-        "PRAGMA max_page_count = {}; PRAGMA cache_size = -4096;",
+        "PRAGMA max_page_count = {}; PRAGMA cache_size = -4096; PRAGMA synchronous = OFF;",
         (max_bytes / page.max(1)).max(64)
     ))?;
     Ok(connection)

@@ -29,7 +29,7 @@ use crate::platform::is_of_own_user;
 
 /// The path that needs no token. Its answer only says that there is a server.
 const OPEN: &str = "/healthz";
-const SEC_FETCH_SITE: &str = "sec-fetch-site";
+pub(super) const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Where a page exchanges a ticket for a key.
 pub(super) const REDEEM: &str = "/api/key";

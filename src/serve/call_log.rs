@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::access::SEC_FETCH_SITE;
 use crate::live::Served;
 use crate::secrets::redact;
 use crate::text::{cut, folded, head, tokens_of_bytes};
@@ -43,7 +44,7 @@ const MAX_PATH: usize = 4096;
 const OF_THE_FORM: [&str; 7] =
     ["max_tokens", "limit", "format", "wait_ms", "min_generation", "include_stats", "cursor"];
 
-/// Who calls a tool.
+/// The caller of a tool.
 #[derive(Debug, Clone)]
 pub(super) enum Caller {
     /// The page of this server.
@@ -56,7 +57,7 @@ impl Caller {
     /// Returns the sender of an HTTP request. Only browsers send `Sec-Fetch-Site`, and a page cannot
     /// change it.
     pub(super) fn over_http(headers: &HeaderMap) -> Self {
-        if headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin") {
+        if headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "same-origin") {
             return Self::Page;
         }
         let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());

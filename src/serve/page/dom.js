@@ -1,7 +1,15 @@
 // Builds elements. Text from a repository only ever becomes a text node.
 
 export function h(tag, attributes, ...children) {
-  const element = document.createElement(tag);
+  return made(document.createElement(tag), attributes, children);
+}
+
+// Builds elements of a picture.
+export function svg(tag, attributes, ...children) {
+  return made(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function made(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

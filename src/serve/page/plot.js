@@ -1,8 +1,7 @@
 // Draws small plots of lines over time.
 
-import { h } from "./dom.js";
+import { h, svg } from "./dom.js";
 
-const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 320;
 const HEIGHT = 130;
 const LEFT = 40;
@@ -10,13 +9,6 @@ const RIGHT = 8;
 const TOP = 8;
 const BOTTOM = 20;
 const DASHES = ["none", "6 3", "2 3", "8 3 2 3", "1 5", "12 4"];
-
-function s(tag, attributes, text) {
-  const element = document.createElementNS(SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  if (text) element.textContent = text;
-  return element;
-}
 
 const short = (n) => n.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
 const clock = (time) => new Date(time).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -31,36 +23,36 @@ function above(most) {
 // order. It has the same size without points, so that nothing moves when the first one comes.
 export function plot(caption, unit, lines) {
   const all = lines.flatMap((line) => line.points);
-  const svg = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "plot" });
+  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "plot" });
   const times = all.map(([time]) => time);
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const most = above(Math.max(...all.map(([, value]) => value), 0));
   const x = (time) => LEFT + ((WIDTH - LEFT - RIGHT) * (time - first)) / (last - first || 1);
   const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * value) / most;
-  svg.append(s("title", {}, summary(caption, unit, lines)));
+  picture.append(svg("title", {}, summary(caption, unit, lines)));
   if (!all.length) {
-    svg.append(s("text", { x: WIDTH / 2, y: HEIGHT / 2, "text-anchor": "middle" }, "nothing yet"));
+    picture.append(svg("text", { x: WIDTH / 2, y: HEIGHT / 2, "text-anchor": "middle" }, "nothing yet"));
   } else {
     for (const value of [0, most / 2, most]) {
-      svg.append(s("path", { d: `M${LEFT} ${y(value)}H${WIDTH - RIGHT}`, class: "grid" }),
-        s("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
+      picture.append(svg("path", { d: `M${LEFT} ${y(value)}H${WIDTH - RIGHT}`, class: "grid" }),
+        svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     }
-    svg.append(s("text", { x: LEFT, y: HEIGHT - 4 }, clock(first)));
-    if (last > first) svg.append(s("text", { x: WIDTH - RIGHT, y: HEIGHT - 4, "text-anchor": "end" }, clock(last)));
+    picture.append(svg("text", { x: LEFT, y: HEIGHT - 4 }, clock(first)));
+    if (last > first) picture.append(svg("text", { x: WIDTH - RIGHT, y: HEIGHT - 4, "text-anchor": "end" }, clock(last)));
     lines.forEach(({ points }, i) => {
       const style = { class: `line${i % 6}`, "stroke-dasharray": DASHES[i % 6] };
       const path = points.map(([time, value], n) => `${n ? "L" : "M"}${x(time).toFixed(1)} ${y(value).toFixed(1)}`);
-      svg.append(s("path", { d: path.join(""), ...style }));
+      picture.append(svg("path", { d: path.join(""), ...style }));
       // A line of few points is seen by its points.
-      if (points.length < 30) for (const [time, value] of points) svg.append(s("circle", { cx: x(time), cy: y(value), r: 2.5, class: style.class }));
+      if (points.length < 30) for (const [time, value] of points) picture.append(svg("circle", { cx: x(time), cy: y(value), r: 2.5, class: style.class }));
     });
   }
   const key = lines.length < 2 ? null : h("ul", { class: "key" }, lines.map(({ name }, i) => {
-    const sample = s("svg", { viewBox: "0 0 24 8", class: "plot", "aria-hidden": "true" });
-    sample.append(s("path", { d: "M0 4H24", class: `line${i % 6}`, "stroke-dasharray": DASHES[i % 6] }));
+    const sample = svg("svg", { viewBox: "0 0 24 8", class: "plot", "aria-hidden": "true" });
+    sample.append(svg("path", { d: "M0 4H24", class: `line${i % 6}`, "stroke-dasharray": DASHES[i % 6] }));
     return h("li", {}, sample, name);
   }));
-  return h("figure", {}, h("figcaption", {}, `${caption}, ${unit}`), svg, key);
+  return h("figure", {}, h("figcaption", {}, `${caption}, ${unit}`), picture, key);
 }
 
 // Says in words what a plot shows.
