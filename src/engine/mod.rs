@@ -26,6 +26,7 @@ mod operation;
 mod outline;
 mod past;
 mod paths;
+mod pool;
 mod project;
 mod read;
 mod related;
@@ -64,6 +65,7 @@ pub use memory::{
 };
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
+pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
