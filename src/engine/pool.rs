@@ -214,7 +214,7 @@ impl Pool {
         let mut candidates = Vec::new();
         for project in open {
             let idle = project.idle();
-            if idle > self.limits.idle || kept >= self.limits.open && idle > AT_WORK {
+            if idle > self.limits.idle.max(AT_WORK) || kept >= self.limits.open && idle > AT_WORK {
                 tracing::debug!("closing {}", project.root.display());
                 is_over &= !project.close();
             } else {

@@ -38,6 +38,8 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// How long a new server waits for one that ends.
 const HANDOVER: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
+/// A server does not end before it had this time for its first client, or the next one.
+const LEAST_IDLE: Duration = Duration::from_secs(5);
 
 /// The server of a machine.
 pub struct Host {
@@ -188,7 +190,7 @@ impl Host {
 
     fn is_abandoned(&self) -> bool {
         self.clients.load(Ordering::Relaxed) == 0
-            && self.last_client.lock().elapsed() > self.pool.limits().idle
+            && self.last_client.lock().elapsed() > self.pool.limits().idle.max(LEAST_IDLE)
     }
 
     async fn attend(self: Arc<Self>, stream: UnixStream) {

@@ -25,6 +25,8 @@ const MAX_SOCKET_PATH: usize = 103;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a client tries to reach a server that begins.
 const POLL: Duration = Duration::from_millis(2);
+/// Shortest time between two attempts to start a server.
+const AGAIN: Duration = Duration::from_millis(200);
 /// Longest first line of a server, in bytes.
 const MAX_REPLY: u64 = 1 << 20;
 const SOCKET: &str = ".sock";
@@ -155,17 +157,19 @@ impl Place {
     /// # Errors
     /// When it cannot be started, or refuses.
     pub fn ask_or_start(&self, want: &Want) -> io::Result<BufReader<LocalStream>> {
-        match self.ask(want) {
-            Ok((stream, _)) => return Ok(stream),
-            Err(e) if !is_absent(&e) => return Err(e),
-            Err(_) => self.start()?,
-        }
-        let start = Instant::now();
+        let begin = Instant::now();
+        let mut next_start = begin;
         loop {
             match self.ask(want) {
                 Ok((stream, _)) => return Ok(stream),
-                Err(e) if !is_absent(&e) || start.elapsed() > PATIENCE => return Err(e),
-                Err(_) => thread::sleep(POLL),
+                Err(e) if !is_absent(&e) || begin.elapsed() > PATIENCE => return Err(e),
+                Err(_) if Instant::now() < next_start => thread::sleep(POLL),
+                Err(_) => {
+                    // A server that was killed meanwhile is started once more.
+                    self.start()
+                        .or_else(|e| if begin.elapsed() > PATIENCE { Err(e) } else { Ok(()) })?;
+                    next_start = Instant::now() + AGAIN;
+                }
             }
         }
     }
