@@ -80,7 +80,7 @@ fn host() -> Result<Outcome> {
     let place = place()?;
     compute_threads();
     let limits = PoolLimits { bytes: config.shared_bytes, idle: config.idle, open: MOST_OPEN };
-    Host::new(limits)
+    Host::new(limits, config::state_home())
         .serve(&place)
         .with_context(|| format!("{} was not served", place.socket().display()))?;
     Ok(Outcome::Done)

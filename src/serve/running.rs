@@ -87,6 +87,12 @@ impl Running {
         is_it.then_some(running)
     }
 
+    /// Returns the address of the server.
+    #[must_use]
+    pub fn url(&self) -> String {
+        page_address(self.note.at, "", None)
+    }
+
     /// Returns the address of a view of the page, with a ticket if the server wants a token.
     ///
     /// # Errors
