@@ -51,7 +51,7 @@ content-length: 58\r\nretry-after: 1\r\nconnection: close\r\n\r\n{\"error\":\"to
 ///
 /// # Errors
 /// When no port is free, or the address does not belong to this machine.
-fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
+pub(super) fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     let last = if port == 0 { 0 } else { port.saturating_add(FURTHER_PORTS) };
     for candidate in port..=last {
         match TcpListener::bind((address, candidate)) {
