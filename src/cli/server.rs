@@ -157,10 +157,11 @@ fn status(as_json: bool) -> Result<Outcome> {
                 "closed until the next question".into()
             };
             line(&format!(
-                "project   {}: {}, {state}, asked {} ago",
+                "project   {}: {}, {state}, asked {} ago{}",
                 printable(&project.root.display().to_string()),
                 count(project.agents, "agent"),
-                time(project.idle_s)
+                time(project.idle_s),
+                project.url.as_ref().map_or_else(String::new, |url| format!(", page {url}"))
             ))?;
         }
     }

@@ -37,6 +37,7 @@ struct Note {
 pub struct RunningNote {
     dir: OwnedDir,
     file: String,
+    at: SocketAddr,
 }
 
 /// A running server of a project.
@@ -63,7 +64,15 @@ impl RunningNote {
         let file = file_of(root);
         let note = Note { at: reachable(at), pid: process::id(), key: access.key() };
         dir.make(0o700)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
-        Ok(Self { dir, file })
+        Ok(Self { dir, file, at })
+    }
+}
+
+impl RunningNote {
+    /// Returns the address that is noted.
+    #[must_use]
+    pub fn url(&self) -> String {
+        page_address(self.at, "", None)
     }
 }
 

@@ -111,6 +111,7 @@ impl Listening {
             }
         };
         place.remove_socket()?;
+        let _ = place.remove_old();
         let listener = LocalListener::bind(place.socket())?;
         listener.set_nonblocking(true)?;
         Ok(Some(Self { place: place.clone(), listener, _lock: lock }))
@@ -317,6 +318,9 @@ impl Host {
                     snapshot.corpora.iter().map(|c| c.corpus.chunks().len()).sum()
                 }),
                 idle_s: project.idle().as_secs(),
+                url: hosted
+                    .get(project.root())
+                    .and_then(|hosted| hosted.http.lock().as_ref().map(RunningNote::url)),
             }
         };
         ServerStatus {

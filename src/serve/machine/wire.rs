@@ -83,4 +83,6 @@ pub struct ProjectStatus {
     pub chunks: usize,
     /// Seconds since the last question.
     pub idle_s: u64,
+    /// Where its page and API are, if it is served over HTTP.
+    pub url: Option<String>,
 }
