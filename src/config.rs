@@ -15,7 +15,7 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
-use crate::dir::{Dir, OwnedDir};
+use crate::dir::{Dir, OwnedDir, Stat};
 
 use SettingOrigin::{Project, ProjectUpTo, User};
 
@@ -312,6 +312,10 @@ pub struct Config {
     pub ignored: Vec<String>,
 }
 
+/// The state of the files of settings at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsFiles([Option<Stat>; 2]);
+
 /// The place where an index is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -481,6 +485,17 @@ impl Config {
             None => {}
         }
         Ok(config)
+    }
+
+    /// Returns the state of the two files: equal states mean equal settings.
+    #[must_use]
+    pub fn files(project: &OwnedDir, user: Option<&Path>) -> SettingsFiles {
+        let of_user = user.and_then(|path| {
+            let real = std::fs::canonicalize(path).ok()?;
+            Dir::open(real.parent()?).ok()?.stat(real.file_name()?).ok()?
+        });
+        let of_project = project.open().ok().and_then(|dir| dir.stat(FILE).ok()?);
+        SettingsFiles([of_project, of_user])
     }
 
     /// Does the same for a command that must work even with unusable settings: files that cannot be

@@ -12,6 +12,8 @@ use tokio::sync::watch;
 
 use super::project::{Project, ProjectError};
 use super::serving::Engine;
+use crate::config::{self, Config, SettingsFiles};
+use crate::dir::Dir;
 use crate::live::resident_bytes;
 
 /// A project that was asked within this time is not closed, whatever the memory.
@@ -66,6 +68,8 @@ pub struct Pooled {
     budget: Option<u64>,
     changes: Changes,
     engine: Mutex<Option<Arc<Engine>>>,
+    /// The files that decided its settings.
+    settings: Mutex<Option<SettingsFiles>>,
     asked: Mutex<Instant>,
     /// Whether the project had memories when its engine was open.
     remembers: AtomicBool,
@@ -81,6 +85,7 @@ impl Pooled {
             changes,
             remembers: AtomicBool::new(engine.remembers()),
             engine: Mutex::new(Some(engine)),
+            settings: Mutex::default(),
             asked: Mutex::new(Instant::now()),
         }
     }
@@ -91,6 +96,7 @@ impl Pooled {
             budget: Some(limits.bytes),
             changes: Changes::default(),
             engine: Mutex::default(),
+            settings: Mutex::default(),
             asked: Mutex::new(Instant::now()),
             remembers: AtomicBool::new(false),
         }
@@ -109,7 +115,8 @@ impl Pooled {
     }
 
     /// Returns the engine, and opens it if it is closed, which may take a while. An engine whose
-    /// directory was moved or replaced is closed first, so that no other project answers.
+    /// directory was moved or replaced is closed first, so that no other project answers, and so is
+    /// one whose settings have changed, unless the new ones cannot be used.
     ///
     /// # Errors
     /// When the project cannot be opened, for example because its directory is gone.
@@ -117,20 +124,41 @@ impl Pooled {
         let mut open = self.engine.lock();
         self.touch();
         if let Some(engine) = &*open
-            && (self.budget.is_none() || engine.project.layout.tree().check_in_place().is_ok())
+            && (self.budget.is_none() || self.is_as_opened(engine))
         {
             return Ok(engine.clone());
         }
         close(open.take());
+        let gone = || ProjectError::Gone(self.root.clone());
+        Dir::open(&self.root).map_err(|_| gone())?;
         let mut project = Project::open(Some(&self.root))?;
         if project.layout.root() != self.root {
-            return Err(ProjectError::Gone(self.root.clone()));
+            return Err(gone());
         }
         project.config.memory_budget = self.budget;
         let engine = Arc::new(Engine::for_server(project, true, self.changes.callback())?);
         self.remembers.store(engine.remembers(), Ordering::Relaxed);
+        *self.settings.lock() = Some(settings_of(&engine.project));
         *open = Some(engine.clone());
         Ok(engine)
+    }
+
+    /// Whether an engine may go on: its directory is where it was, and so are its settings. Settings
+    /// that cannot be used are told once, and the old ones hold.
+    fn is_as_opened(&self, engine: &Engine) -> bool {
+        if engine.project.layout.tree().check_in_place().is_err() {
+            return false;
+        }
+        let (now, mut known) = (settings_of(&engine.project), self.settings.lock());
+        if known.as_ref() == Some(&now) {
+            return true;
+        }
+        *known = Some(now);
+        let opened = Project::open(Some(&self.root));
+        if let Err(e) = &opened {
+            tracing::warn!("{}: the old settings hold: {e}", self.root.display());
+        }
+        opened.is_err()
     }
 
     /// Returns the engine if it is open and nobody opens or closes it just now. This is no question:
@@ -169,6 +197,10 @@ impl Pooled {
         }
         is_unused
     }
+}
+
+fn settings_of(project: &Project) -> SettingsFiles {
+    Config::files(&project.layout.own_place(), config::user_file().as_deref())
 }
 
 /// Ends an engine. What is loaded is saved, so that the next one begins with it.

@@ -50,7 +50,7 @@ pub enum ProjectError {
     NoDirectory(#[source] io::Error),
     #[error(transparent)]
     Root(#[from] RootError),
-    #[error("{}: the project is no longer there", .0.display())]
+    #[error("{}: the project was moved, removed or replaced: start cortex again where it is now", .0.display())]
     Gone(PathBuf),
     #[error(transparent)]
     Config(#[from] ConfigError),

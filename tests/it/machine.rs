@@ -314,6 +314,31 @@ fn a_project_that_nobody_asks_is_closed_and_follows_again() {
     });
 }
 
+/// Settings that change hold for the next question, as if each agent had a server of its own.
+#[test]
+fn changed_settings_hold_for_the_next_question() {
+    let machine = Machine::with(&["lisbon"]);
+    machine.write(
+        "lisbon",
+        "docs/guide.md",
+        "# How to greet people\n\nThe greeting of the house.\n",
+    );
+    let mut agent = machine.agent("lisbon");
+    assert!(agent.search().contains("docs/guide.md"));
+    let settings = |text: &str| {
+        fs::create_dir_all(machine.root("lisbon").join(".cortex")).unwrap();
+        fs::write(machine.root("lisbon").join(".cortex/config.toml"), text).unwrap();
+    };
+    settings("[index]\nexclude = ['docs']\n");
+    let found = agent.search();
+    assert!(found.contains("src/lib.rs") && !found.contains("docs/guide.md"), "{found}");
+    settings("[index\n");
+    let found = agent.search();
+    assert!(found.contains("src/lib.rs") && !found.contains("docs/guide.md"), "{found}");
+    settings("");
+    assert!(agent.search().contains("docs/guide.md"));
+}
+
 /// The name of a directory does not make a project.
 #[test]
 fn a_project_that_moves_or_is_replaced_answers_as_what_it_is() {
