@@ -298,7 +298,7 @@ fn all_files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open.push(path);
-            } else {
+            } else if path.is_file() {
                 found.push((
                     path.strip_prefix(directory).unwrap().to_path_buf(),
                     fs::read(&path).unwrap(),
