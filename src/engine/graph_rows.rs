@@ -54,6 +54,13 @@ pub(super) struct GraphRows {
 }
 
 impl RelationsSink for GraphRows {
+    fn take_over(&self, from: &Layout) {
+        let Ok(path) = self.layout.prepare_code_graph() else { return };
+        if let Err(e) = CodeGraph::copy(&from.code_graph(), &path) {
+            tracing::info!("the code graph of {} is not taken: {e}", from.root().display());
+        }
+    }
+
     fn begin(&self, n_files: usize) -> Option<Box<dyn RelationsRun>> {
         if n_files == 0 {
             return None;

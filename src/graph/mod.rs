@@ -117,6 +117,14 @@ impl CodeGraph {
         Ok(Self { tables: Tables::open_within(path, busy)? })
     }
 
+    /// Copies a database, which other processes may use, to a place without one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the copy cannot be written; then there is none.
+    pub fn copy(from: &Path, to: &Path) -> Result<(), GraphError> {
+        Tables::copy(from, to)
+    }
+
     /// Returns the hash of every file that has rows, by path.
     ///
     /// # Errors

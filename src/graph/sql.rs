@@ -137,6 +137,20 @@ impl Tables {
         Ok(Self { connection: Mutex::new(connection), path: path.to_path_buf() })
     }
 
+    /// Copies a database to a place without one.
+    pub(super) fn copy(from: &Path, to: &Path) -> Result<(), GraphError> {
+        let failed =
+            |source| GraphError::Failed { path: to.to_path_buf(), source: Box::new(source) };
+        let copied = sqlite::open_source(from).and_then(|from| {
+            drop(Connection::open(to)?);
+            sqlite::copy(&from, to)
+        });
+        copied.map_err(|e| {
+            let _ = sqlite::remove(to);
+            failed(e)
+        })
+    }
+
     /// Deletes the database and creates an empty one.
     pub(super) fn renew(&self) -> Result<(), GraphError> {
         let mut connection = self.connection();

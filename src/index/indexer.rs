@@ -291,7 +291,13 @@ impl Indexer {
             (true, Mode::Full) => {}
             (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
-        let previous = self.previous(mode);
+        let is_taken = mode == Mode::Incremental && self.take_over(&lock);
+        let mut previous = self.previous(mode);
+        if is_taken {
+            // No file changed: this is the first look at them, and each is compared by content.
+            previous.is_known = false;
+            previous.table.files.values_mut().for_each(|file| file.modified_ns = 0);
+        }
         let scope = if previous.reparse { &Scope::All } else { scope };
         let walked_at_ns = now_ns();
         let tree = source::walk(self.layout.root(), &self.walk, scope);
@@ -433,6 +439,28 @@ impl Indexer {
                 }
             }
         }
+    }
+
+    /// Begins a project without an index with that of another working tree of its repository.
+    fn take_over(&self, lock: &WriteLock) -> bool {
+        if self.layout.is_indexed() || self.layout.is_foreign() || self.layout.is_in_cache() {
+            return false;
+        }
+        for root in source::other_worktrees(self.layout.root()) {
+            let Ok(other) = Layout::at(&root) else { continue };
+            match store::take_over(&self.layout, &other, lock) {
+                Ok(false) => {}
+                Ok(true) => {
+                    tracing::info!("begun with the index of {}", root.display());
+                    if let Some(relations) = &self.relations {
+                        relations.take_over(&other);
+                    }
+                    return true;
+                }
+                Err(e) => tracing::info!("the index of {} is not taken: {e}", root.display()),
+            }
+        }
+        false
     }
 
     /// Counts the lines of each source file in each chunk file.

@@ -1,6 +1,7 @@
 //! Passes on what a run finds out about each file besides its chunks, so that nothing else parses the
 //! file again.
 
+use crate::store::Layout;
 use crate::syntax::Relations;
 
 /// The relations of a file that a run parsed.
@@ -21,6 +22,9 @@ pub struct FileRelations<'a> {
 pub trait RelationsSink: Send + Sync {
     /// Begins to receive the files of a run that parses so many. Returns `None` if it receives none.
     fn begin(&self, n_files: usize) -> Option<Box<dyn RelationsRun>>;
+
+    /// Takes the data of another working tree of the repository as its beginning.
+    fn take_over(&self, from: &Layout);
 }
 
 /// Receives the files of one run, on all its threads. When it is dropped, the files are in the index,

@@ -40,6 +40,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 const MAX_DURATION: Duration = Duration::from_secs(10);
 /// Where the objects of a repository are, below its common directory.
 const OBJECTS: &str = "objects";
+/// Most linked working trees of a repository that are looked at.
+const MAX_WORKTREES: usize = 64;
 
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -480,6 +482,25 @@ pub fn head(root: &Path) -> Option<String> {
 #[must_use]
 pub fn git_directory(root: &Path) -> Option<PathBuf> {
     GitDir::of(root).map(|git| git.own)
+}
+
+/// Returns the roots of the other working trees of the repository whose working tree is rooted at
+/// `root`: those at the same commit first. Each is certainly one of this repository.
+#[must_use]
+pub fn other_worktrees(root: &Path) -> Vec<PathBuf> {
+    let Some(own) = GitDir::at(root) else { return Vec::new() };
+    let linked = fs::read_dir(own.common.join("worktrees")).into_iter().flatten().flatten();
+    let linked = linked.take(MAX_WORKTREES).filter_map(|entry| {
+        let named = small_text(&entry.path(), "gitdir")?;
+        Some(Path::new(named.trim_end_matches(['\r', '\n'])).parent()?.to_path_buf())
+    });
+    let main = own.common.parent().map(Path::to_path_buf);
+    let trees = main.into_iter().chain(linked).filter_map(|root| GitDir::at(&root));
+    let mut others: Vec<_> =
+        trees.filter(|tree| tree.common == own.common && tree.top != own.top).collect();
+    let head = own.head();
+    others.sort_by_key(|tree| tree.head() != head);
+    others.into_iter().map(|tree| tree.top).collect()
 }
 
 /// Reads `.git/info/exclude` of the repository whose work tree is rooted at `directory`,

@@ -91,6 +91,22 @@ impl IndexCache {
     }
 }
 
+/// Copies the newest directory of `from` to `to`. Whoever opens it checks its files as any others.
+pub(super) fn take_over(to: &OwnedDir, from: &OwnedDir) -> io::Result<()> {
+    let from = from.open()?;
+    let Some(newest) = all(&from, PREFIX).pop() else { return Ok(()) };
+    let (from, to) = (from.dir(&newest)?, to.make(PRIVATE_DIR)?);
+    let name = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
+    let own = to.make_dir(&name, PRIVATE_DIR)?;
+    let lock = own.file(WRITER, OpenMode::New, PRIVATE_FILE)?;
+    lock.lock()?;
+    for (file, _) in from.list()? {
+        io::copy(&mut from.open_file(&file)?, &mut own.create(&file, PRIVATE_FILE)?)?;
+    }
+    own.remove_file(WRITER)?;
+    to.rename(&name, &newest)
+}
+
 /// Returns the names in `dir` that begin with `prefix`, oldest first.
 fn all(dir: &Dir, prefix: &str) -> Vec<String> {
     let names =

@@ -18,6 +18,7 @@ mod packing;
 mod reader;
 mod server;
 mod sources;
+mod taken;
 mod vectors;
 mod writer;
 
@@ -32,5 +33,6 @@ pub use packing::Packing;
 pub use reader::{ChunkFiles, LoadError};
 pub use server::ServerFile;
 pub use sources::{HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK};
+pub use taken::take_over;
 pub use vectors::{VectorCache, VectorKey, VectorWriter, remove_unused_vectors};
 pub use writer::{ChunkLines, ChunkWriter, recover};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::project::{Project, copy_tree, run};
+use crate::project::{CHUNK_FILES, Project, copy_tree, run, without_stamps};
 
 /// A user with several projects: the cache is that of the first.
 struct User(Project);
@@ -215,4 +215,86 @@ fn a_store_behind_a_link_is_not_used() {
     let worktree = second(&p);
     assert_eq!(user.index(&worktree)["n_known"], 0);
     assert_same(&p, &worktree);
+}
+
+/// A repository with a linked working tree at another commit, in the folder `linked` of the home.
+fn with_worktree() -> (Project, PathBuf) {
+    let p = Project::sample();
+    p.git(&["init", "-q"]);
+    p.commit("first");
+    p.write("src/late.rs", "pub fn arrive_late() {}\n");
+    fs::remove_file(p.path("docs/guide.md")).unwrap();
+    p.commit("second");
+    p.index();
+    p.run(&["graph", "callers", "retry_with_backoff"]);
+    let linked = p.home().join("linked");
+    p.git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap(), "HEAD~1"]);
+    (p, linked)
+}
+
+fn index_at(p: &Project, root: &Path) -> Value {
+    let args = ["index", "--json", root.to_str().unwrap()];
+    serde_json::from_str(&run(&mut p.cortex(&args)).expect(0).stdout).unwrap()
+}
+
+/// A new working tree of an indexed repository is indexed as far as it differs.
+#[test]
+fn a_new_worktree_begins_with_the_index_of_another() {
+    let (p, linked) = with_worktree();
+    let summary = index_at(&p, &linked);
+    let n = |name: &str| summary[name].as_u64().unwrap_or_else(|| panic!("{summary}"));
+    // The guide is parsed, the late file is removed, and the others are only hashed.
+    assert_eq!((n("n_parsed") + n("n_known"), n("n_removed")), (1, 1), "{summary}");
+    let lines = || {
+        let chunks = linked.join(".cortex/chunks");
+        CHUNK_FILES.map(|name| {
+            let text = fs::read_to_string(chunks.join(name)).unwrap();
+            text.lines().map(|l| without_stamps(l).to_string()).collect::<Vec<_>>()
+        })
+    };
+    let begun = lines();
+    fs::remove_dir_all(linked.join(".cortex")).unwrap();
+    fs::remove_dir_all(p.path(".cortex")).unwrap();
+    index_at(&p, &linked);
+    assert_eq!(begun, lines(), "as if nothing had been taken");
+}
+
+#[test]
+fn what_differs_between_worktrees_is_no_edit() {
+    let (p, linked) = with_worktree();
+    let at = linked.to_str().unwrap();
+    run(&mut p.cortex(&["memory", "add", "harbour", "--project", at])).expect(0);
+    index_at(&p, &linked);
+    let found = run(&mut p.cortex(&["memory", "list", "--json", "--project", at])).stdout;
+    assert!(found.contains("harbour") && !found.contains("late.rs"), "{found}");
+    // The memories of the other working tree are its own.
+    run(&mut p.cortex(&["memory", "add", "lighthouse"])).expect(0);
+    let found = run(&mut p.cortex(&["memory", "list", "--json", "--project", at])).stdout;
+    assert!(!found.contains("lighthouse"), "{found}");
+}
+
+/// A folder from an archive that claims to be a working tree of a private repository takes nothing.
+#[test]
+fn a_forged_worktree_takes_no_index() {
+    let (p, linked) = with_worktree();
+    let forged = p.home().join("forged");
+    fs::create_dir_all(forged.join("src")).unwrap();
+    fs::write(forged.join("src/a.rs"), "pub fn own() {}\n").unwrap();
+    fs::copy(linked.join(".git"), forged.join(".git")).unwrap();
+    let summary = index_at(&p, &forged);
+    assert_eq!(summary["n_parsed"], 1, "{summary}");
+    assert!(summary["n_removed"].as_u64().unwrap_or_default() == 0, "{summary}");
+}
+
+/// Bytes that are not those of the manifest are not taken, and nothing is left of the attempt.
+#[test]
+fn a_damaged_index_of_another_worktree_is_not_taken() {
+    let (p, linked) = with_worktree();
+    let file = p.path(".cortex/chunks/code-definitions.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen("retry", "steal", 1)).unwrap();
+    let summary = index_at(&p, &linked);
+    assert_eq!(summary["n_files"], 4, "{summary}");
+    let chunks = fs::read_to_string(linked.join(".cortex/chunks/code-definitions.json")).unwrap();
+    assert!(!chunks.contains("steal"));
 }
