@@ -20,6 +20,7 @@ mod graph_upkeep;
 mod grep;
 mod hook;
 mod impact;
+mod many;
 mod map;
 mod memory;
 mod operation;
@@ -57,6 +58,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
+pub use many::{AskedProject, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
