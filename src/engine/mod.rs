@@ -27,6 +27,7 @@ mod operation;
 mod outline;
 mod past;
 mod paths;
+mod pool;
 mod project;
 mod read;
 mod related;
@@ -66,6 +67,7 @@ pub use memory::{
 };
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
+pub use pool::{Pool, chosen};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
