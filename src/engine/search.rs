@@ -43,6 +43,9 @@ pub struct SearchRequest {
     pub limit: usize,
     #[serde(flatten)]
     pub filters: Filters,
+    /// Search these other projects of the user together, by names or globs; ["*"] is all.
+    #[serde(default)]
+    pub repos: Vec<String>,
     /// `next_cursor` of the previous reply.
     pub cursor: Option<String>,
     /// Also return up to this many relevant memories of earlier sessions.
@@ -391,7 +394,11 @@ pub(super) fn exact(
 
 impl Page {
     /// Returns the page that a cursor names, or the first page without a cursor.
-    pub(super) fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<Self, AskError> {
+    pub(super) fn new(
+        cursor: Option<&str>,
+        limit: usize,
+        generation: u64,
+    ) -> Result<Self, AskError> {
         let offset = match cursor {
             None => 0,
             Some(cursor) => {

@@ -1,5 +1,6 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -36,6 +37,15 @@ const SERVICE_WAIT: Duration = Duration::from_secs(10);
 /// How often the chunk files are polled if they cannot be watched.
 const POLL_CHUNKS: Duration = Duration::from_secs(2);
 
+/// Opens other projects of the user.
+pub trait OpenProject: Send + Sync {
+    /// Returns an engine of the project of `root`.
+    ///
+    /// # Errors
+    /// When the project cannot be opened.
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
+}
+
 /// A project that can be queried.
 pub struct Engine {
     pub project: Arc<Project>,
@@ -46,6 +56,8 @@ pub struct Engine {
     pub(super) facts: Facts,
     /// The ranks of the files of a project, with the generation that they belong to.
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
+    /// Opens the user's other projects; `None` if questions reach this project only.
+    pub others: Option<Arc<dyn OpenProject>>,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -136,7 +148,7 @@ impl Engine {
         facts: Facts,
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
-        Self { project, manager, upkeep, facts, ranked, open }
+        Self { project, manager, upkeep, facts, ranked, others: None, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.
