@@ -29,8 +29,8 @@ pub struct Statistics {
     pub(super) size: CorpusSize,
     /// By term of the query: number of chunks whose body holds it.
     pub(super) chunks: Vec<usize>,
-    /// By term: number of files that hold it, if it is a compound identifier. Counted only as far
-    /// as it matters.
+    /// By term: number of files that hold it, if it is a compound identifier. Counted up to
+    /// [`FEW`] + 1.
     pub(super) files: Vec<usize>,
     /// By term: number of files that have it in their names.
     pub(super) named: Vec<usize>,
@@ -116,6 +116,7 @@ impl Statistics {
         self.size.add(&other.size);
         sum(&mut self.chunks, &other.chunks);
         sum(&mut self.files, &other.files);
+        self.files.iter_mut().for_each(|n| *n = (*n).min(FEW + 1));
         sum(&mut self.named, &other.named);
         sum(&mut self.commits, &other.commits);
         sum(&mut self.words, &other.words);
