@@ -127,16 +127,15 @@ fn folders(file: &Path) -> Result<Vec<PathBuf>> {
     let is_project = [".git", ".cortex"].iter().any(|name| around.root().join(name).exists());
     let mut roots = Vec::new();
     for path in named {
-        let path = std::fs::canonicalize(folder.join(&path))
-            .with_context(|| format!("--workspace {shown}: {}", path.display()))?;
-        if is_project && !path.starts_with(around.root()) {
+        let root = root_of(&folder.join(&path))?;
+        if is_project && !root.starts_with(around.root()) {
             bail!(
                 "--workspace {shown}: it is inside the project {}, so it may name only folders of that project, and {} is not one; move the file out of the project",
                 around.root().display(),
                 path.display()
             );
         }
-        roots.push(root_of(&path)?);
+        roots.push(root);
     }
     roots.sort();
     roots.dedup();

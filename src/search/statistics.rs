@@ -3,11 +3,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::bm25::FEW;
 use super::corpus::Corpus;
 use super::files::{Key, key, live};
 use super::query::Query;
 use super::text::{Field, TextError};
+
+/// An identifier that occurs in at most this many files says which file is meant.
+pub(super) const FEW: usize = 2;
 
 /// The size of a corpus. It depends on no query, so it can be stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

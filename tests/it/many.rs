@@ -66,9 +66,9 @@ fn a_workspace_file_inside_a_project_reaches_nothing_outside() {
         "mine.code-workspace",
         "{ // an editor's\n \"folders\": [{\"path\": \"b/app\"}, {\"path\": \"b/wall\"},],\n}",
     );
-    assert_eq!(ask("../../mine.code-workspace").expect(0).stdout, "app:src/lib.rs\n");
+    assert_eq!(ask("../../mine.code-workspace").expect(0).stdout, "b/app:src/lib.rs\n");
     p.write("mine.toml", "folders = [\"b/app\"]");
-    assert_eq!(ask("../../mine.toml").expect(0).stdout, "app:src/lib.rs\n");
+    assert_eq!(ask("../../mine.toml").expect(0).stdout, "b/app:src/lib.rs\n");
 
     p.write("b/wall/cortex.toml", "folders = [\".\", \"../app\"]");
     assert!(ask("cortex.toml").error().contains("it is inside the project"));
