@@ -60,7 +60,9 @@ impl Elsewhere {
         let mut named = Vec::new();
         for text in &self.repos {
             let is_path = text.starts_with(['.', '/', '~'])
-                || text.contains('/') && known.named(text).is_err() && Path::new(text).is_dir();
+                || text.contains('/')
+                    && known.named(text).is_err()
+                    && Dir::open(Path::new(text)).is_ok();
             if !is_path {
                 named.push(text.clone());
                 continue;
@@ -124,7 +126,8 @@ fn folders(file: &Path) -> Result<Vec<PathBuf>> {
     };
     let around = Layout::discover(folder, config::home().as_deref())?;
     // A folder that is no project is its own root.
-    let is_project = [".git", ".cortex"].iter().any(|name| around.root().join(name).exists());
+    let is_project =
+        [".git", ".cortex"].iter().any(|name| matches!(around.tree().stat(name), Ok(Some(_))));
     let mut roots = Vec::new();
     for path in named {
         let root = root_of(&folder.join(&path))?;

@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::corpus::Corpus;
 use super::files::{Key, key, live};
+use super::history::CommitCounts;
 use super::query::Query;
 use super::text::{Field, TextError};
 
@@ -107,6 +108,12 @@ impl Statistics {
         }
         out.named = query.terms.iter().map(|term| named[&key(&term.canonical)]).collect();
         Ok(out)
+    }
+
+    /// Returns the counts of commits.
+    pub(super) fn of_commits(&self) -> CommitCounts<'_> {
+        let CorpusSize { commits, commit_length: length, .. } = self.size;
+        CommitCounts { commits, length, holding: &self.commits }
     }
 
     /// Adds the counts of the same query in another corpus.
