@@ -1,6 +1,5 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -37,15 +36,6 @@ const SERVICE_WAIT: Duration = Duration::from_secs(10);
 /// How often the chunk files are polled if they cannot be watched.
 const POLL_CHUNKS: Duration = Duration::from_secs(2);
 
-/// Opens other projects of the user.
-pub trait OpenProject: Send + Sync {
-    /// Returns an engine of the project of `root`.
-    ///
-    /// # Errors
-    /// When the project cannot be opened.
-    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
-}
-
 /// A project that can be queried.
 pub struct Engine {
     pub project: Arc<Project>,
@@ -56,8 +46,6 @@ pub struct Engine {
     pub(super) facts: Facts,
     /// The ranks of the files of a project, with the generation that they belong to.
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
-    /// Opens the user's other projects; `None` if questions reach this project only.
-    pub others: Option<Arc<dyn OpenProject>>,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -148,7 +136,7 @@ impl Engine {
         facts: Facts,
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
-        Self { project, manager, upkeep, facts, ranked, others: None, open }
+        Self { project, manager, upkeep, facts, ranked, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.
@@ -328,6 +316,7 @@ impl Engine {
             .chain(waited)
             .chain(self.troubles(&snapshot, code, activity, n_unserved));
         let state = AnswerState {
+            projects: 0,
             index: self.freshness_of(code, activity.pending() + n_unserved),
             warnings: Vec::new(),
         };
@@ -344,7 +333,7 @@ impl Engine {
                 let index = self.freshness();
                 let warnings =
                     call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
-                Ok(AnswerState { index, warnings }.in_brief(call))
+                Ok(AnswerState { index, warnings, projects: 0 }.in_brief(call))
             }
         }
     }
