@@ -16,7 +16,8 @@ use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
+    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
+    SearchMode, SearchRequest, Tests, open_projects, search_many,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;

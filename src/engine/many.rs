@@ -10,19 +10,17 @@ use std::time::Instant;
 use globset::Glob;
 
 use super::freshness::{AnswerState, Freshness};
+use super::project::{Project, ProjectError};
 use super::rows::ResultRow;
 use super::search::{
     Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
 };
-use super::project::{Project, ProjectError};
 use super::serving::{Engine, View};
 use super::{AskError, Call, chain};
 use crate::embed::{StaticModel, vector_of_question};
 use crate::excerpt::{Compared, Excerpts};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
-use crate::search::{
-    Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term,
-};
+use crate::search::{Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term};
 use crate::text::count;
 
 /// The weight of the feature that the question names the project.

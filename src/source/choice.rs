@@ -156,15 +156,14 @@ pub(super) fn real(root: &Path) -> PathBuf {
 /// the folder holds a file. `worktrees` is the folder in which the project's repository keeps its
 /// linked work trees.
 pub(super) fn marked(
-    dir: &Dir,
-    full: &Path,
+    folder: &Path,
     worktrees: Option<&Path>,
     has_file: impl Fn(&str) -> bool,
 ) -> Option<Why<'static>> {
     if let Some(tag) = DIRECTORY_TAGS.into_iter().find(|tag| has_file(tag)) {
         return Some(Why::Tagged(tag));
     }
-    let is_own = worktrees.is_some_and(|own| has_file(".git") && git::is_worktree(dir, full, own));
+    let is_own = worktrees.is_some_and(|own| has_file(".git") && git::is_worktree(folder, own));
     is_own.then_some(Why::Worktree)
 }
 
@@ -246,7 +245,7 @@ impl WalkOptions {
                 let has_file = |name: &str| dir.has_file(name);
                 if !is_root
                     && reach == FolderScope::All
-                    && marked(&dir, &full, worktrees.as_deref(), has_file).is_some()
+                    && marked(&full, worktrees.as_deref(), has_file).is_some()
                 {
                     if !self.leads_to_included(&folder) {
                         return false;

@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
         let full = self.base.join(directory);
         let may_be_left = !is_root && reach == FolderScope::All;
         let has_file = |name: &str| is(name, |kind| kind == FileKind::File);
-        let why = may_be_left.then(|| marked(&dir, &full, self.worktrees, has_file)).flatten();
+        let why = may_be_left.then(|| marked(&full, self.worktrees, has_file)).flatten();
         if let Some(why) = why {
             let leads = self.options.leads_to_included(directory);
             self.list(why, text(directory), true, leads);
