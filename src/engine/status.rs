@@ -44,8 +44,7 @@ pub struct StatusAnswer {
     pub chunk_types: BTreeMap<&'static str, usize>,
     /// Number of commits whose messages help to rank.
     pub commits: usize,
-    /// Folders that hold a repository of their own, also submodules. Their files are indexed as all
-    /// others, and their commits are not read.
+    /// Folders with a repository of their own; they are indexed, without their commits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub nested: Vec<String>,

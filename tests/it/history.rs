@@ -401,9 +401,10 @@ fn what_comes_from_elsewhere_is_gits() {
     r.git(&["worktree", "add", "-q", "tree", "-b", "tree", "side~1"]);
     assert!(git(&r.project.path("tree"), &["reset", "-q", "--hard", "main~1"]));
     r.project.write("tree/inside.rs", code(5, "inside"));
-    r.project.write("outside.rs", code(5, "outside"));
-    r.expect("nothing in a work tree", &["create outside.rs"], 0, &[]);
+    thread::sleep(Duration::from_secs(1));
     r.git(&["worktree", "remove", "--force", "tree"]);
+    r.project.write("outside.rs", code(5, "outside"));
+    r.expect("nothing of a work tree", &["create outside.rs"], 0, &[]);
     r.git(&["submodule", "--quiet", "add", &url, "sub"]);
     r.expect("a submodule", &[], N_FILES, &["git: 60 files"]);
     assert!(git(&r.project.path("sub"), &["checkout", "-q", "HEAD~2"]));
