@@ -22,7 +22,7 @@ const VIEWS: [&str; 5] = ["search", "change", "memory", "map", "state"];
   cortex open where are retries counted
   cortex open --view map
 
-If `cortex serve` runs for the project, its page is shown. If not, this command serves until Ctrl-C ends it.")]
+The page of a running server is shown. If none serves the project, the server of this machine begins to (`cortex server`); if it cannot, this command serves until Ctrl-C ends it.")]
 pub(super) struct Args {
     /// Search for this
     query: Vec<String>,
@@ -43,8 +43,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let query = args.query.join(" ");
         format!("/search?q={}", utf8_percent_encode(&query, NON_ALPHANUMERIC))
     };
-    let root = args.server.project.open()?.layout.root().to_path_buf();
-    let running = config::state_home().and_then(|state| Running::of(&state, &root));
+    let project = args.server.project.open()?;
+    let state = config::state_home();
+    let running = state.and_then(|state| Running::of(&state, project.layout.root()));
+    let running = match running {
+        None if project.config.shared && args.server.is_for_all() => {
+            let served = serve::in_background(&args.server);
+            served.inspect_err(|e| tell!("serving here, because {e:#}")).ok()
+        }
+        running => running,
+    };
     match running {
         Some(running) => {
             let address = running.page(&view)?;

@@ -3,16 +3,17 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use tokio_util::sync::CancellationToken;
 
 use super::args::OfProject;
 use super::browser;
 use super::outcome::Outcome;
 use super::render::line;
+use super::server::place;
 use crate::config;
 use crate::engine::{Changes, Engine, Pooled, Project};
-use crate::serve::{self, Access, App, Calls, RunningNote, Signals, Token};
+use crate::serve::{self, App, Calls, Front, Running, RunningNote, Signals, Token, Want};
 use crate::store::ServerFile;
 use crate::tools::{self, Tool, ToolGroup};
 
@@ -20,6 +21,7 @@ use crate::tools::{self, Tool, ToolGroup};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex serve
+  cortex serve --detach
   curl -s 'http://127.0.0.1:7717/api/search?query=where+are+retries+counted'
   CORTEX_SERVE_TOKEN=… cortex serve --address 0.0.0.0
 
@@ -34,6 +36,10 @@ pub(super) struct Args {
     /// Listen on this port, or on the next free one; 0 picks any free port [default: 7717]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
+    /// Serve in the background, by the server of this machine, and end this command; `cortex server
+    /// stop` ends that
+    #[arg(long)]
+    detach: bool,
     /// Require this token as `Authorization: Bearer …`. Other users can see command lines, so
     /// prefer the variable
     #[arg(long, value_name = "T", env = "CORTEX_SERVE_TOKEN", hide_env_values = true)]
@@ -97,15 +103,44 @@ impl Offered {
     }
 }
 
-/// Returns the token of this user, for a system that does not tell users apart.
-fn kept_token() -> Result<Token> {
-    let advice = "the system does not tell which programs are yours, and no token can be kept: set CORTEX_SERVE_TOKEN to one that clients must send";
-    let state = config::state_home().context(advice)?;
-    Token::kept(&state).context(advice)
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if args.detach {
+        line(&in_background(args)?.url())?;
+        return Ok(Outcome::Done);
+    }
+    serve_and_show(args, None)
 }
 
-pub(super) fn run(args: &Args) -> Result<Outcome> {
-    serve_and_show(args, None)
+impl Args {
+    /// Whether the server of the machine can serve as wanted: it follows changes, and what one user
+    /// of a project allows does not hold for the others.
+    pub(super) fn is_for_all(&self) -> bool {
+        let Offered { edit_trusted_files, read_only, .. } = self.offered;
+        self.following.wanted() && !edit_trusted_files && !read_only
+    }
+}
+
+/// Lets the server of this machine serve the project, and returns where.
+pub(super) fn in_background(args: &Args) -> Result<Running> {
+    ensure!(
+        args.is_for_all(),
+        "--detach cannot be combined with --no-watch, --read-only or --edit-trusted-files"
+    );
+    let project = args.project.open()?;
+    let state = config::state_home().context("there is no home directory")?;
+    let root = project.layout.root().to_path_buf();
+    if let Some(running) = Running::of(&state, &root) {
+        return Ok(running);
+    }
+    let tools = args.offered.tools(&project)?;
+    place()?.ask_or_start(&Want::Http {
+        root: root.clone(),
+        tools: tools.iter().map(|tool| tool.name.to_string()).collect(),
+        address: args.address.unwrap_or(project.config.address),
+        port: args.port.unwrap_or(project.config.port),
+        token: args.token.clone().or(project.config.token),
+    })?;
+    Running::of(&state, &root).context("the server of this machine does not answer")
 }
 
 /// A view of the page, whose address is printed in place of that of the server.
@@ -122,16 +157,10 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let address = args.address.unwrap_or(project.config.address);
     let token = args.token.clone().or_else(|| project.config.token.clone());
-    let mut access = Access::new(address, token.and_then(Token::chosen))?;
     let wanted = args.port.unwrap_or(project.config.port);
-    let listener = serve::bind(address, wanted)?;
-    let tells_users_apart = address.is_loopback() && serve::knows_own_programs(&listener);
-    let kept = access.is_by_user() && !tells_users_apart;
-    let kept = kept.then(kept_token).transpose()?;
-    if let Some(token) = kept.clone() {
-        access = Access::new(address, Some(token))?;
-    }
-    let access = access.telling_users_apart(tells_users_apart);
+    let token = token.and_then(Token::chosen);
+    let state = config::state_home();
+    let Front { listener, access, kept } = Front::open(address, wanted, token, state.as_deref())?;
     let at = listener.local_addr()?;
 
     let changes = Changes::default();
@@ -149,12 +178,12 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
     let url = format!("http://{at}");
     let result = serve::run(async {
         // From here on a signal ends the server in an orderly way.
-        let signals = Signals::catch()?;
+        let mut signals = Signals::catch()?;
         let is_project = layout.is_there();
         let file = is_project.then(|| ServerFile::write(layout, &url)).transpose();
         let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", layout.server().display()));
         let root = layout.root();
-        let note = config::state_home().map(|state| RunningNote::write(&state, root, at, &passes));
+        let note = state.map(|state| RunningNote::write(&state, root, at, &passes));
         let _note = note
             .transpose()
             .inspect_err(|e| tracing::warn!("`cortex open` will not find this server: {e}"));
@@ -180,7 +209,7 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
         tell!(
             "open it in a browser; MCP is at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it"
         );
-        serve::serve(listener, router, refuses_others, closing, signals).await
+        serve::serve(listener, router, refuses_others, closing, signals.wait()).await
     });
     serve::let_go(engine);
     result.with_context(|| format!("{url} was not served"))?;

@@ -80,7 +80,7 @@ fn host() -> Result<Outcome> {
     let place = place()?;
     compute_threads();
     let limits = PoolLimits { bytes: config.shared_bytes, idle: config.idle, open: MOST_OPEN };
-    Host::new(limits)
+    Host::new(limits, config::state_home())
         .serve(&place)
         .with_context(|| format!("{} was not served", place.socket().display()))?;
     Ok(Outcome::Done)
@@ -157,10 +157,11 @@ fn status(as_json: bool) -> Result<Outcome> {
                 "closed until the next question".into()
             };
             line(&format!(
-                "project   {}: {}, {state}, asked {} ago",
+                "project   {}: {}, {state}, asked {} ago{}",
                 printable(&project.root.display().to_string()),
                 count(project.agents, "agent"),
-                time(project.idle_s)
+                time(project.idle_s),
+                project.url.as_ref().map_or_else(String::new, |url| format!(", page {url}"))
             ))?;
         }
     }

@@ -7,7 +7,7 @@ mod static_model;
 
 pub use http::HttpEmbedder;
 pub use passage::{Passage, passage};
-pub use static_model::StaticModel;
+pub use static_model::{BundledModel, StaticModel};
 
 /// Turns text into vectors. Vectors of embedders with different ids never mix.
 pub trait Embedder: Send + Sync {

@@ -155,6 +155,27 @@ impl Embedder for StaticModel {
     }
 }
 
+/// The model in this binary, which is read at its first use: many commands need no vector.
+pub struct BundledModel;
+
+impl Embedder for BundledModel {
+    fn id(&self) -> &str {
+        ID
+    }
+
+    fn dimensions(&self) -> usize {
+        BYTES.get(8..12).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize)
+    }
+
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        StaticModel::bundled().embed_passages(passages)
+    }
+
+    fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
+        StaticModel::bundled().embed_query(query)
+    }
+}
+
 /// Iterates over the words of a text: runs of ASCII letters, cut at camel-case
 /// humps, and runs of digits.
 struct Runs<'a>(&'a [u8]);
@@ -195,6 +216,12 @@ mod tests {
 
     fn expected() -> Value {
         serde_json::from_str(include_str!("model/expected.json")).unwrap()
+    }
+
+    #[test]
+    fn the_model_is_described_without_being_read() {
+        let read = StaticModel::bundled();
+        assert_eq!((BundledModel.id(), BundledModel.dimensions()), (read.id(), read.dimensions()));
     }
 
     fn dot(a: &[f32], b: &[f32]) -> f32 {

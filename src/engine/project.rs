@@ -10,7 +10,7 @@ use super::operation::FrontEnd;
 use crate::chunk::{Cancel, ChunkSet, Feed, FeedError, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
 use crate::dir::OwnedDir;
-use crate::embed::{Embedder, HttpEmbedder, StaticModel};
+use crate::embed::{BundledModel, Embedder, HttpEmbedder};
 use crate::graph::GraphError;
 use crate::index::{IndexError, Indexer, Mode, Progress, Summary};
 use crate::known::KnownStore;
@@ -206,7 +206,7 @@ impl Project {
         };
         let embedder: Arc<dyn Embedder> = match &config.remote_model {
             Some(model) => Arc::new(HttpEmbedder::new(model)),
-            None => StaticModel::bundled(),
+            None => Arc::new(BundledModel),
         };
         let (folder, front_end) = (PathBuf::new(), FrontEnd::default());
         let (rows_ahead, memory_home) = (Arc::default(), OnceLock::new());

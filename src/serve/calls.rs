@@ -94,6 +94,7 @@ impl Calls {
     }
 
     /// Returns the calls of one more client of the same project, which share its limits and records.
+    /// They reach no other project.
     #[must_use]
     pub fn of_client(&self, tools: Vec<&'static Tool>) -> Self {
         Self {
@@ -102,7 +103,7 @@ impl Calls {
             metrics: self.metrics.clone(),
             log: self.log.clone(),
             read_only: false,
-            others: self.others.clone(),
+            others: None,
             running: self.running.clone(),
             waiting: self.waiting.clone(),
             own: Arc::new(Semaphore::new(MAX_CALLS)),

@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::{IpAddr, TcpListener, TcpStream as StdTcpStream};
-use std::pin::Pin;
+use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -22,8 +23,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::access::Peer;
-use super::life::Signals;
+use super::access::{Access, Peer};
+use super::token::Token;
 use crate::platform::is_of_own_user;
 
 /// Number of ports that are tried after the first.
@@ -50,7 +51,7 @@ content-length: 58\r\nretry-after: 1\r\nconnection: close\r\n\r\n{\"error\":\"to
 ///
 /// # Errors
 /// When no port is free, or the address does not belong to this machine.
-pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
+pub(super) fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     let last = if port == 0 { 0 } else { port.saturating_add(FURTHER_PORTS) };
     for candidate in port..=last {
         match TcpListener::bind((address, candidate)) {
@@ -73,15 +74,60 @@ pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     ))
 }
 
+/// An address that is listened on, with the rule of whom to answer there.
+pub struct Front {
+    pub listener: TcpListener,
+    pub access: Access,
+    /// The token that is kept for this user, if clients must send that one.
+    pub kept: Option<Token>,
+}
+
+impl Front {
+    /// Listens on the first free port from `port` on. Without a `token`, only programs of this user
+    /// are answered; where the system does not tell which ones those are, clients must send a token
+    /// that is kept in the directory `state`.
+    ///
+    /// # Errors
+    /// When no port is free, or other machines could send requests and there is no token.
+    pub fn open(
+        address: IpAddr,
+        port: u16,
+        token: Option<Token>,
+        state: Option<&Path>,
+    ) -> io::Result<Self> {
+        let mut access = Access::new(address, token).map_err(io::Error::other)?;
+        let listener = bind(address, port)?;
+        let tells_users_apart = address.is_loopback() && knows_own_programs(&listener);
+        let kept = access.is_by_user() && !tells_users_apart;
+        let kept = kept.then(|| kept_token(state)).transpose()?;
+        if let Some(token) = kept.clone() {
+            access = Access::new(address, Some(token)).map_err(io::Error::other)?;
+        }
+        let access = access.telling_users_apart(tells_users_apart);
+        Ok(Self { listener, access, kept })
+    }
+}
+
+/// Returns the token of this user, for a system that does not tell users apart.
+fn kept_token(state: Option<&Path>) -> io::Result<Token> {
+    let advice = |why: String| {
+        io::Error::other(format!(
+            "the system does not tell which programs are yours, and no token can be kept: set CORTEX_SERVE_TOKEN to one that clients must send{why}"
+        ))
+    };
+    let state = state.ok_or_else(|| advice(String::new()))?;
+    Token::kept(state).map_err(|e| advice(format!(" ({e})")))
+}
+
 /// Whether the operating system tells which connections to this listener are of this user's
 /// programs. Opens one to find out.
 #[must_use]
-pub fn knows_own_programs(listener: &TcpListener) -> bool {
+fn knows_own_programs(listener: &TcpListener) -> bool {
     let own_end = listener.local_addr().and_then(|at| Ok((at, StdTcpStream::connect(at)?)));
     own_end.is_ok_and(|(at, stream)| stream.local_addr().is_ok_and(|from| is_of_own_user(at, from)))
 }
 
-/// Serves until a signal arrives, then lets running requests finish for some seconds. Cancels
+/// Serves until `end`, then lets running requests finish for some seconds. Cancels
 /// `closing` when the end begins. If the rule of the router `refuses_others`, other users get few
 /// connections, and cannot hold the places of this one.
 ///
@@ -92,8 +138,9 @@ pub async fn serve(
     router: Router,
     refuses_others: bool,
     closing: CancellationToken,
-    mut signals: Signals,
+    end: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let mut end = pin!(end);
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut http = http1::Builder::new();
@@ -106,7 +153,7 @@ pub async fn serve(
     let running = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {
-            () = signals.wait() => break,
+            () = &mut end => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(e) => {

@@ -31,7 +31,7 @@ pub use access::Access;
 pub use calls::Calls;
 pub use http::{App, router};
 pub use life::{Signals, let_go, run};
-pub use listen::{bind, knows_own_programs, serve};
+pub use listen::{Front, serve};
 pub use machine::{Bridge, Host, Place, ProjectStatus, ServerStatus, Want, alone};
 pub use running::{Running, RunningNote, page_address};
 pub use token::Token;

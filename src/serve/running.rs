@@ -36,6 +36,7 @@ struct Note {
 pub struct RunningNote {
     dir: OwnedDir,
     file: String,
+    at: SocketAddr,
 }
 
 /// A running server of a project.
@@ -62,7 +63,15 @@ impl RunningNote {
         let file = file_of(root);
         let note = Note { at: reachable(at), pid: process::id(), key: access.key() };
         dir.make(0o700)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
-        Ok(Self { dir, file })
+        Ok(Self { dir, file, at })
+    }
+}
+
+impl RunningNote {
+    /// Returns the address that is noted.
+    #[must_use]
+    pub fn url(&self) -> String {
+        page_address(self.at, "", None)
     }
 }
 
@@ -84,6 +93,12 @@ impl Running {
         let about = running.ask("GET", "/api/about").ok()?;
         let is_it = about.get("root").and_then(Value::as_str) == Some(&*root.to_string_lossy());
         is_it.then_some(running)
+    }
+
+    /// Returns the address of the server.
+    #[must_use]
+    pub fn url(&self) -> String {
+        page_address(self.note.at, "", None)
     }
 
     /// Returns the address of a view of the page, with a ticket if the server wants a token.

@@ -98,7 +98,7 @@ impl Server {
             calls: Calls::new(
                 Arc::new(Pooled::open(engine.clone(), changes.clone())),
                 TOOLS.iter().collect(),
-                true,
+                engine.project.config.activity,
             ),
             closing: closing.clone(),
         };
@@ -474,9 +474,9 @@ async fn chunks_are_resources() {
 
 #[test]
 fn a_port_that_is_taken_gives_the_next() {
-    let first = bind([127, 0, 0, 1].into(), 0).unwrap();
+    let first = listen::bind([127, 0, 0, 1].into(), 0).unwrap();
     let port = first.local_addr().unwrap().port();
-    let second = bind([127, 0, 0, 1].into(), port).unwrap().local_addr().unwrap().port();
+    let second = listen::bind([127, 0, 0, 1].into(), port).unwrap().local_addr().unwrap().port();
     assert!(second > port && second <= port + 20, "{port} {second}");
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -23,8 +25,12 @@ use crate::engine::{Pool, PoolLimits, Pooled, ProjectError};
 use crate::live::resident_bytes;
 use crate::platform::{LocalListener, LocalStream};
 use crate::serve::calls::Calls;
+use crate::serve::http::{App, router};
 use crate::serve::life::{Signals, run};
+use crate::serve::listen::{Front, serve};
+use crate::serve::running::RunningNote;
 use crate::serve::stdio::talk;
+use crate::serve::token::Token;
 use crate::tools::Tool;
 
 /// Longest first line of a client, in bytes.
@@ -45,10 +51,11 @@ const LEAST_IDLE: Duration = Duration::from_secs(5);
 pub struct Host {
     pool: Arc<Pool>,
     hosted: Mutex<HashMap<PathBuf, Arc<Hosted>>>,
-    /// Number of all clients, and when the last one left.
+    /// Number of agents.
     clients: AtomicUsize,
-    last_client: Mutex<Instant>,
     start: Instant,
+    /// The user's directory for the state of programs.
+    state: Option<PathBuf>,
     closing: CancellationToken,
 }
 
@@ -57,6 +64,8 @@ struct Hosted {
     /// What all its clients share; its own list of tools is empty.
     calls: Calls,
     clients: AtomicUsize,
+    /// The note of where the project is served over HTTP.
+    http: Mutex<Option<RunningNote>>,
 }
 
 /// Counts a client until it is dropped.
@@ -75,7 +84,6 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        *self.host.last_client.lock() = Instant::now();
         self.hosted.clients.fetch_sub(1, Ordering::Relaxed);
         self.host.clients.fetch_sub(1, Ordering::Relaxed);
     }
@@ -103,6 +111,7 @@ impl Listening {
             }
         };
         place.remove_socket()?;
+        let _ = place.remove_old();
         let listener = LocalListener::bind(place.socket())?;
         listener.set_nonblocking(true)?;
         Ok(Some(Self { place: place.clone(), listener, _lock: lock }))
@@ -117,14 +126,13 @@ impl Drop for Listening {
 
 impl Host {
     #[must_use]
-    pub fn new(limits: PoolLimits) -> Arc<Self> {
-        let now = Instant::now();
+    pub fn new(limits: PoolLimits, state: Option<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
             pool: Arc::new(Pool::new(limits)),
             hosted: Mutex::default(),
             clients: AtomicUsize::new(0),
-            last_client: Mutex::new(now),
-            start: now,
+            start: Instant::now(),
+            state,
             closing: CancellationToken::new(),
         })
     }
@@ -178,19 +186,22 @@ impl Host {
         } else {
             std::mem::forget(listening);
         }
+        self.closing.cancel();
         let hosted: Vec<_> = self.hosted.lock().values().cloned().collect();
         let finished = async {
             for project in hosted {
                 project.calls.all_finished().await;
+                drop(project.http.lock().take());
             }
         };
         let _ = timeout(LAST_ANSWERS, finished).await;
         Ok(())
     }
 
+    /// Whether no agent is connected, and nobody asked or watched for long.
     fn is_abandoned(&self) -> bool {
-        self.clients.load(Ordering::Relaxed) == 0
-            && self.last_client.lock().elapsed() > self.pool.limits().idle.max(LEAST_IDLE)
+        let idle = self.pool.projects().first().map_or(self.start.elapsed(), |last| last.idle());
+        self.clients.load(Ordering::Relaxed) == 0 && idle > self.pool.limits().idle.max(LEAST_IDLE)
     }
 
     async fn attend(self: Arc<Self>, stream: UnixStream) {
@@ -213,7 +224,7 @@ impl Host {
         let want = serde_json::from_slice(&line);
         match want {
             Ok(Want::Mcp { root, tools, read_only }) => {
-                let tools = tools.iter().filter_map(|name| Tool::named(name)).collect();
+                let tools = named(&tools);
                 let host = self.clone();
                 let opened = spawn_blocking(move || host.hosted(&root)).await?;
                 let hosted = match opened {
@@ -221,9 +232,19 @@ impl Host {
                     Err(e) => return send(&mut output, &Reply::Error(e.to_string())).await,
                 };
                 let calls = hosted.calls.of_client(tools).read_only(read_only);
+                let calls = calls.reaching(self.pool.clone());
                 let _client = Client::of(&self, hosted);
                 send(&mut output, &Reply::Ok).await?;
                 talk(Arc::new(calls), self.closing.clone(), input, output).await
+            }
+            Ok(Want::Http { root, tools, address, port, token }) => {
+                let host = self.clone();
+                let serve = move || host.http(&root, &tools, address, port, token);
+                let reply = match spawn_blocking(serve).await? {
+                    Ok(()) => Reply::Ok,
+                    Err(e) => Reply::Error(e.to_string()),
+                };
+                send(&mut output, &reply).await
             }
             Ok(Want::Status) => {
                 let host = self.clone();
@@ -244,11 +265,42 @@ impl Host {
         let project = self.pool.project(root);
         let engine = project.engine()?;
         let new = || {
-            let calls = Calls::new(project, Vec::new(), engine.project.config.activity)
-                .reaching(self.pool.clone());
-            Arc::new(Hosted { calls, clients: AtomicUsize::new(0) })
+            let calls = Calls::new(project, Vec::new(), engine.project.config.activity);
+            Arc::new(Hosted { calls, clients: AtomicUsize::new(0), http: Mutex::default() })
         };
         Ok(self.hosted.lock().entry(root.to_path_buf()).or_insert_with(new).clone())
+    }
+
+    /// Serves a project over HTTP, unless it is already.
+    fn http(
+        self: &Arc<Self>,
+        root: &Path,
+        tools: &[String],
+        address: IpAddr,
+        port: u16,
+        token: Option<String>,
+    ) -> io::Result<()> {
+        let hosted = self.hosted(root).map_err(io::Error::other)?;
+        let mut http = hosted.http.lock();
+        if http.is_some() {
+            return Ok(());
+        }
+        let state = self.state.as_deref().ok_or(ErrorKind::NotFound)?;
+        let token = token.and_then(Token::chosen);
+        let Front { listener, access, .. } = Front::open(address, port, token, Some(state))?;
+        *http = Some(RunningNote::write(state, root, listener.local_addr()?, &access)?);
+        let (closing, refuses_others) = (self.closing.child_token(), access.is_by_user());
+        let calls = hosted.calls.of_client(named(tools));
+        let router = router(App { calls, closing: closing.clone() }, access);
+        let (end, place) = (self.closing.clone(), hosted.clone());
+        Handle::current().spawn(async move {
+            let served = serve(listener, router, refuses_others, closing, end.cancelled()).await;
+            if let Err(e) = served {
+                tracing::warn!("cannot serve over HTTP: {e}");
+            }
+            drop(place.http.lock().take());
+        });
+        Ok(())
     }
 
     fn status(&self) -> ServerStatus {
@@ -267,6 +319,9 @@ impl Host {
                     snapshot.corpora.iter().map(|c| c.corpus.chunks().len()).sum()
                 }),
                 idle_s: project.idle().as_secs(),
+                url: hosted
+                    .get(project.root())
+                    .and_then(|hosted| hosted.http.lock().as_ref().map(RunningNote::url)),
             }
         };
         ServerStatus {
@@ -280,6 +335,10 @@ impl Host {
             projects: self.pool.projects().into_iter().map(status).collect(),
         }
     }
+}
+
+fn named(tools: &[String]) -> Vec<&'static Tool> {
+    tools.iter().filter_map(|name| Tool::named(name)).collect()
 }
 
 async fn send(output: &mut (impl AsyncWrite + Unpin), reply: &Reply) -> io::Result<()> {

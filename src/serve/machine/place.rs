@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -29,12 +29,32 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// Longest first line of a server, in bytes.
 const MAX_REPLY: u64 = 1 << 20;
 const SOCKET: &str = ".sock";
+const PREFIX: &str = "machine-";
+/// What a server left is kept so long for whoever looks for its log.
+const OLD: Duration = Duration::from_hours(7 * 24);
 
 /// The place of one server: its socket, its lock and its log.
 #[derive(Debug, Clone)]
 pub struct Place {
     dir: OwnedDir,
     name: String,
+    /// What is started if no server runs; `None` in a place that was only listed.
+    program: Option<Program>,
+}
+
+/// A file of this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Program {
+    path: PathBuf,
+    bytes: u64,
+    made: SystemTime,
+}
+
+impl Program {
+    fn at(path: &Path) -> io::Result<Self> {
+        let metadata = path.metadata()?;
+        Ok(Self { path: path.into(), bytes: metadata.len(), made: metadata.modified()? })
+    }
 }
 
 impl Place {
@@ -45,23 +65,22 @@ impl Place {
     /// When the directory cannot be made, or others can change it, or the program's file is gone.
     pub fn of(runtime: &Path, program: &Path, settings: &[(String, String)]) -> io::Result<Self> {
         let mut hash = Xxh3Default::new();
-        let metadata = program.metadata()?;
-        let made = metadata.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let program = program.as_os_str().as_encoded_bytes();
-        for part in [program, env!("CARGO_PKG_VERSION").as_bytes()] {
+        let program = Program::at(program)?;
+        let path = program.path.as_os_str().as_encoded_bytes();
+        for part in [path, env!("CARGO_PKG_VERSION").as_bytes()] {
             hash.write(part);
             hash.write_u8(0xff);
         }
-        hash.write_u64(metadata.len());
-        hash.write_u128(made.as_nanos());
+        hash.write_u64(program.bytes);
+        hash.write_u128(program.made.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos());
         for (name, value) in settings {
             for part in [name, value] {
                 hash.write(part.as_bytes());
                 hash.write_u8(0xff);
             }
         }
-        let this =
-            Self { dir: directory(runtime)?, name: format!("machine-{:016x}", hash.finish()) };
+        let name = format!("{PREFIX}{:016x}", hash.finish());
+        let this = Self { dir: directory(runtime)?, name, program: Some(program) };
         let length = this.socket().as_os_str().len();
         if length > MAX_SOCKET_PATH {
             let why = format!(
@@ -81,8 +100,8 @@ impl Place {
         let dir = directory(runtime)?;
         let names = dir.open()?.list()?;
         let place = |name: &str| {
-            let name = name.strip_suffix(SOCKET).filter(|name| name.starts_with("machine-"))?;
-            Some(Self { dir: dir.clone(), name: name.into() })
+            let name = name.strip_suffix(SOCKET).filter(|name| name.starts_with(PREFIX))?;
+            Some(Self { dir: dir.clone(), name: name.into(), program: None })
         };
         Ok(names.iter().filter_map(|(name, _)| place(name.to_str()?)).collect())
     }
@@ -118,6 +137,24 @@ impl Place {
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(e)) => Err(e),
         }
+    }
+
+    /// Removes what servers left that ended long ago: no socket is beside their files.
+    pub(super) fn remove_old(&self) -> io::Result<()> {
+        let dir = self.open()?;
+        for (name, _) in dir.list()? {
+            let name = name.to_string_lossy();
+            let Some((server, ".lock" | ".log")) = name.rfind('.').map(|dot| name.split_at(dot))
+            else {
+                continue;
+            };
+            let is_old = dir.stat(&*name)?.is_some_and(|stat| stat.is_older(OLD));
+            let is_over = dir.stat(format!("{server}{SOCKET}"))?.is_none();
+            if server.starts_with(PREFIX) && *server != *self.name && is_old && is_over {
+                dir.remove_file(&*name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the socket of a server that has ended, or of this one.
@@ -177,12 +214,16 @@ impl Place {
     /// another process starts one at the same time, one of the two ends.
     ///
     /// # Errors
-    /// When the program cannot be run.
+    /// When the program cannot be run, or is another one since this process began.
     pub fn start(&self) -> io::Result<()> {
+        let program = self.program.as_ref().ok_or(ErrorKind::NotFound)?;
+        if Program::at(&program.path)? != *program {
+            return Err(io::Error::other("this version of the program was replaced"));
+        }
         let dir = self.open()?;
         let log = dir.file(self.file(".log"), OpenMode::Append, PRIVATE_FILE)?;
         // The command starts the server and ends, so the server is nobody's child.
-        let mut starter = Command::new(std::env::current_exe()?)
+        let mut starter = Command::new(&program.path)
             .args(["server", "start"])
             .current_dir("/")
             .stdin(Stdio::null())

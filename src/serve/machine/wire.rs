@@ -1,6 +1,7 @@
 //! The first lines between a client and the server, as JSON. Both are the same program.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,16 @@ pub enum Want {
         /// Names of the tools that it is offered.
         tools: Vec<String>,
         read_only: bool,
+    },
+    /// The page and the API of a project shall be served over HTTP from here on. The server notes
+    /// where, as every server does.
+    Http {
+        root: PathBuf,
+        /// Names of the tools that the API has.
+        tools: Vec<String>,
+        address: IpAddr,
+        port: u16,
+        token: Option<String>,
     },
     /// What the server does, as [`ServerStatus`].
     Status,
@@ -72,4 +83,6 @@ pub struct ProjectStatus {
     pub chunks: usize,
     /// Seconds since the last question.
     pub idle_s: u64,
+    /// Where its page and API are, if it is served over HTTP.
+    pub url: Option<String>,
 }
