@@ -44,6 +44,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(if status.chunks == 0 { Outcome::NothingFound } else { Outcome::Done })
 }
 
+/// Prints what git adds: commits, and repositories inside of the project.
+fn print_repositories(s: &StatusAnswer) -> Result<()> {
+    if s.commits > 0 {
+        render::line(&format!("commits     {}, whose messages help to rank", s.commits))?;
+    }
+    if !s.nested.is_empty() {
+        render::line(&format!(
+            "nested      {}: indexed with the project, without their commits",
+            printable(&cut(&s.nested.join(", "), MAX_NAMES))
+        ))?;
+    }
+    Ok(())
+}
+
 fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
     let line = |text: &str| render::line(&printable(text));
     line(&format!("project     {} ({})", s.root, s.root_reason))?;
@@ -91,15 +105,7 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
         s.chunks,
         list(&mut s.chunk_types.iter().map(|(k, n)| (*k, *n)))
     ))?;
-    if s.commits > 0 {
-        line(&format!("commits     {}, whose messages help to rank", s.commits))?;
-    }
-    if !s.nested.is_empty() {
-        line(&format!(
-            "nested      {}: indexed with the project, without their commits",
-            printable(&cut(&s.nested.join(", "), MAX_NAMES))
-        ))?;
-    }
+    print_repositories(s)?;
     let pending = if index.vectors_pending > 0 {
         format!(", {} to be made", index.vectors_pending)
     } else {

@@ -132,6 +132,13 @@ pub struct AskedProject {
     pub engine: Arc<Engine>,
 }
 
+impl AskedProject {
+    /// Returns the warning that this project does not answer.
+    fn left_out(&self, why: &AskError) -> String {
+        left_out(&self.name, self.engine.project.layout.root(), &why.to_string())
+    }
+}
+
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
 ///
 /// # Errors
@@ -223,7 +230,6 @@ pub fn search_many(
     check_query(request)?;
     let filter = request.filters.filter()?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
-    let root = |project: &AskedProject| project.engine.project.layout.root().to_path_buf();
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
     for project in projects {
         match project.engine.with_code(&quiet, Ok) {
@@ -233,7 +239,7 @@ pub fn search_many(
             }
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),
             Err(e) => {
-                warnings.push(left_out(&project.name, &root(project), &e.to_string()));
+                warnings.push(project.left_out(&e));
                 last = Some(e);
             }
         }
@@ -245,22 +251,7 @@ pub fn search_many(
     let mut page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
     warnings.extend(page.changed_from(request.cursor.as_deref()));
     let start = Instant::now();
-    let found = loop {
-        match ask(&parts, request, &filter, page.n_wanted()) {
-            Ok((found, of_models)) => {
-                warnings.extend(of_models);
-                break found;
-            }
-            // A damaged index costs only its own answers.
-            Err(Unanswered { at, why: why @ (AskError::Failed(_) | AskError::NotYet(_)) })
-                if parts.len() > 1 =>
-            {
-                let Part { project, .. } = parts.remove(at);
-                warnings.push(left_out(&project.name, &root(project), &why.to_string()));
-            }
-            Err(Unanswered { why, .. }) => return Err(why),
-        }
-    };
+    let found = ask_all(&mut parts, request, &filter, page.n_wanted(), &mut warnings)?;
     let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
     call.check()?;
     let total = found.iter().map(|results| results.total).sum();
@@ -326,6 +317,32 @@ pub fn search_many(
         page,
         ..SearchAnswer::default()
     })
+}
+
+/// Asks each project. One that cannot answer is taken out of `parts`, and a warning says so. Returns
+/// the results in the order of `parts`.
+fn ask_all(
+    parts: &mut Vec<Part>,
+    request: &SearchRequest,
+    filter: &Filter,
+    n: usize,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Results>, AskError> {
+    loop {
+        match ask(parts, request, filter, n) {
+            Ok((found, of_models)) => {
+                warnings.extend(of_models);
+                return Ok(found);
+            }
+            // A damaged index costs only its own answers.
+            Err(Unanswered { at, why: why @ (AskError::Failed(_) | AskError::NotYet(_)) })
+                if parts.len() > 1 =>
+            {
+                warnings.push(parts.remove(at).project.left_out(&why));
+            }
+            Err(Unanswered { why, .. }) => return Err(why),
+        }
+    }
 }
 
 /// A project that cannot answer, by its place in the list of those asked.

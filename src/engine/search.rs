@@ -43,7 +43,7 @@ pub struct SearchRequest {
     pub limit: usize,
     #[serde(flatten)]
     pub filters: Filters,
-    /// Search these other projects of the user together, by names or globs; ["*"] is all.
+    /// Search these other projects of the user together, by names or globs; `["*"]` is all.
     #[serde(default)]
     pub repos: Vec<String>,
     /// `next_cursor` of the previous reply.

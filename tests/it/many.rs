@@ -50,6 +50,15 @@ fn a_question_to_several_projects_names_the_right_one() {
         (&"a/app".into(), &"src/lib.rs".into())
     );
 
+    // A question that names a project prefers it.
+    let args = ["search", "--all", "--json", "--explain", "where does wall cover things"];
+    let found: Value = serde_json::from_str(&at(&p, "b/wall", &args).expect(0).stdout).unwrap();
+    for row in found["results"].as_array().unwrap() {
+        let is_named = row["explain"].to_string().contains("project_name");
+        assert_eq!(is_named, row["repo"] == "wall", "{row}");
+    }
+    assert_eq!(found["results"][0]["repo"], "wall");
+
     let ambiguous = at(&p, "b/wall", &["search", "--repo", "app", "retry"]).error();
     assert!(ambiguous.contains("write a/app or b/app"), "{ambiguous}");
 
