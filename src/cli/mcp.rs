@@ -12,11 +12,14 @@ use super::outcome::Outcome;
 use super::serve::{Following, Offered};
 use super::server::place;
 use crate::dir::Dir;
-use crate::engine::{Changes, Engine, Pooled, Project};
+use crate::engine::{Changes, Engine, Pool, PoolLimits, Pooled, Project};
 use crate::platform::{LocalStream, end_with_parent};
 use crate::serve::{self, Bridge, Calls, Want};
 use crate::tools::Tool;
 use crate::work::compute_threads;
+
+/// Most other projects that a process that serves alone keeps open.
+const MOST_OPEN: usize = 4;
 
 /// Serve one agent over standard input and output (Model Context Protocol).
 #[derive(clap::Args)]
@@ -99,13 +102,16 @@ impl Own {
         let project = self.project.lock().take().ok_or_else(taken)?;
         compute_threads();
         let (changes, keeps_questions) = (Changes::default(), project.config.activity);
+        let (bytes, idle) = (project.config.shared_bytes, project.config.idle);
+        let limits = PoolLimits { bytes, idle, open: 1 + MOST_OPEN };
         let engine = Engine::for_server(project, self.follow, changes.callback());
         let engine = Arc::new(engine.map_err(std::io::Error::other)?);
         let _ = opened.set(engine.clone());
         let pooled = Arc::new(Pooled::open(engine.clone(), changes));
+        let pool = Arc::new(Pool::new(limits).with(pooled.clone()));
         let calls =
             Calls::new(pooled, self.tools.clone(), keeps_questions).read_only(self.read_only);
-        serve::alone(calls).map(BufReader::new)
+        serve::alone(calls, pool).map(BufReader::new)
     }
 }
 

@@ -7,6 +7,10 @@ use super::outcome::Outcome;
 use super::render::{self, count, json, printable};
 use crate::engine::{AnswerFrom, Call, StatusAnswer, StatusRequest};
 use crate::search::HNSW_FROM;
+use crate::text::cut;
+
+/// Longest list of names, in characters.
+const MAX_NAMES: usize = 200;
 
 /// Show what is indexed, how old the index is, and what was skipped.
 #[derive(clap::Args)]
@@ -38,6 +42,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         print(&status, args.verbose)?;
     }
     Ok(if status.chunks == 0 { Outcome::NothingFound } else { Outcome::Done })
+}
+
+/// Prints what git adds: commits, and repositories inside of the project.
+fn print_repositories(s: &StatusAnswer) -> Result<()> {
+    if s.commits > 0 {
+        render::line(&format!("commits     {}, whose messages help to rank", s.commits))?;
+    }
+    if !s.nested.is_empty() {
+        render::line(&format!(
+            "nested      {}: indexed with the project, without their commits",
+            printable(&cut(&s.nested.join(", "), MAX_NAMES))
+        ))?;
+    }
+    Ok(())
 }
 
 fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
@@ -87,9 +105,7 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
         s.chunks,
         list(&mut s.chunk_types.iter().map(|(k, n)| (*k, *n)))
     ))?;
-    if s.commits > 0 {
-        line(&format!("commits     {}, whose messages help to rank", s.commits))?;
-    }
+    print_repositories(s)?;
     let pending = if index.vectors_pending > 0 {
         format!(", {} to be made", index.vectors_pending)
     } else {

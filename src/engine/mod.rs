@@ -20,6 +20,7 @@ mod graph_upkeep;
 mod grep;
 mod hook;
 mod impact;
+mod many;
 mod map;
 mod memory;
 mod operation;
@@ -58,6 +59,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
+pub use many::{AskedProject, OpenProject, chosen, open_projects, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
@@ -99,8 +101,8 @@ use crate::memory::{CaptureError, RecallError, StorageError};
 use crate::search::SearchError;
 use crate::work::WorkBudget;
 
-/// The conditions of one question: freshness, cancellation and warnings.
-#[derive(Debug, Clone, Default)]
+/// The conditions of one question: freshness, cancellation, warnings, and what it may reach.
+#[derive(Clone, Default)]
 pub struct Call {
     /// How fresh the answer has to be.
     pub wait: Wait,
@@ -110,6 +112,8 @@ pub struct Call {
     pub warnings: Vec<String>,
     /// Whether to shorten warnings, for callers that pay for each word.
     pub in_brief: bool,
+    /// Opens the user's other projects; `None` if the caller may ask one project only.
+    pub others: Option<Arc<dyn OpenProject>>,
 }
 
 impl Call {

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::many::OpenProject;
 use super::project::{Project, ProjectError};
-use super::serving::Engine;
+use super::serving::{AnswerFrom, Engine};
 use crate::config::{self, Config, SettingsFiles};
 use crate::dir::Dir;
 use crate::live::resident_bytes;
@@ -188,8 +189,11 @@ impl Pooled {
         self.asked.lock().elapsed()
     }
 
-    /// Closes the engine, unless somebody uses it. Returns whether it was closed.
+    /// Closes the engine, unless it is open for ever or somebody uses it. Returns whether it was closed.
     fn close(&self) -> bool {
+        if self.budget.is_none() {
+            return false;
+        }
         let Some(mut open) = self.engine.try_lock() else { return false };
         let is_unused = open.as_ref().is_some_and(|engine| Arc::strong_count(engine) == 1);
         if is_unused {
@@ -225,6 +229,13 @@ impl Pool {
         projects.entry(root.to_path_buf()).or_insert_with(new).clone()
     }
 
+    /// Adds a project that is open already.
+    #[must_use]
+    pub fn with(self, project: Arc<Pooled>) -> Self {
+        self.projects.lock().insert(project.root.clone(), project);
+        self
+    }
+
     /// Returns all projects that were asked, the last one first.
     #[must_use]
     pub fn projects(&self) -> Vec<Arc<Pooled>> {
@@ -236,6 +247,15 @@ impl Pool {
     #[must_use]
     pub fn limits(&self) -> PoolLimits {
         self.limits
+    }
+
+    fn has_room_for(&self, root: &Path) -> bool {
+        let open: Vec<_> = self
+            .projects()
+            .into_iter()
+            .filter(|project| project.engine_if_open().is_some())
+            .collect();
+        open.len() < self.limits.open || open.iter().any(|project| project.root == root)
     }
 
     /// Closes the projects that were not asked for long, those over the number that may be open, and
@@ -261,5 +281,17 @@ impl Pool {
                 is_over = !project.close();
             }
         }
+    }
+}
+
+impl OpenProject for Pool {
+    /// A question may ask more projects than may be open. The rest is opened for this question alone,
+    /// as a command does, without threads and watches.
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError> {
+        if self.has_room_for(root) {
+            return self.project(root).engine();
+        }
+        let project = Project::open(Some(root))?;
+        Ok(Arc::new(Engine::for_command(project, AnswerFrom::Tree, Box::new(|_| ()))?))
     }
 }

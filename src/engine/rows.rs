@@ -13,6 +13,9 @@ use crate::search::{Hit, Term};
 /// One result: a file and its best place. A file may have a second result with another place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResultRow {
+    /// The project, if several were asked. `cortex_read` takes it as `repo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
     /// Relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -170,6 +173,7 @@ impl ResultRow {
             contribution: t.contribution(),
         };
         Self {
+            repo: None,
             path: hit.chunk.metadata.file_path.clone(),
             chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
             score: hit.score,
@@ -188,6 +192,25 @@ impl ResultRow {
             shown: None,
             hit,
         }
+    }
+
+    /// Names its project.
+    pub(super) fn of_project(self, name: &str) -> Self {
+        Self { repo: Some(name.to_string()), ..self }
+    }
+
+    /// Returns its path, or the id of a chunk without one.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.path.as_deref().unwrap_or(&self.chunk.chunk_id)
+    }
+
+    /// Returns its path, or the id of a chunk without one, after the name of its project if several
+    /// were asked: `helix:src/a.rs`.
+    #[must_use]
+    pub fn address(&self) -> String {
+        let path = self.place();
+        self.repo.as_ref().map_or_else(|| path.to_string(), |repo| format!("{repo}:{path}"))
     }
 
     /// Marks the row if its file is gone, though nobody has indexed that yet.

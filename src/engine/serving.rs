@@ -199,6 +199,9 @@ impl Engine {
         } else {
             (None, None)
         };
+        if indexing.is_some() {
+            project.note();
+        }
         let project = Arc::new(project);
         let upkeep = Upkeep::Server(Box::new(ServingState {
             graph: GraphUpkeep::spawn(project.clone())?,
@@ -313,6 +316,7 @@ impl Engine {
             .chain(waited)
             .chain(self.troubles(&snapshot, code, activity, n_unserved));
         let state = AnswerState {
+            projects: 0,
             index: self.freshness_of(code, activity.pending() + n_unserved),
             warnings: Vec::new(),
         };
@@ -329,7 +333,7 @@ impl Engine {
                 let index = self.freshness();
                 let warnings =
                     call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
-                Ok(AnswerState { index, warnings }.in_brief(call))
+                Ok(AnswerState { index, warnings, projects: 0 }.in_brief(call))
             }
         }
     }
@@ -385,8 +389,12 @@ impl Engine {
             if first { LONG_WAIT } else { SHORT_WAIT },
             &tell,
         ) {
-            Ok(summary) if first => (command.tell)(Step::Indexed(&summary)),
-            Ok(_) => {}
+            Ok(summary) => {
+                self.project.note();
+                if first {
+                    (command.tell)(Step::Indexed(&summary));
+                }
+            }
             Err(
                 e @ ProjectError::Index {
                     source: IndexError::Lock(_) | IndexError::Write(_), ..

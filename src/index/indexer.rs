@@ -291,13 +291,7 @@ impl Indexer {
             (true, Mode::Full) => {}
             (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
-        let is_taken = mode == Mode::Incremental && self.take_over(&lock);
-        let mut previous = self.previous(mode);
-        if is_taken {
-            // No file changed: this is the first look at them, and each is compared by content.
-            previous.is_known = false;
-            previous.table.files.values_mut().for_each(|file| file.modified_ns = 0);
-        }
+        let previous = self.beginning(mode, &lock);
         let scope = if previous.reparse { &Scope::All } else { scope };
         let walked_at_ns = now_ns();
         let tree = source::walk(self.layout.root(), &self.walk, scope);
@@ -439,6 +433,18 @@ impl Indexer {
                 }
             }
         }
+    }
+
+    /// Returns what an earlier run left, here or in another working tree of the repository.
+    fn beginning(&self, mode: Mode, lock: &WriteLock) -> Previous {
+        let is_taken = mode == Mode::Incremental && self.take_over(lock);
+        let mut previous = self.previous(mode);
+        if is_taken {
+            // No file changed: this is the first look at them, and each is compared by content.
+            previous.is_known = false;
+            previous.table.files.values_mut().for_each(|file| file.modified_ns = 0);
+        }
+        previous
     }
 
     /// Begins a project without an index with that of another working tree of its repository.

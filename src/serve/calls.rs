@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
-use crate::engine::{AskError, Call, Engine, Pooled};
+use crate::engine::{AskError, Call, Engine, OpenProject, Pooled};
 use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
@@ -30,6 +30,8 @@ pub struct Calls {
     pub(super) log: Arc<CallLog>,
     /// Whether nothing may be changed by a call.
     pub(super) read_only: bool,
+    /// Opens the user's other projects; `None` if the callers may ask this project only.
+    others: Option<Arc<dyn OpenProject>>,
     /// Places of all calls on the project.
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
@@ -84,6 +86,7 @@ impl Calls {
             metrics: Arc::default(),
             log,
             read_only: false,
+            others: None,
             running: Arc::new(Semaphore::new(MAX_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             own: Arc::new(Semaphore::new(MAX_CALLS)),
@@ -91,6 +94,7 @@ impl Calls {
     }
 
     /// Returns the calls of one more client of the same project, which share its limits and records.
+    /// They reach no other project.
     #[must_use]
     pub fn of_client(&self, tools: Vec<&'static Tool>) -> Self {
         Self {
@@ -99,6 +103,7 @@ impl Calls {
             metrics: self.metrics.clone(),
             log: self.log.clone(),
             read_only: false,
+            others: None,
             running: self.running.clone(),
             waiting: self.waiting.clone(),
             own: Arc::new(Semaphore::new(MAX_CALLS)),
@@ -110,6 +115,13 @@ impl Calls {
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self.tools.retain(|tool| !read_only || tool.effect == Effect::None);
+        self
+    }
+
+    /// Lets the callers ask other projects, too. They must be programs of the user alone.
+    #[must_use]
+    pub fn reaching(mut self, others: Arc<dyn OpenProject>) -> Self {
+        self.others = Some(others);
         self
     }
 
@@ -199,7 +211,8 @@ impl Calls {
         else {
             return Err(CallError::Busy);
         };
-        let (project, call) = (self.project.clone(), Call::default());
+        let (project, call) =
+            (self.project.clone(), Call { others: self.others.clone(), ..Call::default() });
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
             let result = project.engine().map(|engine| work(&engine, &call));

@@ -98,7 +98,7 @@ impl Server {
             calls: Calls::new(
                 Arc::new(Pooled::open(engine.clone(), changes.clone())),
                 TOOLS.iter().collect(),
-                true,
+                engine.project.config.activity,
             ),
             closing: closing.clone(),
         };

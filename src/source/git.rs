@@ -616,6 +616,19 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ")?))
 }
 
+/// Returns where the repository of a tree keeps its linked work trees. `None` without a repository,
+/// and for the folder around a bare one, which holds nothing but work trees.
+pub(super) fn worktrees(root: &Path) -> Option<PathBuf> {
+    let GitDir { top, own, common } = GitDir::at(root)?;
+    let is_around_bare = own == common && common != top.join(".git");
+    (!is_around_bare).then(|| common.join("worktrees"))
+}
+
+/// Whether a folder is a work tree that is linked below `worktrees`.
+pub(super) fn is_worktree(folder: &Path, worktrees: &Path) -> bool {
+    GitDir::at(folder).is_some_and(|git| git.own.parent() == Some(worktrees))
+}
+
 /// Reads a small git file, such as one of a single line.
 fn small_text(directory: &Path, name: &str) -> Option<String> {
     own_text(directory, name, MAX_SMALL_BYTES)

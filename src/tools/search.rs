@@ -65,7 +65,11 @@ impl Question for SearchRequest {
         let is_json = budget.format() == Format::Json;
         let lists_all = self.mode == SearchMode::Exact || is_json;
         let request = Self { one_per_file: !is_json, ..self };
-        let answer = engine.with_lines_beside(engine.search(&request, call)?, call)?;
+        let answer = if request.repos.is_empty() {
+            engine.with_lines_beside(engine.search(&request, call)?, call)?
+        } else {
+            engine.search_in_projects(&request, call)?
+        };
         Ok(reply(&answer, budget, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }
 }

@@ -18,6 +18,7 @@ const COMMON: &[&str] = &[
     "indexed_at",
     "head",
     "pending",
+    "projects",
     "vectors_pending",
 ];
 /// Maps whose keys are names, and memories, which another section explains.
@@ -54,6 +55,7 @@ const RARE: &[&str] = &[
     "title",
     "notes",
     "foreign",
+    "nested",
     "other_files",
     "ignored_settings",
     "skipped_files",
@@ -201,6 +203,7 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
                 &["search", "how is the kettle boiled", "--explain", "-n", "1", "--memories", "1"],
                 &["search", "rs kettel", "--explain"],
                 &["search", "--exact", "retry", "-n", "1"],
+                &["search", "kettle", "--repo", ".", "-n", "1"],
             ],
         ),
         ("outline --json", &[&["outline"], &["outline", "src/twice.rs"]]),

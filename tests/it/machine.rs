@@ -166,7 +166,7 @@ fn agents_of_all_projects_share_one_server() {
     assert!(known.contains("closed on Sundays"), "{known}");
     assert!(!unknown.contains("Sundays"), "{unknown}");
 
-    const GRAPH: &str = "\"name\":\"cortex_graph\"";
+    let graph = "\"name\":\"cortex_graph\"";
     // Each agent has the tools that it was configured with.
     let mut reader = machine.agent("lisbon");
     let listed = reader.server.ask("tools/list", &json!({}))["result"]["tools"].to_string();
@@ -175,7 +175,7 @@ fn agents_of_all_projects_share_one_server() {
     let mut narrow = Server::start(&mut machine.cortex(&args));
     narrow.ask("initialize", &initialize("2025-06-18"));
     let few = narrow.ask("tools/list", &json!({}))["result"]["tools"].to_string();
-    assert!(listed.contains(GRAPH) && !few.contains(GRAPH), "{few}");
+    assert!(listed.contains(graph) && !few.contains(graph), "{few}");
     assert_eq!(machine.status()["servers"].as_array().unwrap().len(), 1);
 }
 
@@ -406,7 +406,7 @@ fn a_hostile_program_of_the_same_user_harms_nobody() {
     agent.search();
     let socket = fs::read_dir(machine.sockets()).unwrap().map(|e| e.unwrap().path());
     let socket = socket.into_iter().find(|p| p.extension().is_some_and(|e| e == "sock")).unwrap();
-    let long = [b'x'; 1 << 17];
+    let long = vec![b'x'; 1 << 17];
     let lines: [&[u8]; 5] = [
         b"\n",
         b"{\"want\":\"everything\"}\n",

@@ -39,6 +39,7 @@ mod known;
 mod languages;
 mod limits;
 mod machine;
+mod many;
 mod memory;
 mod messages;
 mod one_engine;

@@ -185,7 +185,9 @@ impl Bridge {
             }
             if head.is("notifications/cancelled") {
                 let id = head.params.and_then(|params| params.request_id);
-                id.into_iter().for_each(|id| self.answered(&id));
+                if let Some(id) = id {
+                    self.answered(&id);
+                }
             } else {
                 requests.extend(head.request());
             }

@@ -49,7 +49,7 @@ const LEAST_IDLE: Duration = Duration::from_secs(5);
 
 /// The server of a machine.
 pub struct Host {
-    pool: Pool,
+    pool: Arc<Pool>,
     hosted: Mutex<HashMap<PathBuf, Arc<Hosted>>>,
     /// Number of agents.
     clients: AtomicUsize,
@@ -128,7 +128,7 @@ impl Host {
     #[must_use]
     pub fn new(limits: PoolLimits, state: Option<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
-            pool: Pool::new(limits),
+            pool: Arc::new(Pool::new(limits)),
             hosted: Mutex::default(),
             clients: AtomicUsize::new(0),
             start: Instant::now(),
@@ -217,7 +217,7 @@ impl Host {
 
     async fn answer(self: Arc<Self>, stream: UnixStream) -> io::Result<()> {
         let (input, mut output) = stream.into_split();
-        let mut input = BufReader::with_capacity(MAX_WANT as usize, input);
+        let mut input = BufReader::new(input);
         let mut line = Vec::new();
         let read = async { (&mut input).take(MAX_WANT).read_until(b'\n', &mut line).await };
         timeout(HELLO, read).await??;
@@ -232,6 +232,7 @@ impl Host {
                     Err(e) => return send(&mut output, &Reply::Error(e.to_string())).await,
                 };
                 let calls = hosted.calls.of_client(tools).read_only(read_only);
+                let calls = calls.reaching(self.pool.clone());
                 let _client = Client::of(&self, hosted);
                 send(&mut output, &Reply::Ok).await?;
                 talk(Arc::new(calls), self.closing.clone(), input, output).await
@@ -345,17 +346,30 @@ async fn send(output: &mut (impl AsyncWrite + Unpin), reply: &Reply) -> io::Resu
     output.write_all(line.as_bytes()).await
 }
 
-/// Serves one agent from a thread of this process, and returns its end of the connection.
+/// Serves one agent from a thread of this process, and returns its end of the connection. The agent
+/// reaches the projects of `pool`.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn alone(calls: Calls) -> io::Result<LocalStream> {
+pub fn alone(calls: Calls, pool: Arc<Pool>) -> io::Result<LocalStream> {
     let (client, server) = LocalStream::pair()?;
     server.set_nonblocking(true)?;
     let serve = move || {
         let served = run(async {
             let (input, output) = UnixStream::from_std(server)?.into_split();
-            talk(Arc::new(calls), CancellationToken::new(), input, output).await
+            let calls = Arc::new(calls.reaching(pool.clone()));
+            let mut ticks = interval(TICK);
+            let tidying = async {
+                loop {
+                    ticks.tick().await;
+                    let pool = pool.clone();
+                    let _ = spawn_blocking(move || pool.tidy()).await;
+                }
+            };
+            tokio::select! {
+                result = talk(calls, CancellationToken::new(), input, output) => result,
+                () = tidying => Ok(()),
+            }
         });
         if let Err(e) = served {
             tracing::warn!("the connection to the agent failed: {e}");

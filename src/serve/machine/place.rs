@@ -13,7 +13,6 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::wire::{Reply, ServerStatus, Want};
 use crate::dir::{Dir, OpenMode, OwnedDir};
 use crate::platform::LocalStream;
-use crate::serve::token::private_dir;
 
 /// Users other than the owner may not change the directory of the sockets.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -251,7 +250,7 @@ fn is_absent(e: &io::Error) -> bool {
 
 /// Returns the directory of sockets, which is this user's alone.
 fn directory(runtime: &Path) -> io::Result<OwnedDir> {
-    let owned = private_dir(runtime)?;
+    let owned = OwnedDir::private(runtime)?;
     let dir = owned.make(PRIVATE_DIR)?;
     if dir.own_stat()?.mode & WRITABLE_BY_OTHERS != 0 {
         let why = format!("{}: others can change this directory: chmod 700", dir.path().display());

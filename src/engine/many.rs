@@ -1,0 +1,439 @@
+//! One question to several projects: their answers are merged into one list.
+//!
+//! Each project ranks its own files, but how rare a word is follows from all projects together. So
+//! the scores are comparable, and the best results of all are those with the highest scores.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use globset::Glob;
+
+use super::freshness::{AnswerState, Freshness};
+use super::project::{Project, ProjectError};
+use super::rows::ResultRow;
+use super::search::{
+    Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
+};
+use super::serving::{Engine, View};
+use super::{AskError, Call, chain};
+use crate::embed::{StaticModel, vector_of_question};
+use crate::excerpt::{Compared, Excerpts};
+use crate::projects::{KnownProject, NameError, Projects, split_place};
+use crate::search::{Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term};
+use crate::text::count;
+
+/// The weight of the feature that the question names the project.
+const PROJECT_NAME: f64 = 2.0;
+
+/// Opens other projects of the user.
+pub trait OpenProject: Send + Sync {
+    /// Returns an engine of the project of `root`.
+    ///
+    /// # Errors
+    /// When the project cannot be opened.
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
+}
+
+impl<F: Fn(&Path) -> Result<Arc<Engine>, ProjectError> + Send + Sync> OpenProject for F {
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError> {
+        self(root)
+    }
+}
+
+impl Project {
+    /// Finds the project that a question is about: the one of the name `repo`, or the one whose name
+    /// its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is this project.
+    ///
+    /// # Errors
+    /// When there is no such project, or there are several.
+    pub fn other<'a>(
+        &self,
+        repo: Option<&str>,
+        places: impl Iterator<Item = &'a mut String>,
+    ) -> Result<Option<KnownProject>, AskError> {
+        let places: Vec<&mut String> =
+            places.filter(|place| split_place(place).is_some()).collect();
+        if repo.is_none() && places.is_empty() {
+            return Ok(None);
+        }
+        let known = self.all();
+        let named = repo.map(|name| known.named(name)).transpose();
+        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?.cloned();
+        for place in places {
+            let Some((name, rest)) = split_place(place) else { continue };
+            let Ok(project) = known.named(name) else { continue };
+            let first = found.get_or_insert_with(|| project.clone());
+            if first != project {
+                return Err(AskError::Arguments(format!(
+                    "`{place}` is in {}, and the question is about {}: ask them one after the other",
+                    project.name, first.name
+                )));
+            }
+            *place = rest.to_string();
+        }
+        Ok(found.filter(|project| project.root != self.layout.root()))
+    }
+}
+
+impl Engine {
+    /// Opens the project that a question is about, as [`Project::other`] finds it. `None` is the
+    /// project of this engine.
+    ///
+    /// # Errors
+    /// Those of [`Project::other`]; when the caller may ask one project only, or the other one cannot
+    /// be opened.
+    pub fn other<'a>(
+        &self,
+        repo: Option<&str>,
+        places: impl Iterator<Item = &'a mut String>,
+        call: &Call,
+    ) -> Result<Option<AskedProject>, AskError> {
+        // A caller that reaches one project learns no names of others.
+        if call.others.is_none() && repo.is_none() {
+            return Ok(None);
+        }
+        let others = others(call)?;
+        let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
+            return Ok(None);
+        };
+        Ok(Some(AskedProject { name, engine: others.engine(&root)? }))
+    }
+
+    /// Searches the projects that the request names.
+    ///
+    /// # Errors
+    /// Those of [`search_many`]; when a name is no project, or this engine answers for one project
+    /// only.
+    pub fn search_in_projects(
+        &self,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let pool = others(call)?;
+        let (wanted, mut warnings) = chosen(&self.project.all(), &request.repos)?;
+        let (asked, unopened) = open_projects(pool, &wanted)?;
+        warnings.extend(unopened);
+        warnings.splice(0..0, call.warnings.iter().cloned());
+        search_many(&asked, request, &Call { warnings, ..call.clone() })
+    }
+}
+
+fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
+    call.others.as_deref().ok_or_else(|| {
+        AskError::Arguments("this server answers for one project only: leave `repo` and `repos` out, or ask `cortex mcp`".into())
+    })
+}
+
+/// A project that is asked, with the name by which results name it.
+#[derive(Clone)]
+pub struct AskedProject {
+    pub name: String,
+    pub engine: Arc<Engine>,
+}
+
+impl AskedProject {
+    /// Returns the warning that this project does not answer.
+    fn left_out(&self, why: &AskError) -> String {
+        left_out(&self.name, self.engine.project.layout.root(), &why.to_string())
+    }
+}
+
+/// Opens projects. One that cannot be opened is left out, and a warning says so.
+///
+/// # Errors
+/// When none can be opened.
+pub fn open_projects(
+    pool: &dyn OpenProject,
+    wanted: &[KnownProject],
+) -> Result<(Vec<AskedProject>, Vec<String>), AskError> {
+    let (mut asked, mut warnings) = (Vec::new(), Vec::new());
+    for KnownProject { name, root } in wanted {
+        match pool.engine(root) {
+            Ok(engine) => asked.push(AskedProject { name: name.clone(), engine }),
+            Err(e) => warnings.push(left_out(name, root, &chain(&e))),
+        }
+    }
+    if asked.is_empty() {
+        return Err(AskError::Failed(warnings.join("; ")));
+    }
+    Ok((asked, warnings))
+}
+
+fn left_out(name: &str, root: &Path, why: &str) -> String {
+    format!("{name} is left out: {why}. `cortex doctor --project {}` says more", root.display())
+}
+
+fn gone(root: &Path) -> String {
+    format!(
+        "{} is left out: it is no longer there. If it moved, run `cortex index` in its new place",
+        root.display()
+    )
+}
+
+/// Selects projects by names or globs of names; `*` selects all. Returns them in the order of their
+/// names, and warnings.
+///
+/// # Errors
+/// When a name is no project or several, or a glob matches none.
+pub fn chosen(
+    known: &Projects,
+    wanted: &[String],
+) -> Result<(Vec<KnownProject>, Vec<String>), AskError> {
+    let (mut found, mut warnings) = (Vec::new(), Vec::new());
+    for name in wanted {
+        if !name.contains(['*', '?', '[', '{']) {
+            match known.named(name) {
+                Ok(project) => found.push(project.clone()),
+                Err(e) => {
+                    let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
+                    if moved.is_empty() || !matches!(e, NameError::Unknown { .. }) {
+                        return Err(AskError::Arguments(e.to_string()));
+                    }
+                    warnings.extend(moved.into_iter().map(gone));
+                }
+            }
+            continue;
+        }
+        let glob = Glob::new(name)
+            .map_err(|e| AskError::Arguments(format!("`{name}` is no glob: {e}")))?
+            .compile_matcher();
+        let n = found.len();
+        found.extend(known.there.iter().filter(|project| glob.is_match(&project.name)).cloned());
+        if found.len() == n {
+            return Err(AskError::Arguments(format!("no project has a name like `{name}`")));
+        }
+        let moved = known.take_gone(|root| glob.is_match(root.file_name().unwrap_or_default()));
+        warnings.extend(moved.into_iter().map(gone));
+    }
+    found.sort();
+    found.dedup();
+    warnings.dedup();
+    Ok((found, warnings))
+}
+
+/// A project that has a snapshot to answer from.
+struct Part<'a> {
+    project: &'a AskedProject,
+    view: View,
+}
+
+/// Searches several projects. A project that cannot answer is left out, and a warning says so.
+///
+/// # Errors
+/// When the request is not valid, the call is cancelled, or no project can answer.
+pub fn search_many(
+    projects: &[AskedProject],
+    request: &SearchRequest,
+    call: &Call,
+) -> Result<SearchAnswer, AskError> {
+    check_query(request)?;
+    let filter = request.filters.filter()?;
+    let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
+    let quiet = Call { warnings: Vec::new(), ..call.clone() };
+    for project in projects {
+        match project.engine.with_code(&quiet, Ok) {
+            Ok(view) => {
+                warnings.extend(troubles(&project.name, &view));
+                parts.push(Part { project, view });
+            }
+            Err(AskError::Cancelled) => return Err(AskError::Cancelled),
+            Err(e) => {
+                warnings.push(project.left_out(&e));
+                last = Some(e);
+            }
+        }
+    }
+    if let Some(e) = last.filter(|_| parts.is_empty()) {
+        return Err(e);
+    }
+    let generation = parts.iter().fold(0u64, |sum, p| sum.wrapping_add(p.view.code.generation));
+    let mut page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
+    warnings.extend(page.changed_from(request.cursor.as_deref()));
+    let start = Instant::now();
+    let found = ask_all(&mut parts, request, &filter, page.n_wanted(), &mut warnings)?;
+    let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
+    call.check()?;
+    let total = found.iter().map(|results| results.total).sum();
+    let Some(first) = found.first() else { return Ok(SearchAnswer::default()) };
+    let (meant, notes) = (first.meant.clone(), first.notes.clone());
+    let (mut wanted, wants_places) = (first.wanted.clone(), first.wants_places);
+    let mut hits: Vec<Hit> = Vec::new();
+    for (at, results) in found.into_iter().enumerate() {
+        // Two projects may have the same path.
+        hits.extend(
+            results
+                .hits
+                .into_iter()
+                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
+        );
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    let is_cut = hits.len() >= page.n_wanted();
+    hits.truncate(page.n_wanted());
+    let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
+    let mut n_before = 0;
+    hits.retain(|hit| {
+        n_before += 1;
+        n_before == 1 || request.mode != SearchMode::Hybrid || hit.is_evident(nearest)
+    });
+    let mut compared = Compared::default();
+    compared.add(hits.iter(), &meant, &mut wanted);
+    let hits = compared.rows(hits, wants_places && !request.one_per_file, is_cut);
+    page.n_found = hits.len();
+    let of_page = hits.into_iter().skip(page.offset).take(page.limit);
+    let row = |hit: Hit| {
+        let at = hit.path.split(':').next().and_then(|at| at.parse::<usize>().ok())?;
+        let Part { project, view } = parts.get(at)?;
+        let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), request.explain)
+            .unless_gone(&|path| project.engine.project.has_file(path));
+        Some(row.of_project(&project.name))
+    };
+    let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
+    let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
+    compared.add(hits.iter().copied(), &meant, &mut wanted);
+    let excerpts = Excerpts::of(&hits, compared, &mut wanted);
+    let n = rows.len();
+    let results = ResultRow::best(rows, &excerpts, 0);
+    let n_chunks = parts.iter().map(|part| part.view.code.corpus.chunks().len()).sum();
+    let index = Freshness {
+        pending: parts.iter().map(|part| part.view.state.index.pending).sum(),
+        vectors_pending: parts.iter().map(|part| part.view.state.index.vectors_pending).sum(),
+        ..Freshness::default()
+    };
+    Ok(SearchAnswer {
+        next_cursor: page.next(n),
+        results,
+        total,
+        stats: request.include_stats.then_some(SearchStats {
+            chunks: n_chunks,
+            candidates: total,
+            milliseconds,
+        }),
+        notes,
+        state: AnswerState { index, warnings, projects: parts.len() }.in_brief(call),
+        excerpts: Arc::new(excerpts),
+        n_chunks,
+        page,
+        ..SearchAnswer::default()
+    })
+}
+
+/// Asks each project. One that cannot answer is taken out of `parts`, and a warning says so. Returns
+/// the results in the order of `parts`.
+fn ask_all(
+    parts: &mut Vec<Part>,
+    request: &SearchRequest,
+    filter: &Filter,
+    n: usize,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Results>, AskError> {
+    loop {
+        match ask(parts, request, filter, n) {
+            Ok((found, of_models)) => {
+                warnings.extend(of_models);
+                return Ok(found);
+            }
+            // A damaged index costs only its own answers.
+            Err(Unanswered { at, why: why @ (AskError::Failed(_) | AskError::NotYet(_)) })
+                if parts.len() > 1 =>
+            {
+                warnings.push(parts.remove(at).project.left_out(&why));
+            }
+            Err(Unanswered { why, .. }) => return Err(why),
+        }
+    }
+}
+
+/// A project that cannot answer, by its place in the list of those asked.
+struct Unanswered {
+    at: usize,
+    why: AskError,
+}
+
+/// Asks each project. Returns the results in the order of `parts`, and warnings.
+fn ask(
+    parts: &[Part],
+    request: &SearchRequest,
+    filter: &Filter,
+    n: usize,
+) -> Result<(Vec<Results>, Vec<String>), Unanswered> {
+    let by = |at: usize| move |why: SearchError| Unanswered { at, why: why.into() };
+    let searchers: Vec<Searcher> =
+        parts.iter().map(|part| Searcher::new(&part.view.code.corpus)).collect();
+    let (mut found, mut warnings) = (Vec::new(), Vec::new());
+    if request.mode == SearchMode::Exact {
+        for (at, searcher) in searchers.into_iter().enumerate() {
+            let exact = exact(searcher, &request.query, filter, n);
+            let exact = exact.map_err(by(at))?;
+            warnings.extend(exact.warning.filter(|_| found.is_empty()));
+            found.push(exact.results);
+        }
+        return Ok((found, warnings));
+    }
+    let query = Searcher::query_of_all(&searchers, &request.query, &StaticModel::knows);
+    let mut query = query.map_err(|why| {
+        let is_damaged = |s: &Searcher| s.query(&request.query, &StaticModel::knows).is_err();
+        by(searchers.iter().position(is_damaged).unwrap_or(0))(why)
+    })?;
+    if let Some(form) = request.form {
+        query = query.with_form(form);
+    }
+    if let Some(hidden) = &request.hidden_commits {
+        query = query.without_commits(hidden.clone());
+    }
+    let (mut pooled, mut counts) = (Statistics::default(), Vec::new());
+    for (at, searcher) in searchers.iter().enumerate() {
+        counts.push(searcher.statistics(&query).map_err(by(at))?);
+        pooled.add(&counts[at]);
+    }
+    for (at, (part, searcher)) in parts.iter().zip(searchers).enumerate() {
+        let embedder = part.project.engine.manager.embedder();
+        let (vector, warning) = vector_of_question(embedder, &query.meant);
+        let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
+        warnings.extend(warning.map(|warning| format!("{}: {warning}", part.project.name)));
+        found.push(if is_semantic {
+            searcher.by_meaning(&vector, filter, n).map_err(by(at))?
+        } else {
+            let results = searcher.search_among(&query, &vector, filter, n, &pooled);
+            let named = naming(&query, &part.project.name, &counts[at], &pooled);
+            preferred(results.map_err(by(at))?, named)
+        });
+    }
+    Ok((found, warnings))
+}
+
+/// Returns how clearly a question names a project, from 0 to 1: its words hold all words of the
+/// name. A word that the other projects use often is less likely meant as a name.
+fn naming(query: &Query, name: &str, own: &Statistics, pooled: &Statistics) -> f64 {
+    let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let rarities = words.map(|word| pooled.rarity_beside(own, query, word).unwrap_or(0.0));
+    rarities.reduce(f64::min).unwrap_or(0.0)
+}
+
+/// Raises the scores of a project that the question names.
+fn preferred(mut results: Results, value: f64) -> Results {
+    if value > 0.0 {
+        for hit in &mut results.hits {
+            let term = Term { feature: "project_name", value, weight: PROJECT_NAME };
+            hit.score += term.contribution();
+            hit.terms.push(term);
+        }
+    }
+    results
+}
+
+/// Returns what a reader has to know of one project: its warnings, and whether it has no index.
+fn troubles(name: &str, view: &View) -> Vec<String> {
+    let mut out: Vec<String> =
+        view.state.warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
+    let pending = view.state.index.pending;
+    if pending > 0 {
+        out.push(format!("{name}: {} changed since the index was made", count(pending, "file")));
+    }
+    if view.code.corpus.chunks().is_empty() && out.is_empty() {
+        out.push(format!("{name} has no index yet: run `cortex index` there"));
+    }
+    out
+}

@@ -1,0 +1,261 @@
+//! One question to several projects.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::server::{Client, Server, initialize};
+use crate::support::project::{Project, run};
+use crate::support::wait_until;
+
+/// Two projects named `app`, and one named `wall`, beside each other in the folder of `p`.
+fn three() -> Project {
+    let p = Project::new();
+    for (folder, file, text) in [
+        ("a/app", "src/lib.rs", "/// Waits longer after each failed attempt.\npub fn retry() {}\n"),
+        ("b/app", "src/lib.rs", "/// Boils potatoes in salted water.\npub fn boil() {}\n"),
+        ("b/wall", "src/lib.rs", "/// Covers a wall with paint.\npub fn paint() {}\n"),
+    ] {
+        p.write(format!("{folder}/{file}"), text);
+        p.write(format!("{folder}/.git/HEAD"), "ref: refs/heads/main\n");
+        at(&p, folder, &["index"]);
+    }
+    p
+}
+
+/// Runs the program in a folder of `p`, and returns what it printed.
+fn at(p: &Project, folder: &str, args: &[&str]) -> crate::support::project::Output {
+    run(p.cortex(args).current_dir(p.path(folder)))
+}
+
+#[test]
+fn a_question_to_several_projects_names_the_right_one() {
+    let p = three();
+    let first = |args: &[&str]| {
+        let out = at(&p, "b/wall", &[&["search", "-n", "1", "--lines", "0"], args].concat());
+        out.expect(0).stdout.lines().next().unwrap_or_default().to_string()
+    };
+    assert!(first(&["--all", "failed attempt"]).starts_with("a/app:src/lib.rs:1-2"));
+    assert!(first(&["--all", "salted water"]).starts_with("b/app:src/lib.rs:1-2"));
+    assert!(first(&["--repo", "b/app,wall", "paint"]).starts_with("wall:src/lib.rs:1-2"));
+    // A link to a project is that project.
+    symlink(p.path("a/app"), p.path("link")).unwrap();
+    assert!(first(&["--repo", "../../link", "failed attempt"]).starts_with("a/app:src/lib.rs:1-2"));
+
+    let found = at(&p, "b/wall", &["search", "--repo", "*/app", "--json", "retry"]).expect(0);
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(
+        (&found["results"][0]["repo"], &found["results"][0]["path"]),
+        (&"a/app".into(), &"src/lib.rs".into())
+    );
+
+    // A question that names a project prefers it.
+    let args = ["search", "--all", "--json", "--explain", "where does wall cover things"];
+    let found: Value = serde_json::from_str(&at(&p, "b/wall", &args).expect(0).stdout).unwrap();
+    for row in found["results"].as_array().unwrap() {
+        let is_named = row["explain"].to_string().contains("project_name");
+        assert_eq!(is_named, row["repo"] == "wall", "{row}");
+    }
+    assert_eq!(found["results"][0]["repo"], "wall");
+
+    let ambiguous = at(&p, "b/wall", &["search", "--repo", "app", "retry"]).error();
+    assert!(ambiguous.contains("write a/app or b/app"), "{ambiguous}");
+
+    // The project that is left has the short name, and the answer says what is missing.
+    fs::rename(p.path("a"), p.path("moved")).unwrap();
+    let rest = at(&p, "b/wall", &["search", "--all", "-l", "salted water"]).expect(0);
+    assert!(rest.stdout.starts_with("app:src/lib.rs\n"), "{}", rest.stdout);
+    assert!(rest.stderr.contains("a/app is left out: it is no longer there"), "{}", rest.stderr);
+}
+
+#[test]
+fn a_workspace_file_inside_a_project_reaches_nothing_outside() {
+    let p = three();
+    let ask = |file: &str| at(&p, "b/wall", &["search", "--workspace", file, "-l", "salted water"]);
+    p.write(
+        "mine.code-workspace",
+        "{ // an editor's\n \"folders\": [{\"path\": \"b/app\"}, {\"path\": \"b/wall\"},],\n}",
+    );
+    assert_eq!(ask("../../mine.code-workspace").expect(0).stdout, "b/app:src/lib.rs\n");
+    p.write("mine.toml", "folders = [\"b/app\"]");
+    assert_eq!(ask("../../mine.toml").expect(0).stdout, "b/app:src/lib.rs\n");
+
+    p.write("b/wall/cortex.toml", "folders = [\".\", \"../app\"]");
+    assert!(ask("cortex.toml").error().contains("it is inside the project"));
+    p.write("b/wall/sub/x.code-workspace", "{\"folders\": [{\"path\": \"../../app\"}]}");
+    assert!(ask("sub/x.code-workspace").error().contains("it is inside the project"));
+    symlink(p.path("b/app"), p.path("b/wall/inner")).unwrap();
+    p.write("b/wall/cortex.toml", "folders = [\"inner\"]");
+    assert!(ask("cortex.toml").error().contains("it is inside the project"));
+}
+
+/// Agents of one machine's server reach the user's other projects through it, and an address that a
+/// reply prints is understood by the next call.
+#[test]
+fn tools_understand_the_addresses_that_replies_print() {
+    let p = three();
+    let mut machine = Agents { p: &p, agents: Vec::new() };
+    machine.start("b/wall", &[]);
+    machine.start("b/wall", &["--alone"]);
+    for agent in 0..2 {
+        let mut ask = |tool: &str, arguments: Value| machine.ask(agent, tool, &arguments);
+        let found = ask("cortex_search", json!({ "query": "failed attempt", "repos": ["*"] }));
+        assert!(found.starts_with("a/app:src/lib.rs:1-2  function retry"), "{found}");
+        // A generation of several projects means nothing.
+        assert!(found.ends_with("\n3 projects"), "{found}");
+        let read = ask("cortex_read", json!({ "path": "a/app:src/lib.rs:2" }));
+        assert!(read.contains("2 pub fn retry() {}") && read.ends_with(" · in a/app"), "{read}");
+        let outline = ask("cortex_outline", json!({ "path": "b/app:src/lib.rs" }));
+        assert!(outline.contains("function boil 1-2"), "{outline}");
+        let lines = ask("cortex_grep", json!({ "pattern": "pub fn", "paths": ["a/app:src/**"] }));
+        assert!(lines.contains("retry") && !lines.contains("paint"), "{lines}");
+        let map = ask("cortex_map", json!({ "repo": "b/app" }));
+        assert!(map.ends_with(" · in b/app"), "{map}");
+        // The agent's own project has a name, too.
+        let own = ask("cortex_read", json!({ "path": "wall:src/lib.rs" }));
+        assert!(own.contains("paint") && !own.contains(" · in "), "{own}");
+        let two = ask("cortex_grep", json!({ "pattern": "x", "paths": ["a/app:a", "b/app:b"] }));
+        assert!(two.contains("is in b/app, and the question is about a/app"), "{two}");
+        // What is remembered stays in the project where the agent works.
+        let remembered = ask("search_memory_nodes", json!({ "query": "x", "repo": "b/app" }));
+        assert!(remembered.contains("there is no argument `repo`"), "{remembered}");
+    }
+    drop(machine);
+    let out = at(&p, "b/wall", &["read", "a/app:src/lib.rs:2"]).expect(0);
+    assert!(out.stdout.contains("pub fn retry"), "{}", out.stdout);
+    let out = at(&p, "b/wall", &["outline", "--repo", "../app", "src/lib.rs"]).expect(0);
+    assert!(out.stdout.contains("boil"), "{}", out.stdout);
+    let out = at(&p, "b/wall", &["grep", "--repo", "b/app", "pub fn"]).expect(0);
+    assert!(out.stdout.contains("boil") && !out.stdout.contains("paint"), "{}", out.stdout);
+}
+
+/// Other users of the machine reach a port, so a server over HTTP answers for its project alone.
+#[test]
+fn a_server_over_http_reaches_no_other_project() {
+    let p = three();
+    let mut serve = p.cortex(&["serve", "--port", "0"]);
+    let server = Server::start(serve.current_dir(p.path("b/wall")));
+    let url =
+        server.line().split_whitespace().find(|word| word.starts_with("http")).unwrap().to_string();
+    let client = Client::new(url.trim_end_matches('/'));
+    for arguments in [
+        json!({ "query": "failed attempt", "repos": ["*"] }),
+        json!({ "query": "failed attempt", "repo": "a/app" }),
+    ] {
+        let (status, body) = client.try_call("search", &arguments).unwrap();
+        assert_eq!(status, 400, "{body}");
+        assert!(body.contains("answers for one project only") && !body.contains("a/app"), "{body}");
+    }
+    let (_, body) = client.try_call("read", &json!({ "path": "a/app:src/lib.rs" })).unwrap();
+    assert!(!body.contains("retry"), "{body}");
+}
+
+#[test]
+fn a_project_that_cannot_answer_costs_only_its_own_answers() {
+    let p = three();
+    p.write("a/app/.cortex/config.toml", "[index\n");
+    fs::remove_dir_all(p.path("b/app")).unwrap();
+    let all = || at(&p, "b/wall", &["search", "--all", "-l", "paint a wall"]).expect(0);
+    let out = all();
+    assert_eq!(out.stdout, "wall:src/lib.rs\n");
+    assert!(
+        out.stderr.contains("app is left out: ") && out.stderr.contains("cortex doctor"),
+        "{}",
+        out.stderr
+    );
+    assert!(out.stderr.contains("run `cortex index` in its new place"), "{}", out.stderr);
+    // A project that is gone is forgotten once it was said.
+    assert!(!all().stderr.contains("new place"));
+}
+
+/// A repository inside of a project is a part of it, and follows its checkouts; another work tree of
+/// the same repository is not, since it would answer everything twice.
+#[test]
+fn repositories_inside_of_a_project_are_followed() {
+    let p = Project::with(&[("src/a.rs", "pub fn outer() {}\n")]);
+    let at = |folder: &str, args: &[&str]| {
+        let base = [
+            "-C",
+            folder,
+            "-c",
+            "protocol.file.allow=always",
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+        ];
+        run(p.command("git").args(base).args(args)).expect(0);
+    };
+    p.write("lib/lib.rs", "pub fn library_one() {}\n");
+    p.write("lib/.gitignore", "made.rs\n");
+    at("lib", &["init", "-q", "-b", "one"]);
+    at("lib", &["add", "."]);
+    at("lib", &["commit", "-qm", "first"]);
+    at("lib", &["checkout", "-q", "-b", "two"]);
+    p.write("lib/lib.rs", "pub fn library_two() {}\n");
+    at("lib", &["commit", "-qam", "second"]);
+    at("lib", &["checkout", "-q", "one"]);
+    p.git(&["init", "-q"]);
+    p.git(&["add", "src"]);
+    p.git(&["commit", "-qm", "outer"]);
+    at(".", &["submodule", "--quiet", "add", "./lib", "sub"]);
+    p.git(&["worktree", "add", "-q", "trees/w", "-b", "w"]);
+    p.write("lib/made.rs", "pub fn made() {}\n");
+
+    let lines = |pattern: &str| p.run(&["grep", pattern]).stdout;
+    assert_eq!(
+        lines("pub fn"),
+        "lib/lib.rs:1:pub fn library_one() {}\nsrc/a.rs:1:pub fn outer() {}\nsub/lib.rs:1:pub fn library_one() {}\n"
+    );
+    let status = p.run(&["status", "-v"]).stdout;
+    assert!(status.contains("nested      lib, sub: "), "{status}");
+    assert!(status.contains("trees/w/: another work tree of this repository"), "{status}");
+
+    // A server sees an edit in the one and a checkout in the other.
+    let mut mcp = p.cortex(&["mcp", "--alone"]);
+    let mut server = Server::start(mcp.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+    server.ask("initialize", &initialize("2025-06-18"));
+    let mut finds = |name: &str| {
+        let arguments = json!({ "query": name, "mode": "exact" });
+        let params = json!({ "name": "cortex_search", "arguments": arguments });
+        let reply = server.ask("tools/call", &params)["result"]["content"][0]["text"].to_string();
+        reply.contains(&format!("pub fn {name}"))
+    };
+    wait_until("the index is loaded", || finds("library_one"));
+    p.write("lib/lib.rs", "pub fn library_edited() {}\n");
+    at("sub", &["checkout", "-q", "origin/two"]);
+    wait_until("both are seen", || {
+        finds("library_edited") && finds("library_two") && !finds("library_one")
+    });
+}
+
+/// Agents that work in folders of `p`. Their server ends with them.
+struct Agents<'a> {
+    p: &'a Project,
+    agents: Vec<Server>,
+}
+
+impl Agents<'_> {
+    fn start(&mut self, folder: &str, args: &[&str]) {
+        let mut command = self.p.cortex(&[&["mcp"], args].concat());
+        let mut server = Server::start(command.current_dir(self.p.path(folder)));
+        server.ask("initialize", &initialize("2025-06-18"));
+        self.agents.push(server);
+    }
+
+    /// Asks a tool, and returns the text of its reply.
+    fn ask(&mut self, agent: usize, tool: &str, arguments: &Value) -> String {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let reply = self.agents[agent].ask("tools/call", &params);
+        let text = reply["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("{reply}")).to_string()
+    }
+}
+
+impl Drop for Agents<'_> {
+    fn drop(&mut self) {
+        self.agents.clear();
+        self.p.run(&["server", "stop"]);
+    }
+}
