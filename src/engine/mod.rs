@@ -24,6 +24,7 @@ mod map;
 mod memory;
 mod operation;
 mod outline;
+mod packages;
 mod past;
 mod paths;
 mod project;
@@ -63,6 +64,7 @@ pub use memory::{
     SessionsAnswer,
 };
 pub use operation::{Advised, FrontEnd};
+pub use packages::{PackageRow, PackagesAnswer};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};

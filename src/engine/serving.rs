@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use super::freshness::{AnswerState, Freshness, Wait};
 use super::graph_upkeep::GraphUpkeep;
+use super::packages::OpenPackages;
 use super::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use super::{AskError, Call, chain};
 use crate::chunk::{Cancel, Feed};
@@ -46,6 +47,8 @@ pub struct Engine {
     pub(super) facts: Facts,
     /// The ranks of the files of a project, with the generation that they belong to.
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
+    /// The packages of others that are open.
+    pub(super) packages: OpenPackages,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -136,7 +139,8 @@ impl Engine {
         facts: Facts,
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
-        Self { project, manager, upkeep, facts, ranked, open }
+        let packages = OpenPackages::default();
+        Self { project, manager, upkeep, facts, ranked, packages, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.
