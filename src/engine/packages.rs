@@ -25,7 +25,7 @@ use crate::deps::{self, Dependency, Ecosystem};
 use crate::dir::Dir;
 use crate::index::{Indexer, Mode, Progress};
 use crate::live::ChunkManager;
-use crate::search::Sketch;
+use crate::search::{Sketch, Sketched, nearest};
 use crate::source::{PackageParts, Scope, WalkOptions, sha256};
 use crate::store::{ChunkFiles, Layout, PackageRecord, Packing};
 
@@ -33,6 +33,10 @@ use crate::store::{ChunkFiles, Layout, PackageRecord, Packing};
 const KEY: &str = "package 1";
 /// Hexadecimal digits of a key.
 const KEY_DIGITS: usize = 32;
+/// Most packages that are asked one question.
+const MAX_ASKED: usize = 6;
+/// The share of the score of a package that no manifest of the project names.
+const INDIRECT: f64 = 0.7;
 /// Most packages that an engine holds open.
 const MAX_OPEN: usize = 16;
 /// What of a package is left out, because nobody who uses it reads it: tests and benchmarks. The
@@ -380,6 +384,18 @@ fn below<'w>(dependency: &Dependency, written: &'w str) -> Option<&'w str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
+/// Says which versions of a package the project uses, if an address names it with another one.
+fn other_version(all: &[Dependency], written: &str) -> Option<AskError> {
+    let is_named = |d: &&Dependency| {
+        let rest = written.strip_prefix(&*d.name).and_then(|rest| rest.strip_prefix('@'));
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'v'))
+    };
+    let versions: Vec<&str> = all.iter().filter(is_named).map(|d| &*d.version).collect();
+    let name = &all.iter().find(is_named)?.name;
+    let versions = versions.join(" and ");
+    Some(AskError::NotFound(format!("`{written}`: this project uses {name} {versions}")))
+}
+
 impl Engine {
     /// Opens the package in which an address lies; `None` if the project depends on no such package.
     ///
@@ -404,10 +420,8 @@ impl Engine {
             }
             None => below(d, written),
         };
-        let mut found: Vec<(Dependency, String)> = all
-            .into_iter()
-            .filter_map(|d| fits(&d).map(str::to_string).map(|below| (d, below)))
-            .collect();
+        let mut found: Vec<(Dependency, String)> =
+            all.iter().filter_map(|d| Some((d.clone(), fits(d)?.to_string()))).collect();
         if found.len() > 1 && found.iter().any(|(d, _)| d.root.is_some()) {
             found.retain(|(d, _)| d.root.is_some());
         }
@@ -418,7 +432,9 @@ impl Engine {
                 names.join(" or ")
             )));
         }
-        let Some((dependency, below)) = found.pop() else { return Ok(None) };
+        let Some((dependency, below)) = found.pop() else {
+            return other_version(&all, of_ecosystem.map_or(written, |(_, rest)| rest)).map_or(Ok(None), Err);
+        };
         let label = written[..written.len() - below.len()].trim_end_matches('/').to_string();
         let package = Shelf::open()?.package(dependency);
         let package = package.map_err(|why| AskError::NotFound(format!("{label}: {why}")))?;
@@ -446,6 +462,77 @@ impl Engine {
             open.remove(0);
         }
         Ok(engine)
+    }
+}
+
+/// What a sketch says of a package, for as long as its index is the same.
+pub(super) struct Known {
+    record: PackageRecord,
+    sketch: Sketch,
+}
+
+/// The packages that a question is about.
+pub(super) struct About {
+    /// The best first, with their labels.
+    pub(super) packages: Vec<(String, Arc<Engine>)>,
+    /// Number of packages that are not indexed yet.
+    pub(super) n_missing: usize,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Engine {
+    /// Chooses the packages that a question is about, at most [`MAX_ASKED`]. It first indexes what is
+    /// missing, direct dependencies first, until `deadline`.
+    ///
+    /// # Errors
+    /// When the dependencies cannot be listed, or the call was cancelled.
+    pub(super) fn packages_about(
+        &self,
+        question: &str,
+        deadline: Instant,
+        call: &Call,
+    ) -> Result<About, AskError> {
+        let found = self.project.dependencies(&DependenciesRequest::default(), call)?;
+        let shelf = Shelf::open()?;
+        let mut packages: Vec<Package> =
+            found.dependencies.into_iter().filter_map(|d| shelf.package(d).ok()).collect();
+        packages.sort_by_key(|package| !package.dependency.is_direct);
+        // Once there is no time left, only those that are indexed are opened.
+        let results = index_all(&packages, Some(deadline), call, &|_| ());
+        call.check()?;
+        let mut warnings = found.warnings;
+        let mut known: Vec<(Package, Known)> = Vec::new();
+        let mut n_missing = 0;
+        for (package, result) in packages.into_iter().zip(results) {
+            let record = match result {
+                Some(Ok((record, _))) => Some(record),
+                Some(Err(e)) => {
+                    warnings.push(format!("{}: {}", package.label(), chain(&e)));
+                    continue;
+                }
+                None => package.record(),
+            };
+            match record.and_then(|record| Some(Known { sketch: package.sketch()?, record })) {
+                Some(entry) => known.push((package, entry)),
+                None => n_missing += 1,
+            }
+        }
+        let sketched: Vec<Sketched> = known
+            .iter()
+            .map(|(package, known)| Sketched {
+                sketch: &known.sketch,
+                name: &package.dependency.name,
+                description: &known.record.description,
+                prior: if package.dependency.is_direct { 1.0 } else { INDIRECT },
+            })
+            .collect();
+        let mut packages = Vec::new();
+        for (at, score) in nearest(question, &sketched).into_iter().take(MAX_ASKED) {
+            let package = &known[at].0;
+            tracing::debug!("{} {score:.2}", package.label());
+            packages.push((package.label(), self.engine_of(package)?));
+        }
+        Ok(About { packages, n_missing, warnings })
     }
 }
 
