@@ -22,7 +22,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::platform::{FileIdentity, name_of_bytes};
+use crate::platform::{FileIdentity, make_private_dir, name_of_bytes};
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -735,6 +735,9 @@ impl Stat {
 /// A directory that several objects share.
 pub type SharedDir = Arc<Dir>;
 
+/// Relative to the user's state directory.
+const PRIVATE: &str = "cortex";
+
 /// A directory of this user, or of the administrator, below another one. It may be missing, or be
 /// removed and created again, so each use opens it.
 #[derive(Debug, Clone)]
@@ -751,6 +754,15 @@ impl OwnedDir {
     pub fn new(above: SharedDir, path: impl Into<PathBuf>) -> Self {
         // The administrator can change all files of this user anyway.
         Self { above, path: path.into(), owners: [own_user(), ADMINISTRATOR] }
+    }
+
+    /// Names the directory of Cortex in the user's state directory, which only this user can read.
+    ///
+    /// # Errors
+    /// When the state directory cannot be made or opened.
+    pub fn private(state: &Path) -> io::Result<Self> {
+        make_private_dir(state, true)?;
+        Ok(Self::new(Dir::open(state)?.into(), PRIVATE))
     }
 
     /// Returns the full path, for messages and for programs that need one.

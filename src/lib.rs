@@ -33,6 +33,7 @@ pub mod live;
 pub mod memory;
 pub mod overview;
 pub mod platform;
+pub mod projects;
 pub mod routes;
 pub mod scan;
 pub mod search;

@@ -5,6 +5,7 @@ mod graph;
 mod open;
 mod print;
 mod set;
+mod together;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +52,9 @@ pub(super) struct Args {
     /// current project]
     #[arg(long, value_name = "DIR", requires = "queries")]
     repos: Option<PathBuf>,
+    /// Ask all repositories together: an answer must be the right file of the right repository
+    #[arg(long, requires = "repos", conflicts_with_all = ["baseline", "without", "features", "tokens"])]
+    together: bool,
     /// Make at most this many questions of each kind
     #[arg(long, value_name = "N", default_value_t = 40, requires = "own")]
     count: usize,
@@ -125,7 +129,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         tokens::run(&set, &args.server, &own_files, args.json)?;
         return Ok(Outcome::Done);
     }
-    let (scored, plain) = ask_all(args, &set, features)?;
+    let (scored, plain) = if args.together {
+        (together::ask(&set, args.form.map(Form::from))?, Vec::new())
+    } else {
+        ask_all(args, &set, features)?
+    };
     if let Some(mut save) = save {
         scored.iter().try_for_each(|s| save.put(s))?;
         save.finish()?;

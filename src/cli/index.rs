@@ -46,6 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let quiet = args.quiet || args.json;
     let bar = Bar::indexing(quiet);
     let mut summary = project.index(mode, LONG_WAIT, &|progress| bar.show(progress))?;
+    project.note();
     let start = Instant::now();
     let bar = Bar::embedding(quiet);
     match project.embed(&|progress| bar.show(progress))? {

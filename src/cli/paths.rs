@@ -73,6 +73,11 @@ impl Paths {
         }
     }
 
+    /// Returns the same, for paths that are never relative to the working directory.
+    pub(super) fn from_root(&self) -> Self {
+        Self { root: self.root.clone(), host: self.host.clone(), folder: String::new() }
+    }
+
     /// Returns a path as it is printed. `path` is relative to the root.
     pub(super) fn shown(&self, path: &str) -> String {
         printable(&relative(path, &self.folder))

@@ -85,6 +85,9 @@ pub(super) struct Args {
     /// Show the features that make up each score
     #[arg(long)]
     explain: bool,
+    /// Also search the sources of dependencies, which `cortex deps index` or this option indexes
+    #[arg(long)]
+    deps: bool,
     /// Do not update the index first
     #[arg(long)]
     no_index: bool,
@@ -117,6 +120,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         cursor: args.cursor.clone(),
         memories: args.memories,
         explain: args.explain,
+        deps: args.deps,
         ..SearchRequest::default()
     };
     let paths = Paths::of(&engine.project);
@@ -167,19 +171,26 @@ fn question(words: &[String]) -> Result<String> {
 fn paths_of(answer: &SearchAnswer) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     for row in &answer.results {
-        if !paths.contains(&&*row.hit.path) {
-            paths.push(&row.hit.path);
+        let path = path_of(row);
+        if !paths.contains(&path) {
+            paths.push(path);
         }
     }
     paths
 }
 
+/// Returns the path of a result, or the id of a chunk without a file.
+fn path_of(row: &ResultRow) -> &str {
+    row.path.as_deref().unwrap_or(&row.chunk.chunk_id)
+}
+
 /// Opens the best result in the editor of the user.
 fn open_best(answer: &SearchAnswer, engine: &Engine) -> Result<()> {
-    let Some(row) = answer.results.first() else { return Ok(()) };
+    let in_project = |row: &&ResultRow| row.package.is_none();
+    let Some(row) = answer.results.iter().find(in_project) else { return Ok(()) };
     let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
     let Ok(editor) = editor else { bail!("--open: set EDITOR to the command of your editor") };
-    let path = engine.project.layout.root().join(&*row.hit.path);
+    let path = engine.project.layout.root().join(path_of(row));
     let line = row.hit.line.or(row.chunk.start_line).unwrap_or(1);
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -232,14 +243,21 @@ fn print(
 }
 
 fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: bool) -> Result<()> {
-    let ResultRow { chunk, hit, .. } = row;
+    let ResultRow { chunk, .. } = row;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
-    let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + &chunk.marks();
+    let lines = chunk.start_line.zip(chunk.end_line);
+    let place = match row.package {
+        Some(_) => paths.from_root().place(lines, path_of(row)),
+        None => paths.place(lines, path_of(row)),
+    } + &chunk.marks();
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
-    let link =
-        paths.linked(&hit.path, chunk.start_line.map(u64::from), style(&place).cyan().bold());
+    let shown = style(&place).cyan().bold();
+    let link = match row.package {
+        Some(_) => shown.to_string(),
+        None => paths.linked(path_of(row), chunk.start_line.map(u64::from), shown),
+    };
     line(format!("{link}  {}", style(what).green()).trim_end())?;
     for window in row.excerpts.iter().flat_map(ExcerptRow::windows) {
         render::numbered(&window, words).iter().try_for_each(|l| line(l))?;

@@ -20,6 +20,7 @@ mod graph_upkeep;
 mod grep;
 mod hook;
 mod impact;
+mod many;
 mod map;
 mod memory;
 mod operation;
@@ -27,6 +28,7 @@ mod outline;
 mod packages;
 mod past;
 mod paths;
+mod pool;
 mod project;
 mod read;
 mod related;
@@ -58,6 +60,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
+pub use many::{AskedProject, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
@@ -66,6 +69,7 @@ pub use memory::{
 pub use operation::{Advised, FrontEnd};
 pub use packages::{PackageRow, PackagesAnswer};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
+pub use pool::{Pool, chosen};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};

@@ -16,7 +16,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::deps::DependenciesRequest;
+use super::many::{Asked, Order, search_all};
 use super::project::{LONG_WAIT, Project, ProjectError};
+use super::rows::ResultRow;
+use super::search::{SearchAnswer, SearchRequest};
 use super::serving::{AnswerFrom, Engine};
 use super::{AskError, Call, chain};
 use crate::chunk::Cancel;
@@ -28,6 +31,7 @@ use crate::live::ChunkManager;
 use crate::search::{Sketch, Sketched, nearest};
 use crate::source::{PackageParts, Scope, WalkOptions, sha256};
 use crate::store::{ChunkFiles, Layout, PackageRecord, Packing};
+use crate::text::count;
 
 /// The number is that of the form of the key.
 const KEY: &str = "package 1";
@@ -35,6 +39,8 @@ const KEY: &str = "package 1";
 const KEY_DIGITS: usize = 32;
 /// Most packages that are asked one question.
 const MAX_ASKED: usize = 6;
+/// How long a question indexes packages that have no index.
+const TIME: Duration = Duration::from_secs(8);
 /// The share of the score of a package that no manifest of the project names.
 const INDIRECT: f64 = 0.7;
 /// Most packages that an engine holds open.
@@ -533,6 +539,34 @@ impl Engine {
             packages.push((package.label(), self.engine_of(package)?));
         }
         Ok(About { packages, n_missing, warnings })
+    }
+}
+
+impl Engine {
+    /// Searches the project and the packages that the question is about.
+    pub(super) fn search_with_packages(
+        &self,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let about = self.packages_about(&request.query, Instant::now() + TIME, call)?;
+        let own = Asked { name: "", engine: self };
+        let packages = about.packages.iter().map(|(name, engine)| Asked { name, engine });
+        let asked: Vec<Asked> = std::iter::once(own).chain(packages).collect();
+        let mut answer = search_all(&asked, Order::FirstEngine, request, call)?;
+        let place = |mut row: ResultRow| match row.repo.take().filter(|label| !label.is_empty()) {
+            Some(label) => row.in_package(&label),
+            None => row,
+        };
+        answer.results = answer.results.into_iter().map(place).collect();
+        answer.state.warnings.extend(about.warnings);
+        if about.n_missing > 0 {
+            answer.notes.push(format!(
+                "{} not searched, because they are not indexed yet: `cortex deps index` indexes them",
+                count(about.n_missing, "package")
+            ));
+        }
+        Ok(answer)
     }
 }
 

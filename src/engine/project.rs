@@ -19,6 +19,7 @@ use crate::live::ReloadError;
 use crate::memory::{
     self, CaptureError, EventSettings, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder,
 };
+use crate::projects::{self, Projects};
 use crate::source::{self, ReadError, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError};
 
@@ -40,6 +41,8 @@ pub struct Project {
     pub(super) embedder: Arc<dyn Embedder>,
     /// The rows of the code graph that runs of this process have written.
     pub(super) rows_ahead: Arc<RowsAhead>,
+    /// The user's state directory, where the project is noted; `None` outside a real program.
+    state: Option<PathBuf>,
     /// Set at the first use, because the choice needs a look into the database.
     memory_home: OnceLock<MemoryHome>,
 }
@@ -113,7 +116,7 @@ impl Project {
             }
             _ => layout,
         };
-        Ok(Self::new(layout, config))
+        Ok(Self { state: config::state_home(), ..Self::new(layout, config) })
     }
 
     /// Returns the settings of the user, without those of a project.
@@ -171,6 +174,21 @@ impl Project {
         self.walk.may_read(self.layout.root(), path)
     }
 
+    /// Notes that the user has this project, so that questions to several projects can name it. A
+    /// failure costs only that.
+    pub fn note(&self) {
+        let Some(state) = &self.state else { return };
+        if let Err(e) = projects::note(state, self.layout.root()) {
+            tracing::debug!("cannot note the project: {e}");
+        }
+    }
+
+    /// Returns the projects of the user, and this one.
+    #[must_use]
+    pub fn all(&self) -> Projects {
+        self.state.as_deref().map(Projects::read).unwrap_or_default().with(self.layout.root())
+    }
+
     /// Creates a project from a place and settings.
     #[must_use]
     pub fn new(layout: Layout, config: Config) -> Self {
@@ -196,7 +214,7 @@ impl Project {
         };
         let (folder, front_end) = (PathBuf::new(), FrontEnd::default());
         let (rows_ahead, memory_home) = (Arc::default(), OnceLock::new());
-        Self { layout, config, folder, front_end, walk, embedder, rows_ahead, memory_home }
+        Self { layout, config, folder, front_end, walk, embedder, rows_ahead, state: None, memory_home }
     }
 
     /// Returns an indexer that waits up to `lock_wait` for the index run of another process.

@@ -13,6 +13,9 @@ use crate::search::{Hit, Term};
 /// One result: a file and its best place. A file may have a second result with another place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResultRow {
+    /// The project, if several were asked. `cortex_read` takes it as `repo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
     /// Relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -44,6 +47,9 @@ pub struct ResultRow {
     /// not hold the lock while writing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
+    /// How its path begins, if it is in a package of others, which has its own root.
+    #[serde(skip)]
+    pub package: Option<String>,
     /// The hit that the row describes.
     #[serde(skip)]
     pub hit: Arc<Hit>,
@@ -75,6 +81,11 @@ impl Part {
         let (start, end) = self.lines?;
         (end.min(last) + 1).checked_sub(start.max(first)).filter(|n| *n > 0)
     }
+}
+
+/// Returns a path or an id below the folder of its package.
+fn below(package: Option<&str>, path: &str) -> String {
+    package.map_or_else(|| path.to_string(), |package| format!("{package}/{path}"))
 }
 
 /// The lines shown of one symbol, or of code or text outside symbols.
@@ -170,6 +181,8 @@ impl ResultRow {
             contribution: t.contribution(),
         };
         Self {
+            repo: None,
+            package: None,
             path: hit.chunk.metadata.file_path.clone(),
             chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
             score: hit.score,
@@ -188,6 +201,30 @@ impl ResultRow {
             shown: None,
             hit,
         }
+    }
+
+    /// Moves it into a package of others, whose paths begin with `label`.
+    pub(super) fn in_package(mut self, label: &str) -> Self {
+        self.repo = None;
+        self.package = Some(label.to_string());
+        self.path = self.path.map(|path| below(self.package.as_deref(), &path));
+        for chunk in std::iter::once(&mut self.chunk).chain(&mut self.others) {
+            chunk.chunk_id = below(self.package.as_deref(), &chunk.chunk_id);
+        }
+        self
+    }
+
+    /// Names its project.
+    pub(super) fn of_project(self, name: &str) -> Self {
+        Self { repo: Some(name.to_string()), ..self }
+    }
+
+    /// Returns its path, or the id of a chunk without one, after the name of its project if several
+    /// were asked: `helix:src/a.rs`.
+    #[must_use]
+    pub fn address(&self) -> String {
+        let path = self.path.as_deref().unwrap_or(&self.chunk.chunk_id);
+        self.repo.as_ref().map_or_else(|| path.to_string(), |repo| format!("{repo}:{path}"))
     }
 
     /// Marks the row if its file is gone, though nobody has indexed that yet.
@@ -235,7 +272,7 @@ impl ResultRow {
                 self.parts.iter().enumerate().filter_map(|(at, p)| Some((shared(p)?, at)));
             // Of equal ones the first, which is the best.
             if let Some((_, at)) = of_place.max_by_key(|(n, at)| (*n, Reverse(*at))) {
-                chunk.chunk_id = self.hit.parts[at].0.id.to_string();
+                chunk.chunk_id = below(self.package.as_deref(), &self.hit.parts[at].0.id);
                 chunk.chunk_index = self.parts[at].position;
                 self.shown = Some(at);
             }

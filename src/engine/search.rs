@@ -55,6 +55,10 @@ pub struct SearchRequest {
     /// Also return the parts of each score.
     #[serde(default)]
     pub explain: bool,
+    /// Also search the sources of the project's dependencies. Their paths begin with
+    /// `name@version/`, and `cortex_read` reads them.
+    #[serde(default)]
+    pub deps: bool,
     /// Whether each file is one result, for a reply that shows several functions of a result.
     #[serde(skip)]
     pub one_per_file: bool,
@@ -82,7 +86,7 @@ pub(crate) fn default_limit() -> usize {
 }
 
 /// One page of results.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SearchAnswer {
     /// Best first.
     pub results: Vec<ResultRow>,
@@ -108,7 +112,7 @@ pub struct SearchAnswer {
     pub excerpts: Arc<Excerpts>,
     /// What the code graph knows of the symbols that are shown first.
     #[serde(skip)]
-    beside: Lines,
+    pub(super) beside: Lines,
     /// Number of chunks in the index.
     #[serde(skip)]
     pub n_chunks: usize,
@@ -134,9 +138,9 @@ pub struct Page {
     generation: u64,
     /// Number of results before this page.
     pub offset: usize,
-    limit: usize,
+    pub(super) limit: usize,
     /// Number of hits found. It is greater than `offset + limit` if another page follows.
-    n_found: usize,
+    pub(super) n_found: usize,
 }
 
 impl SearchAnswer {
@@ -169,17 +173,13 @@ impl Engine {
     /// # Errors
     /// When the request is not valid, or the index cannot be read.
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
-        if request.mode != SearchMode::Exact && Query::new(&request.query).is_empty()
-            || request.query.trim().is_empty()
-        {
-            let why = if request.query.trim().is_empty() { "is empty" } else { "has no words" };
-            return Err(AskError::Arguments(format!(
-                "the query {why}: ask a question, or give some words or an identifier"
-            )));
-        }
+        check_query(request)?;
         let filter = request.filters.filter()?;
-        let mut answer =
-            self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        let mut answer = if request.deps {
+            self.search_with_packages(request, call)?
+        } else {
+            self.with_code(call, |view| self.search_in(view, request, &filter, call))?
+        };
         call.check()?;
         if request.memories > 0 {
             (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;
@@ -352,9 +352,21 @@ fn places_in(project: &Project, corpus: &Corpus, question: &str) -> Vec<NamedPla
     named
 }
 
-struct Found {
-    results: Results,
-    warning: Option<String>,
+/// Fails if a search has no words.
+pub(super) fn check_query(request: &SearchRequest) -> Result<(), AskError> {
+    let is_blank = request.query.trim().is_empty();
+    if is_blank || request.mode != SearchMode::Exact && Query::new(&request.query).is_empty() {
+        let why = if is_blank { "is empty" } else { "has no words" };
+        return Err(AskError::Arguments(format!(
+            "the query {why}: ask a question, or give some words or an identifier"
+        )));
+    }
+    Ok(())
+}
+
+pub(super) struct Found {
+    pub(super) results: Results,
+    pub(super) warning: Option<String>,
 }
 
 impl From<Results> for Found {
@@ -365,7 +377,7 @@ impl From<Results> for Found {
 
 /// Finds everything that an exact query matches. Agents and people often paste code such as
 /// `Lock::open(`, which is not a valid query: it is searched as a phrase, with a warning.
-fn exact(
+pub(super) fn exact(
     searcher: Searcher,
     query: &str,
     filter: &Filter,
@@ -386,7 +398,7 @@ fn exact(
 
 impl Page {
     /// Returns the page that a cursor names, or the first page without a cursor.
-    fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<Self, AskError> {
+    pub(super) fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<Self, AskError> {
         let offset = match cursor {
             None => 0,
             Some(cursor) => {
@@ -402,7 +414,7 @@ impl Page {
     }
 
     /// Returns a warning if the index changed since the previous page.
-    fn changed_from(&self, cursor: Option<&str>) -> Option<String> {
+    pub(super) fn changed_from(&self, cursor: Option<&str>) -> Option<String> {
         let (then, now) = (parse(cursor?)?.0, self.generation);
         (then != now).then(|| {
             format!("the index changed since the previous page (generation {then}, now {now}): results may be missing or repeated")
@@ -410,12 +422,12 @@ impl Page {
     }
 
     /// The number of hits to search for: one more than is shown, to learn whether a page follows.
-    fn n_wanted(&self) -> usize {
+    pub(super) fn n_wanted(&self) -> usize {
         self.offset.saturating_add(self.limit).saturating_add(1)
     }
 
     /// Returns the cursor of the next page, if `n_shown` results of this page are shown.
-    fn next(&self, n_shown: usize) -> Option<String> {
+    pub(super) fn next(&self, n_shown: usize) -> Option<String> {
         let next = self.offset.saturating_add(n_shown);
         (next < self.n_found).then(|| format!("{:x}.{next:x}", self.generation))
     }

@@ -203,6 +203,9 @@ impl Engine {
         } else {
             (None, None)
         };
+        if indexing.is_some() {
+            project.note();
+        }
         let project = Arc::new(project);
         let upkeep = Upkeep::Server(Box::new(ServingState {
             graph: GraphUpkeep::spawn(project.clone())?,
@@ -389,8 +392,12 @@ impl Engine {
             if first { LONG_WAIT } else { SHORT_WAIT },
             &tell,
         ) {
-            Ok(summary) if first => (command.tell)(Step::Indexed(&summary)),
-            Ok(_) => {}
+            Ok(summary) => {
+                self.project.note();
+                if first {
+                    (command.tell)(Step::Indexed(&summary));
+                }
+            }
             Err(
                 e @ ProjectError::Index {
                     source: IndexError::Lock(_) | IndexError::Write(_), ..

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
 use super::query::{Query, QueryTerm};
+use super::statistics::{Statistics, average_length};
 use super::text::{DocAddress, Field, Frequencies, Lengths, TextError, TextReader};
 use super::{Slot, cores};
 
@@ -79,7 +80,7 @@ const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 /// A word in a file's name surprises in full if it would be there by chance once in e² times.
 const SURPRISE: f64 = 2.0;
 /// An identifier that occurs in at most this many files says which file is meant.
-const FEW: usize = 2;
+pub(super) const FEW: usize = 2;
 
 /// Returns the idf after Robertson, never negative.
 fn idf(n: u64, df: usize) -> f32 {
@@ -103,6 +104,7 @@ impl TermWeight {
         term: &QueryTerm,
         text: &TextReader,
         [lengths, much]: [&Lengths; 2],
+        pooled: Option<(u64, usize)>,
     ) -> Result<Self, TextError> {
         let mut hits = Vec::new();
         let mut df = 0;
@@ -123,10 +125,11 @@ impl TermWeight {
                 },
             });
         })?;
-        let full_idf = idf(text.n_chunks(), df);
+        let (n, df) = pooled.unwrap_or((text.n_chunks(), df));
+        let full_idf = idf(n, df);
         let idf = full_idf * term.weight;
         // A compound identifier is represented by its parts.
-        let rarity = if term.is_whole { 0.0 } else { rarity(text.n_chunks(), df) * term.weight };
+        let rarity = if term.is_whole { 0.0 } else { rarity(n, df) * term.weight };
         Ok(Self {
             idf,
             full_idf,
@@ -140,23 +143,36 @@ impl TermWeight {
 }
 
 impl Lexical {
-    /// Looks up every word of the query.
-    pub(super) fn new(query: &Query, corpus: &Corpus) -> Result<Self, TextError> {
+    /// Looks up every word of the query. `pooled`: the counts that decide how much each word says,
+    /// if they are not those of the corpus alone.
+    pub(super) fn new(
+        query: &Query,
+        corpus: &Corpus,
+        pooled: Option<&Statistics>,
+    ) -> Result<Self, TextError> {
         let text = &corpus.text;
-        let average = text.average_length();
+        let (n_chunks, total_length) =
+            pooled.map_or_else(|| text.size(), |all| (all.size.chunks, all.size.length));
+        let average = average_length(n_chunks, total_length);
         let lengths = Lengths::new(|length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average);
         // Saturation by length.
         let much = Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average));
-        let of_term = |term: &QueryTerm| TermWeight::new(term, text, [&lengths, &much]);
-        let of_word = |(word, weight): &(String, f32)| {
+        let of_term = |(at, term): &(usize, &QueryTerm)| {
+            let pooled = pooled.map(|all| (n_chunks, all.chunks[*at]));
+            TermWeight::new(term, text, [&lengths, &much], pooled)
+        };
+        let of_word = |(at, (word, weight)): &(usize, &(String, f32))| {
             let mut hits: Vec<(Slot, f32)> = Vec::new();
             text.postings(Field::Body, word, |p| {
                 hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length))));
             })?;
-            Ok::<_, TextError>((hits, *weight))
+            let n_holding = pooled.map_or(hits.len(), |all| all.words[*at]);
+            Ok::<_, TextError>((hits, n_holding, *weight))
         };
+        let query_terms: Vec<_> = query.terms.iter().enumerate().collect();
+        let query_words: Vec<_> = query.words.iter().enumerate().collect();
         let (terms, words) =
-            cores::join(|| cores::map(&query.terms, of_term), || cores::map(&query.words, of_word));
+            cores::join(|| cores::map(&query_terms, of_term), || cores::map(&query_words, of_word));
         let mut out = Self {
             total_idf: 0.0,
             total_plain: 0.0,
@@ -181,11 +197,11 @@ impl Lexical {
             }
         }
         for hits in words {
-            let (hits, weight) = hits?;
-            if hits.is_empty() {
+            let (hits, n_holding, weight) = hits?;
+            if n_holding == 0 {
                 continue;
             }
-            let idf = idf(text.n_chunks(), hits.len()) * weight;
+            let idf = idf(n_chunks, n_holding) * weight;
             out.total_plain += f64::from(idf);
             for (slot, score) in hits {
                 out.chunks[slot as usize].plain += idf * score;
@@ -275,9 +291,15 @@ impl Lexical {
     }
 
     /// Returns the files that hold a compound identifier of the query which occurs in at most
-    /// [`FEW`] files.
-    pub(super) fn rare_identifiers(&self, file_of: &[u32]) -> BTreeSet<u32> {
-        let holding = |term: &TermWeight| {
+    /// [`FEW`] files of all corpora.
+    pub(super) fn rare_identifiers(
+        &self,
+        file_of: &[u32],
+        pooled: Option<&Statistics>,
+    ) -> BTreeSet<u32> {
+        let is_rare =
+            |(at, _): &(usize, &TermWeight)| pooled.is_none_or(|all| all.files[*at] <= FEW);
+        let holding = |(_, term): (usize, &TermWeight)| {
             let mut files = BTreeSet::new();
             for hit in &term.hits {
                 files.insert(file_of[hit.slot as usize]);
@@ -287,7 +309,8 @@ impl Lexical {
             }
             Some(files)
         };
-        self.terms.iter().filter(|term| term.is_whole).filter_map(holding).flatten().collect()
+        let terms = self.terms.iter().enumerate().filter(|(_, term)| term.is_whole);
+        terms.filter(is_rare).filter_map(holding).flatten().collect()
     }
 
     /// Returns for each part of a file's name that the query holds how surprising that is, 0–1. The
@@ -296,9 +319,10 @@ impl Lexical {
     pub(super) fn surprises<'f>(
         &self,
         files: impl Iterator<Item = &'f IndexedFile>,
+        pooled: Option<&Statistics>,
     ) -> FxHashMap<Key, f64> {
-        let mut named: FxHashMap<Key, u32> = self.parts().map(|term| (term.key, 0)).collect();
-        let mut n_files = 0u32;
+        let mut named: FxHashMap<Key, u64> = self.parts().map(|term| (term.key, 0)).collect();
+        let mut n_files = 0;
         for file in files {
             n_files += 1;
             for part in &file.stem {
@@ -307,9 +331,16 @@ impl Lexical {
                 }
             }
         }
+        if let Some(all) = pooled {
+            n_files = all.size.files;
+            named = (self.terms.iter().zip(&all.named))
+                .filter(|(term, _)| !term.is_whole)
+                .map(|(term, n)| (term.key, *n as u64))
+                .collect();
+        }
         let n_words: f64 = self.parts().map(|term| f64::from(term.weight)).sum();
-        let surprise = |n: u32| {
-            let by_chance = f64::from(n.max(1)) * n_words.max(1.0) / f64::from(n_files.max(1));
+        let surprise = |n: u64| {
+            let by_chance = n.max(1) as f64 * n_words.max(1.0) / n_files.max(1) as f64;
             (-by_chance.ln() / SURPRISE).clamp(0.0, 1.0)
         };
         named.into_iter().map(|(part, n)| (part, surprise(n))).collect()

@@ -88,7 +88,7 @@ impl Corpus {
     #[must_use]
     pub fn commits_about(&self, query: &Query, limit: usize) -> Vec<(f64, &Arc<Entry>)> {
         let commits = self.chunks().commits();
-        let scores = self.history.scores(query, commits);
+        let scores = self.history.scores(query, commits, None);
         let mut found: Vec<_> = scores.into_iter().zip(commits).filter(|(s, _)| *s > 0.0).collect();
         // Commits are newest first, and of equal ones the newer comes first.
         found.sort_by(|a, b| b.0.total_cmp(&a.0));

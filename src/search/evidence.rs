@@ -14,6 +14,7 @@ use super::history::BestCommit;
 use super::hit::QueryWords;
 use super::proximity::closeness;
 use super::query::Query;
+use super::statistics::Statistics;
 use super::text::{DocAddress, Field, Posting, TextError};
 use super::tokens::{lower_parts, runs};
 use super::vector::Nearness;
@@ -62,6 +63,8 @@ pub(super) struct Evidence<'a> {
     pub(super) corpus: &'a Corpus,
     query: &'a Query,
     filter: &'a Filter,
+    /// The counts of all corpora that are asked, if they are several.
+    pooled: Option<&'a Statistics>,
     pub(super) lexical: Lexical,
     nearness: Nearness<'a>,
     /// Nearness of words, by slot, in order.
@@ -143,6 +146,7 @@ impl<'a> Evidence<'a> {
         query: &'a Query,
         vector: &[f32],
         filter: &'a Filter,
+        pooled: Option<&'a Statistics>,
     ) -> Result<Self, TextError> {
         let allows = |e: &Entry| filter.allows(e) && query.only.allows(e);
         let restricted = !(filter.is_empty() && query.only.is_empty());
@@ -151,13 +155,13 @@ impl<'a> Evidence<'a> {
         } else {
             Vec::new()
         };
-        let n = corpus.text.n_chunks() as f64;
+        let n = pooled.map_or(corpus.text.n_chunks(), |all| all.size.chunks) as f64;
         let (lexical, nearness) =
-            cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
+            cores::join(|| Lexical::new(query, corpus, pooled), || corpus.vectors.ask(vector));
         let lexical = lexical?;
         let mut out = Self {
             surprises: if query.form == Form::Topic || query.is_long {
-                lexical.surprises(live(&corpus.files))
+                lexical.surprises(live(&corpus.files), pooled)
             } else {
                 FxHashMap::default() // Names of files do not count.
             },
@@ -180,6 +184,7 @@ impl<'a> Evidence<'a> {
             corpus,
             query,
             filter,
+            pooled,
         };
         // Positions of words are compared only in chunks that hold them.
         let worth = |slot: Slot| out.lexical.body(slot) + out.lexical.plain(slot);
@@ -249,7 +254,7 @@ impl<'a> Evidence<'a> {
         };
         self.with_rare_identifier = self
             .lexical
-            .rare_identifiers(&self.corpus.file_of)
+            .rare_identifiers(&self.corpus.file_of, self.pooled)
             .into_iter()
             .filter(may_be_found)
             .collect();
@@ -460,8 +465,9 @@ impl<'a> Evidence<'a> {
     pub(super) fn look_at(&mut self, pool: &BTreeSet<u32>) {
         let files: Vec<&IndexedFile> =
             pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
-        let shares =
-            self.lexical.files(&files, self.corpus.average_file_bytes, |slot| self.allowed(slot));
+        let average =
+            self.pooled.map_or(self.corpus.average_file_bytes, |all| all.size.average_file_bytes());
+        let shares = self.lexical.files(&files, average, |slot| self.allowed(slot));
         self.in_files = pool.iter().copied().zip(shares).collect();
         self.follow_references(pool);
         self.read_history(pool);
@@ -470,7 +476,7 @@ impl<'a> Evidence<'a> {
     /// Looks up what commits say about the files.
     fn read_history(&mut self, pool: &BTreeSet<u32>) {
         let Corpus { history, set, files, .. } = self.corpus;
-        let scores = history.scores(self.query, set.commits());
+        let scores = history.scores(self.query, set.commits(), self.pooled);
         let said = |at: &u32| (*at, history.best(&files[*at as usize].path, &scores));
         self.said = pool.iter().map(said).filter(|(_, said)| said.score > 0.0).collect();
     }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::query::{HiddenCommits, Query};
+use super::statistics::Statistics;
 use super::stop_words::is_stop_word;
 use super::tokens::{Analyzer, lower, lower_parts, runs};
 use crate::chunk::Entry;
@@ -116,14 +117,21 @@ impl History {
 
     /// Scores every commit: its share of the largest possible BM25 score, 0–1, less if it changed
     /// many files.
-    pub(super) fn scores(&self, query: &Query, commits: &[Arc<Entry>]) -> Vec<f64> {
-        let n = self.lengths.len() as f64;
+    pub(super) fn scores(
+        &self,
+        query: &Query,
+        commits: &[Arc<Entry>],
+        pooled: Option<&Statistics>,
+    ) -> Vec<f64> {
+        let (n, length) = pooled
+            .map_or_else(|| self.size(), |all| (all.size.commits, all.size.commit_length));
+        let n = n as f64;
         let mut scores = vec![0.0; self.lengths.len()];
-        let average = f64::from(self.lengths.iter().sum::<f32>()).max(1.0) / n.max(1.0);
+        let average = length.max(1.0) / n.max(1.0);
         let mut total = 0.0;
-        for term in query.terms.iter().filter(|term| !term.is_whole) {
+        for (at, term) in query.terms.iter().enumerate().filter(|(_, term)| !term.is_whole) {
             let found = self.postings.get(&*term.canonical).map_or(&[][..], Vec::as_slice);
-            let df = found.len() as f64;
+            let df = pooled.map_or(found.len(), |all| all.commits[at]) as f64;
             let idf = f64::from(term.weight) * (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
             total += idf;
             for (commit, frequency) in found {
@@ -140,6 +148,16 @@ impl History {
             hide(hidden, query, commits, &mut scores);
         }
         scores
+    }
+
+    /// Returns the number of commits, and the sum of their weighted lengths, in words.
+    pub(super) fn size(&self) -> (u64, f64) {
+        (self.lengths.len() as u64, f64::from(self.lengths.iter().sum::<f32>()))
+    }
+
+    /// Returns the number of commits whose messages hold a word, given by its stem.
+    pub(super) fn n_holding(&self, stem: &str) -> usize {
+        self.postings.get(stem).map_or(0, Vec::len)
     }
 
     /// Returns the number of commits that changed a file.

@@ -14,6 +14,7 @@ use super::files::{FileChunk, IndexedFile, lines};
 use super::filter::Filter;
 use super::hit::{Hit, Results, Term};
 use super::query::Query;
+use super::statistics::Statistics;
 use super::rows::{MAX_OTHERS, MAX_PARTS, Ranked};
 use super::text::TextError;
 use crate::chunk::ChunkType;
@@ -85,8 +86,9 @@ pub(super) fn hybrid(
     vector: &[f32],
     filter: &Filter,
     limit: usize,
+    pooled: Option<&Statistics>,
 ) -> Result<Results, TextError> {
-    let mut ranking = Evidence::new(corpus, query, vector, filter)?;
+    let mut ranking = Evidence::new(corpus, query, vector, filter, pooled)?;
     let (pool, notes) = ranking.pool()?;
     ranking.look_at(&pool);
     let rank = |at: u32| {
@@ -144,7 +146,7 @@ pub(super) fn exact(
     filter: &Filter,
     limit: usize,
 ) -> Result<Results, TextError> {
-    let ranking = Evidence::new(corpus, query, &[], filter)?;
+    let ranking = Evidence::new(corpus, query, &[], filter, None)?;
     let mut files: HashMap<u32, Vec<Slot>> = HashMap::new();
     for slot in found.into_iter().filter(|s| ranking.allowed(*s)) {
         files.entry(corpus.file_of[slot as usize]).or_default().push(slot);
@@ -210,7 +212,7 @@ pub(super) fn by_meaning(
     limit: usize,
 ) -> Result<Results, TextError> {
     let no_words = Query::new("");
-    let ranking = Evidence::new(corpus, &no_words, vector, filter)?;
+    let ranking = Evidence::new(corpus, &no_words, vector, filter, None)?;
     ranking.scan();
     let nearest =
         |file: &IndexedFile| ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max);
@@ -232,7 +234,7 @@ pub(super) fn related(
     let file = &corpus.files[of as usize];
     let Some(vector) = mean_vector(corpus, file, |_| true) else { return Ok(None) };
     let no_words = Query::new("");
-    let ranking = Evidence::new(corpus, &no_words, &vector, filter)?;
+    let ranking = Evidence::new(corpus, &no_words, &vector, filter, None)?;
     let score = |(at, other): (u32, &Arc<IndexedFile>)| {
         let mean = mean_vector(corpus, other, |slot| ranking.allowed(slot));
         let mean = mean.filter(|_| at != of)?;

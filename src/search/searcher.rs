@@ -9,6 +9,7 @@ use super::corpus::{Corpus, SearchError};
 use super::filter::Filter;
 use super::hit::Results;
 use super::query::Query;
+use super::statistics::Statistics;
 use super::{rank, spelling};
 
 /// Searches one corpus. It costs nothing to create.
@@ -31,7 +32,23 @@ impl<'a> Searcher<'a> {
     /// # Errors
     /// When the text index cannot be read.
     pub fn query(self, text: &str, is_word: &dyn Fn(&str) -> bool) -> Result<Query, SearchError> {
-        self.guard(|| Ok(spelling::corrected(self.corpus, text, is_word)?))
+        self.guard(|| Ok(spelling::corrected(&[self.corpus], text, is_word)?))
+    }
+
+    /// Does the same for several corpora: a word that one of them holds is not corrected.
+    ///
+    /// # Errors
+    /// When a text index cannot be read.
+    pub fn query_of_all(
+        all: &[Self],
+        text: &str,
+        is_word: &dyn Fn(&str) -> bool,
+    ) -> Result<Query, SearchError> {
+        let corpora: Vec<&Corpus> = all.iter().map(|searcher| searcher.corpus).collect();
+        match all {
+            [first, ..] => first.guard(|| Ok(spelling::corrected(&corpora, text, is_word)?)),
+            [] => Ok(Query::new(text)),
+        }
     }
 
     /// Returns the name in the corpus that differs from `word` in the fewest letters, at most two.
@@ -39,7 +56,7 @@ impl<'a> Searcher<'a> {
     /// # Errors
     /// When the text index cannot be read.
     pub fn nearest_name(self, word: &str) -> Result<Option<String>, SearchError> {
-        self.guard(|| Ok(spelling::nearest_name(self.corpus, word)?))
+        self.guard(|| Ok(spelling::nearest_name(&[self.corpus], word)?))
     }
 
     /// Searches by words and meaning. `vector` is the query's, `[f32; dimensions]`; if it is empty
@@ -54,7 +71,31 @@ impl<'a> Searcher<'a> {
         filter: &Filter,
         limit: usize,
     ) -> Result<Results, SearchError> {
-        self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit)?))
+        self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit, None)?))
+    }
+
+    /// Counts the words of a query, for [`Searcher::search_among`].
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn statistics(self, query: &Query) -> Result<Statistics, SearchError> {
+        self.guard(|| Ok(Statistics::of(query, self.corpus)?))
+    }
+
+    /// Does the same as [`Searcher::search`], as one of several corpora: with the pooled counts of all
+    /// of them, the scores are comparable.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn search_among(
+        self,
+        query: &Query,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+        pooled: &Statistics,
+    ) -> Result<Results, SearchError> {
+        self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit, Some(pooled))?))
     }
 
     /// Finds the chunks that match an exact query.

@@ -16,10 +16,10 @@ const TWO_WRONG: usize = 8;
 /// Largest number of unknown words of a query for which a near name is looked up.
 const MAX_WORDS: usize = 8;
 
-/// Parses a query and corrects its words. The notes of the query name each correction.
-/// `is_word` tells the words of natural language, which are never misspelled names.
+/// Parses a query and corrects the words that none of `corpora` holds. The notes of the query name
+/// each correction. `is_word` tells the words of natural language, which are never misspelled names.
 pub(super) fn corrected(
-    corpus: &Corpus,
+    corpora: &[&Corpus],
     text: &str,
     is_word: &dyn Fn(&str) -> bool,
 ) -> Result<Query, TextError> {
@@ -36,11 +36,11 @@ pub(super) fn corrected(
         if n_checked == MAX_WORDS {
             break;
         }
-        if is_word(word) || is_known(corpus, word)? {
+        if is_word(word) || is_known(corpora, word)? {
             continue;
         }
         n_checked += 1;
-        let Some(name) = nearest_name(corpus, word)? else { continue };
+        let Some(name) = nearest_name(corpora, word)? else { continue };
         // A word of a question stays beside its correction, in case it was meant.
         let kept = if query.is_symbol { run.range.start } else { run.range.end };
         corrected.push_str(&query.text[end..kept]);
@@ -58,13 +58,21 @@ pub(super) fn corrected(
     Ok(query.with_words(&corrected, notes))
 }
 
-/// Returns whether every part of a word occurs in a text, a name or a path.
-fn is_known(corpus: &Corpus, word: &str) -> Result<bool, TextError> {
+/// Returns whether every part of a word occurs in a text, a name or a path of one of `corpora`.
+fn is_known(corpora: &[&Corpus], word: &str) -> Result<bool, TextError> {
+    let anywhere = |part: &str| {
+        for corpus in corpora {
+            if part_is_known(corpus, part)? {
+                return Ok(true);
+            }
+        }
+        Ok::<_, TextError>(false)
+    };
     for part in lower_parts(word) {
         // Numbers and short words are never corrected.
         if part.chars().count() >= MIN_CHARS
             && !part.starts_with(char::is_numeric)
-            && !part_is_known(corpus, &part)?
+            && !anywhere(&part)?
         {
             return Ok(false);
         }
@@ -88,7 +96,19 @@ fn part_is_known(corpus: &Corpus, part: &str) -> Result<bool, TextError> {
 
 /// Returns the name, part of a name or word of a title that differs from `word` in the fewest
 /// letters; of several, the one that most chunks have.
-pub(super) fn nearest_name(corpus: &Corpus, word: &str) -> Result<Option<String>, TextError> {
+pub(super) fn nearest_name(corpora: &[&Corpus], word: &str) -> Result<Option<String>, TextError> {
+    let mut best: Option<Near> = None;
+    for corpus in corpora {
+        let near = nearest_in(corpus, word)?;
+        best = [best, near].into_iter().flatten().min();
+    }
+    Ok(best.map(|near| near.2))
+}
+
+/// The number of wrong letters, the number of chunks that have the name, and the name.
+type Near = (usize, Reverse<usize>, String);
+
+fn nearest_in(corpus: &Corpus, word: &str) -> Result<Option<Near>, TextError> {
     let word = Name::written(word);
     let allowed = if word.text.chars().count() < TWO_WRONG { 1 } else { 2 };
     let mut near: BTreeMap<&str, usize> = BTreeMap::new();
@@ -107,8 +127,8 @@ pub(super) fn nearest_name(corpus: &Corpus, word: &str) -> Result<Option<String>
             best = Some(candidate);
         }
     }
-    Ok(best.map(|(_, _, name, slot)| {
-        as_written(corpus, slot, name).unwrap_or_else(|| name.to_string())
+    Ok(best.map(|(wrong, n, name, slot)| {
+        (wrong, n, as_written(corpus, slot, name).unwrap_or_else(|| name.to_string()))
     }))
 }
 

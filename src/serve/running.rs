@@ -15,7 +15,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::access::Access;
 use super::http::TICKET;
-use super::token::private_dir;
 use crate::dir::OwnedDir;
 
 const PRIVATE_FILE: u32 = 0o600;
@@ -59,7 +58,7 @@ impl RunningNote {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(state: &Path, root: &Path, at: SocketAddr, access: &Access) -> io::Result<Self> {
-        let dir = private_dir(state)?;
+        let dir = OwnedDir::private(state)?;
         let file = file_of(root);
         let note = Note { at: reachable(at), pid: process::id(), key: access.key() };
         dir.make(0o700)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
@@ -79,7 +78,7 @@ impl Running {
     /// Returns the server of the project of `root`, if one runs.
     #[must_use]
     pub fn of(state: &Path, root: &Path) -> Option<Self> {
-        let note = read(&private_dir(state).ok()?, &file_of(root))?;
+        let note = read(&OwnedDir::private(state).ok()?, &file_of(root))?;
         let running = Self { note };
         // After a crash another program may have the port.
         let about = running.ask("GET", "/api/about").ok()?;

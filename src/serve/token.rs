@@ -7,12 +7,9 @@ use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use crate::dir::{Dir, OpenMode, OwnedDir, own_user};
-use crate::platform::make_private_dir;
 
 /// The permissions of other users.
 const OTHERS: u32 = 0o077;
-/// Relative to the state directory.
-const DIR: &str = "cortex";
 const FILE: &str = "serve-token";
 const LOCK: &str = "serve-token.lock";
 const PRIVATE_DIR: u32 = 0o700;
@@ -42,7 +39,7 @@ impl Token {
     /// # Errors
     /// When the file cannot be written.
     pub fn kept(state: &Path) -> io::Result<Self> {
-        let dir = private_dir(state)?.make(PRIVATE_DIR)?;
+        let dir = OwnedDir::private(state)?.make(PRIVATE_DIR)?;
         let place = format!("it is in {}", dir.full(FILE).display());
         // Two servers that start at once keep the same token.
         let lock = dir.file(LOCK, OpenMode::Update, PRIVATE_FILE)?;
@@ -69,12 +66,6 @@ impl Token {
     pub(super) fn is(&self, given: &str) -> bool {
         given.as_bytes().ct_eq(self.value.as_bytes()).into()
     }
-}
-
-/// Returns the directory in the user's state directory that only this user can read.
-pub(super) fn private_dir(state: &Path) -> io::Result<OwnedDir> {
-    make_private_dir(state, true)?;
-    Ok(OwnedDir::new(Dir::open(state)?.into(), DIR))
 }
 
 /// Returns a new secret of [`LENGTH`].

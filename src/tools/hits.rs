@@ -34,10 +34,10 @@ pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
 /// Returns the text of a result.
 pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
     let mut out = Vec::new();
-    let path = row.path.as_deref();
+    let path = row.address();
     for (i, excerpt) in row.excerpts.iter().enumerate() {
         // The second excerpt of a file needs no path.
-        let path = if i == 0 { path.unwrap_or(&row.chunk.chunk_id) } else { "" };
+        let path = if i == 0 { &*path } else { "" };
         let lines = lines(Some(excerpt.start_line), Some(excerpt.end_line)).unwrap_or_default();
         let heading = heading(&format!("{path}:{lines}"), &excerpt.kind, &excerpt.symbol);
         let marks = if i == 0 { row.chunk.marks() } else { String::new() };
@@ -46,7 +46,7 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
         out.extend(excerpt.beside.as_deref().map(printable));
     }
     if row.excerpts.is_empty() {
-        out.push(place(&row.chunk, path));
+        out.push(place(&row.chunk, Some(&path)));
     }
     if !row.explain.is_empty() {
         let parts: Vec<String> = row

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
 
@@ -14,7 +15,7 @@ use crate::search::{Form, HiddenCommits};
 
 /// An open project.
 pub(super) struct EvaluatedProject {
-    pub(super) engine: Engine,
+    pub(super) engine: Arc<Engine>,
     /// Paths that do not count as answers.
     left_out: BTreeSet<String>,
     /// The form that every question is ranked as.
@@ -33,6 +34,7 @@ impl EvaluatedProject {
         let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());
         let left_out = below.map(|f| f.to_string_lossy().into_owned()).collect();
         let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
+        let engine = Arc::new(engine);
         Ok(Self { engine, left_out, form })
     }
 
@@ -42,15 +44,8 @@ impl EvaluatedProject {
         question: &EvalQuestion,
         limit: usize,
     ) -> Result<(Vec<ResultRow>, f64)> {
-        let hidden = HiddenCommits { since: question.commit.clone(), quotes: true };
-        let request = SearchRequest {
-            query: question.query.clone(),
-            limit: limit.saturating_add(self.left_out.len()),
-            include_stats: true,
-            form: self.form,
-            hidden_commits: Some(hidden),
-            ..SearchRequest::default()
-        };
+        let limit_with_own = limit.saturating_add(self.left_out.len());
+        let request = request(question, limit_with_own, self.form);
         let answer = self.engine.search(&request, &Call::default())?;
         let is_left_out = |row: &ResultRow| self.left_out.contains(&*row.hit.path);
         let rows = answer.results.into_iter().filter(|row| !is_left_out(row));
@@ -61,5 +56,17 @@ impl EvaluatedProject {
         let mut files = set::read_tree(&self.engine.project);
         files.retain(|f| !self.left_out.contains(&f.path));
         Baseline::new(&files)
+    }
+}
+
+/// Returns the search that asks a question. What gives the answer away is hidden from it.
+pub(super) fn request(question: &EvalQuestion, limit: usize, form: Option<Form>) -> SearchRequest {
+    SearchRequest {
+        query: question.query.clone(),
+        limit,
+        include_stats: true,
+        form,
+        hidden_commits: Some(HiddenCommits { since: question.commit.clone(), quotes: true }),
+        ..SearchRequest::default()
     }
 }

@@ -453,13 +453,9 @@ impl TextReader {
         self.n_chunks
     }
 
-    /// Mean length of a body, in terms.
-    pub(super) fn average_length(&self) -> f32 {
-        if self.n_chunks == 0 {
-            1.0
-        } else {
-            (self.total_length as f32 / self.n_chunks as f32).max(1.0)
-        }
+    /// Number of live chunks, and the sum of the lengths of their bodies, in terms.
+    pub(super) fn size(&self) -> (u64, u64) {
+        (self.n_chunks, self.total_length)
     }
 
     /// Visits every live chunk that holds `term` in `field`.
