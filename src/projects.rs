@@ -155,7 +155,11 @@ fn names(roots: &[PathBuf]) -> Vec<String> {
             break;
         }
     }
-    names.into_iter().zip(roots).map(|(name, root)| name.unwrap_or_else(|| end(root, depth))).collect()
+    names
+        .into_iter()
+        .zip(roots)
+        .map(|(name, root)| name.unwrap_or_else(|| end(root, depth)))
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,14 +15,16 @@ use crate::engine::{Call, DependenciesRequest, Dependency, Ecosystem};
 
 /// List dependencies, and where their sources lie on this machine
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   cortex deps --direct 'tree-sitter-*'
   cortex deps index serde_json
-  cortex read serde_json@1.0.145/README.md
 
 It reads the lock files of Cargo, npm, pnpm, yarn, uv, Poetry, Go, Gradle,
 Composer, Bundler, Hex and SwiftPM, pom.xml, and Python's virtual environment.
-It downloads nothing and runs no program.")]
+It downloads nothing and runs no program."
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Sub>,
@@ -107,9 +109,10 @@ impl Which {
 fn index(args: &Index) -> Result<Outcome> {
     let bar = Bar::packages(args.json);
     let project = args.project.open()?;
-    let answer = project.index_packages(&args.which.request(false), &Call::default(), &|progress| {
-        bar.show(progress);
-    })?;
+    let answer =
+        project.index_packages(&args.which.request(false), &Call::default(), &|progress| {
+            bar.show(progress);
+        })?;
     bar.end();
     if args.json {
         render::json(&answer)?;

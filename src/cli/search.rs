@@ -32,6 +32,7 @@ const MAX_QUESTION: u64 = 1 << 20;
   cortex search retry --languages rust --types definitions --json
   cargo test 2>&1 | cortex search -
   cortex search retry -T markdown --exclude tests
+  cortex search --deps \"recursion limit when JSON is read\"
   cortex search 'lang:rust path:src/serve \"Waits until\"'
 
 Exit codes: 0 results found, 1 nothing found, 2 error.")]

@@ -35,7 +35,11 @@ pub fn description(root: &Dir, dependency: &Dependency) -> String {
                 },
             )
         }
-        Ecosystem::Go | Ecosystem::Maven | Ecosystem::Bundler | Ecosystem::Hex | Ecosystem::Swift => None,
+        Ecosystem::Go
+        | Ecosystem::Maven
+        | Ecosystem::Bundler
+        | Ecosystem::Hex
+        | Ecosystem::Swift => None,
     };
     cut(found.unwrap_or_default().trim(), MAX_CHARS)
 }

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use super::freshness::{AnswerState, Freshness};
 use super::rows::ResultRow;
-use super::search::{Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact};
+use super::search::{
+    Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
+};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::embed::{StaticModel, vector_of_question};
@@ -104,10 +106,12 @@ pub(super) fn search_all(
     let mut hits: Vec<Hit> = Vec::new();
     for (at, results) in found.into_iter().enumerate() {
         // Two projects may have the same path.
-        hits.extend(results.hits.into_iter().map(|hit| Hit {
-            path: format!("{at}:{}", hit.path).into(),
-            ..hit
-        }));
+        hits.extend(
+            results
+                .hits
+                .into_iter()
+                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
+        );
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     if order == Order::FirstEngine {
@@ -115,7 +119,13 @@ pub(super) fn search_all(
         hits.sort_by_cached_key(|hit| {
             let is_first = hit.path.starts_with("0:");
             n_first += usize::from(is_first);
-            if !is_first { 1 } else if n_first <= request.limit.div_ceil(3) { 0 } else { 2 }
+            if !is_first {
+                1
+            } else if n_first <= request.limit.div_ceil(3) {
+                0
+            } else {
+                2
+            }
         });
     }
     let is_cut = hits.len() >= page.n_wanted();

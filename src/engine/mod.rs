@@ -67,8 +67,8 @@ pub use memory::{
     SessionsAnswer,
 };
 pub use operation::{Advised, FrontEnd};
-pub use packages::{PackageRow, PackagesAnswer};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
+pub use packages::{PackageRow, PackagesAnswer};
 pub use pool::{Pool, chosen};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};

@@ -120,7 +120,9 @@ impl Shelf {
     /// Returns the shelf of this user.
     pub(super) fn open() -> Result<Arc<Self>, AskError> {
         let cache_home = config::cache_home().ok_or_else(|| {
-            AskError::Failed("there is no place for the indexes of packages: set XDG_CACHE_HOME or HOME".into())
+            AskError::Failed(
+                "there is no place for the indexes of packages: set XDG_CACHE_HOME or HOME".into(),
+            )
         })?;
         let config = Project::user_config().map_err(|e| AskError::Failed(chain(&e)))?;
         let mut left_out = GlobSetBuilder::new();
@@ -139,9 +141,10 @@ impl Shelf {
     pub(super) fn package(self: &Arc<Self>, dependency: Dependency) -> Result<Package, String> {
         match (&dependency.root, &dependency.archive, &dependency.missing) {
             (Some(root), ..) => Ok(Package { root: root.clone(), dependency, shelf: self.clone() }),
-            (None, Some(archive), _) => {
-                Err(format!("its sources are packed in {}: unpack them to search them", archive.display()))
-            }
+            (None, Some(archive), _) => Err(format!(
+                "its sources are packed in {}: unpack them to search them",
+                archive.display()
+            )),
             (None, None, why) => Err(why.clone().unwrap_or_default()),
         }
     }
@@ -377,9 +380,8 @@ impl InPackage {
 fn may_be_in_package(written: &str) -> bool {
     // `@scope/name@version` has its second `@` after the name.
     let name_and_rest = written.trim_start_matches('@').split_once('@');
-    let is_name = |name: &str| {
-        !name.is_empty() && !name.starts_with(['.', '/']) && !name.ends_with('/')
-    };
+    let is_name =
+        |name: &str| !name.is_empty() && !name.starts_with(['.', '/']) && !name.ends_with('/');
     name_and_rest.is_some_and(|(name, rest)| is_name(name) && !rest.is_empty())
 }
 
@@ -422,7 +424,11 @@ impl Engine {
         let all = self.project.dependencies(&DependenciesRequest::default(), call)?.dependencies;
         let fits = |d: &Dependency| match of_ecosystem {
             Some((name, rest)) => {
-                if d.ecosystem.name() == name { below(d, rest) } else { None }
+                if d.ecosystem.name() == name {
+                    below(d, rest)
+                } else {
+                    None
+                }
             }
             None => below(d, written),
         };
@@ -439,7 +445,8 @@ impl Engine {
             )));
         }
         let Some((dependency, below)) = found.pop() else {
-            return other_version(&all, of_ecosystem.map_or(written, |(_, rest)| rest)).map_or(Ok(None), Err);
+            return other_version(&all, of_ecosystem.map_or(written, |(_, rest)| rest))
+                .map_or(Ok(None), Err);
         };
         let label = written[..written.len() - below.len()].trim_end_matches('/').to_string();
         let package = Shelf::open()?.package(dependency);

@@ -81,10 +81,11 @@ pub fn chosen(
         if found.len() == n {
             return Err(AskError::Arguments(format!("no project has a name like `{name}`")));
         }
-        let gone = known.gone.iter().filter(|root| glob.is_match(root.file_name().unwrap_or_default()));
-        warnings.extend(gone.map(|root| {
-            format!("{} is left out: it is no longer there", root.display())
-        }));
+        let gone =
+            known.gone.iter().filter(|root| glob.is_match(root.file_name().unwrap_or_default()));
+        warnings.extend(
+            gone.map(|root| format!("{} is left out: it is no longer there", root.display())),
+        );
     }
     found.sort();
     found.dedup();

@@ -214,7 +214,17 @@ impl Project {
         };
         let (folder, front_end) = (PathBuf::new(), FrontEnd::default());
         let (rows_ahead, memory_home) = (Arc::default(), OnceLock::new());
-        Self { layout, config, folder, front_end, walk, embedder, rows_ahead, state: None, memory_home }
+        Self {
+            layout,
+            config,
+            folder,
+            front_end,
+            walk,
+            embedder,
+            rows_ahead,
+            state: None,
+            memory_home,
+        }
     }
 
     /// Returns an indexer that waits up to `lock_wait` for the index run of another process.

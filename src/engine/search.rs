@@ -398,7 +398,11 @@ pub(super) fn exact(
 
 impl Page {
     /// Returns the page that a cursor names, or the first page without a cursor.
-    pub(super) fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<Self, AskError> {
+    pub(super) fn new(
+        cursor: Option<&str>,
+        limit: usize,
+        generation: u64,
+    ) -> Result<Self, AskError> {
         let offset = match cursor {
             None => 0,
             Some(cursor) => {

@@ -123,8 +123,8 @@ impl History {
         commits: &[Arc<Entry>],
         pooled: Option<&Statistics>,
     ) -> Vec<f64> {
-        let (n, length) = pooled
-            .map_or_else(|| self.size(), |all| (all.size.commits, all.size.commit_length));
+        let (n, length) =
+            pooled.map_or_else(|| self.size(), |all| (all.size.commits, all.size.commit_length));
         let n = n as f64;
         let mut scores = vec![0.0; self.lengths.len()];
         let average = length.max(1.0) / n.max(1.0);

@@ -14,8 +14,8 @@ use super::files::{FileChunk, IndexedFile, lines};
 use super::filter::Filter;
 use super::hit::{Hit, Results, Term};
 use super::query::Query;
-use super::statistics::Statistics;
 use super::rows::{MAX_OTHERS, MAX_PARTS, Ranked};
+use super::statistics::Statistics;
 use super::text::TextError;
 use crate::chunk::ChunkType;
 

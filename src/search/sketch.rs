@@ -136,9 +136,9 @@ mod tests {
     fn sketch(n_chunks: u32, words: &[(&str, u16)]) -> Sketch {
         let mut words: Vec<(u32, u16)> = words.iter().map(|(word, n)| (hash(word), *n)).collect();
         words.sort_unstable();
-        let bytes = words.into_iter().flat_map(|(hash, n)| {
-            hash.to_le_bytes().into_iter().chain(n.to_le_bytes())
-        });
+        let bytes = words
+            .into_iter()
+            .flat_map(|(hash, n)| hash.to_le_bytes().into_iter().chain(n.to_le_bytes()));
         Sketch { n_chunks, words: bytes.collect() }
     }
 

@@ -78,7 +78,7 @@ const MAX_REPORTS_PER_KB: usize = 64;
 /// Returns the complete lines in the first [`HEAD_BYTES`] of a text.
 fn first_lines(text: &str) -> &str {
     let end = memchr::memrchr(b'\n', &text.as_bytes()[..HEAD_BYTES.min(text.len())]);
-    &text[..end.unwrap_or(0)]
+    &text[..end.map_or(0, |at| at + 1)]
 }
 
 /// Whether the parser takes so many steps for the head of a file that it cannot be a program.
@@ -101,6 +101,15 @@ fn parse(
     text: &str,
     mut go_on: impl FnMut(&ParseState) -> ControlFlow<()>,
 ) -> Option<Tree> {
+    // The scanner of Perl reads on at the end of a text for ever, in a line of a here-document that
+    // does not end, and no callback is asked there. So it gets complete lines only.
+    let is_perl = parser.language().is_some_and(|language| language.name() == Some("perl"));
+    let end = if is_perl {
+        memchr::memrchr(b'\n', text.as_bytes()).map_or(0, |at| at + 1)
+    } else {
+        text.len()
+    };
+    let text = &text[..end];
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let tree = parser.parse_with_options(
         &mut |i, _| text.as_bytes().get(i..).unwrap_or_default(),

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::project::{Output, Project, run};
 
-const TYPES: &str = "/** Heats water until it boils. */\nexport declare function boil(cups: number): number;\n";
+const TYPES: &str =
+    "/** Heats water until it boils. */\nexport declare function boil(cups: number): number;\n";
 
 /// Creates a project with one package of npm, whose author would like to decide what is read of it.
 fn with_kettle() -> Project {
@@ -21,9 +22,15 @@ fn with_kettle() -> Project {
         ),
         (".gitignore", "node_modules/\ndist/\n"),
         ("src/tea.js", "import { boil } from 'kettle';\nboil(2);\n"),
-        ("node_modules/kettle/package.json", r#"{"name": "kettle", "version": "1.0.0", "description": "Water heater"}"#),
+        (
+            "node_modules/kettle/package.json",
+            r#"{"name": "kettle", "version": "1.0.0", "description": "Water heater"}"#,
+        ),
         ("node_modules/kettle/index.d.ts", TYPES),
-        ("node_modules/kettle/dist/kettle.js", "exports.boil = function boil(cups) { return cups * 90; };\n"),
+        (
+            "node_modules/kettle/dist/kettle.js",
+            "exports.boil = function boil(cups) { return cups * 90; };\n",
+        ),
         ("node_modules/kettle/tests/kettle.js", "boil(0);\n"),
         ("node_modules/kettle/.gitignore", "*\n"),
         ("node_modules/kettle/.cortex/config.toml", "[index]\nexclude = [\"**\"]\n"),

@@ -23,7 +23,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::project::CHUNK_FILES;
+use crate::project::{CHUNK_FILES, Project};
 use crate::server::{Server, initialize};
 
 /// A word that is in every file outside the clone, and in none inside.
@@ -961,4 +961,12 @@ fn the_configuration_of_a_repository_runs_a_program() {
     ] {
         c.survives(args, SESSION);
     }
+}
+
+/// The scanner of Perl would read on for ever at the end of such a file.
+#[test]
+fn a_here_document_of_perl_that_ends_within_a_line_is_indexed() {
+    let p = Project::with(&[("a.pl", "sub boil { 1 }\nprint <<A;\nint $x foo")]);
+    assert_eq!(p.index()["n_files"], 1);
+    assert_eq!(p.found(&["boil"]), ["a.pl"]);
 }
