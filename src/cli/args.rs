@@ -147,7 +147,7 @@ pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine> {
 
 /// The index over memories is saved when at least this share of them is new. Saving it more often
 /// would slow every question.
-const SAVED_FROM: f64 = 0.02;
+pub(super) const SAVED_FROM: f64 = 0.02;
 
 /// Ends a command: saves the loaded index for the next command.
 pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {

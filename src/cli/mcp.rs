@@ -9,7 +9,7 @@ use super::args::OfProject;
 use super::outcome::Outcome;
 use super::serve::{Following, Offered};
 use crate::dir::Dir;
-use crate::engine::{Engine, Project};
+use crate::engine::{AnswerFrom, Engine, FrontEnd, Pool, Project};
 use crate::serve::{self, Calls, Changes};
 
 /// Serve one agent over standard input and output (Model Context Protocol).
@@ -34,7 +34,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let follow = args.following.wanted();
     let tools = args.offered.tools(&project)?;
     let changes = Changes::default();
-    let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
+    let mut engine = Engine::for_server(project, follow, changes.callback())?;
+    // Standard input and output reach only the user's own agent.
+    engine.others = Some(Arc::new(Pool::new(AnswerFrom::Tree, FrontEnd::Tools)));
+    let engine = Arc::new(engine);
     let calls = Calls::new(engine.clone(), tools).read_only(args.offered.read_only);
     let result = serve::run(serve::stdio(calls, changes));
     serve::let_go(engine);

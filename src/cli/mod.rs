@@ -17,6 +17,7 @@ mod clean;
 mod completions;
 mod deps;
 mod doctor;
+mod elsewhere;
 mod eval;
 mod files;
 mod graph;

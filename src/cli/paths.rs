@@ -57,11 +57,14 @@ fn shows_links(variable: impl Fn(&str) -> Option<String>) -> bool {
 
 /// Prints paths relative to the working directory if that is in the project, so that a printed path
 /// can be opened from there. Otherwise paths stay relative to the root.
+#[derive(Clone)]
 pub(super) struct Paths {
     root: PathBuf,
     host: String,
     /// The working directory relative to the root.
     folder: String,
+    /// What results put before a path, if several projects are asked: `name:`.
+    prefix: String,
 }
 
 impl Paths {
@@ -70,22 +73,33 @@ impl Paths {
             root: project.layout.root().to_path_buf(),
             host: host_name(),
             folder: project.folder.to_str().unwrap_or_default().to_string(),
+            prefix: String::new(),
         }
     }
 
     /// Returns the same, for paths that are never relative to the working directory.
     pub(super) fn from_root(&self) -> Self {
-        Self { root: self.root.clone(), host: self.host.clone(), folder: String::new() }
+        Self { folder: String::new(), ..self.clone() }
+    }
+
+    /// Does the same for one of several projects, whose name is printed before each path.
+    pub(super) fn of_named(project: &Project, name: &str) -> Self {
+        Self { prefix: format!("{name}:"), folder: String::new(), ..Self::of(project) }
+    }
+
+    /// Returns the full path of a file.
+    pub(super) fn full(&self, path: &str) -> PathBuf {
+        self.root.join(path)
     }
 
     /// Returns a path as it is printed. `path` is relative to the root.
     pub(super) fn shown(&self, path: &str) -> String {
-        printable(&relative(path, &self.folder))
+        printable(&format!("{}{}", self.prefix, relative(path, &self.folder)))
     }
 
     /// Formats a place: `path:start-end`.
     pub(super) fn place(&self, lines: Option<(u32, u32)>, path: &str) -> String {
-        let path = relative(path, &self.folder);
+        let path = format!("{}{}", self.prefix, relative(path, &self.folder));
         shown_place(&match lines {
             Some((a, b)) if a != b => format!("{path}:{a}-{b}"),
             Some((a, _)) => format!("{path}:{a}"),
@@ -153,8 +167,12 @@ mod tests {
 
     #[test]
     fn a_url_holds_nothing_that_a_terminal_obeys() {
-        let paths =
-            Paths { root: "/home/a b".into(), host: "host;\x07".into(), folder: String::new() };
+        let paths = Paths {
+            root: "/home/a b".into(),
+            host: "host;\x07".into(),
+            folder: String::new(),
+            prefix: String::new(),
+        };
         assert_eq!(
             paths.url("src/é#?%\x1b\\\x07\u{9c}\n.rs", Some(7)),
             "file://host%3B%07/home/a%20b/src/%C3%A9%23%3F%25%1B%5C%07%C2%9C%0A.rs#7"

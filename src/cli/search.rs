@@ -1,5 +1,6 @@
 //! `cortex search`: prints ranked results for a question.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,17 +9,21 @@ use console::style;
 use serde::Serialize;
 
 use super::args::{self, OfProject};
+use super::elsewhere::Elsewhere;
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, Call, ChunkRow, Engine, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
-    SearchMode, SearchRequest, Tests,
+    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, FrontEnd, Kinds, Pool,
+    ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
+
+/// By the name of a project, how its paths are printed. The current project has no name.
+type PathsByProject = BTreeMap<Option<String>, Paths>;
 
 /// Longer questions on standard input are read up to here.
 const MAX_QUESTION: u64 = 1 << 20;
@@ -33,6 +38,7 @@ const MAX_QUESTION: u64 = 1 << 20;
   cargo test 2>&1 | cortex search -
   cortex search retry -T markdown --exclude tests
   cortex search --deps \"recursion limit when JSON is read\"
+  cortex search --repo . \"which chunks changed between two sets\"
   cortex search 'lang:rust path:src/serve \"Waits until\"'
 
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
@@ -42,6 +48,8 @@ pub(super) struct Args {
     query: Vec<String>,
     #[command(flatten)]
     project: OfProject,
+    #[command(flatten)]
+    elsewhere: Elsewhere,
     /// Show at most this many files; the best ones may show two places [default: 10]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
@@ -124,8 +132,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         deps: args.deps,
         ..SearchRequest::default()
     };
-    let paths = Paths::of(&engine.project);
-    let mut answer = engine.search(&request, &Call::default())?;
+    let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);
+    let mut answer = match args.elsewhere.chosen(&engine.project)? {
+        None if args.deps => engine.search_with_packages(&request, &Call::default())?,
+        None => engine.search(&request, &Call::default())?,
+        Some((wanted, warnings)) => {
+            let (asked, unopened) =
+                open_projects(&Pool::new(look, FrontEnd::CommandLine), &wanted)?;
+            let warnings = warnings.into_iter().chain(unopened).collect();
+            let answer = search_many(&asked, &request, &Call { warnings, ..Call::default() })?;
+            for AskedProject { name, engine } in &asked {
+                paths.insert(Some(name.clone()), Paths::of_named(&engine.project, name));
+                engine.save(args::SAVED_FROM);
+            }
+            answer
+        }
+    };
     if answer.n_chunks == 0 && args.no_index {
         bail!(
             "{} has no index yet: run `cortex index`, or search without --no-index",
@@ -145,14 +167,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         })?;
     } else if args.files_only {
         render::warnings(&answer.state);
-        paths_of(&answer)
-            .into_iter()
-            .try_for_each(|path| line(&paths.linked(path, None, paths.shown(path))))?;
+        for (repo, path) in paths_of(&answer) {
+            let paths = &paths[repo];
+            line(&paths.linked(path, None, paths.shown(path)))?;
+        }
     } else {
         print(&answer, &request, &paths, args.explain)?;
     }
     if args.open {
-        open_best(&answer, &engine)?;
+        open_best(&answer, &paths)?;
     }
     let is_found = !answer.results.is_empty() || !answer.memories.is_empty();
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
@@ -169,29 +192,23 @@ fn question(words: &[String]) -> Result<String> {
 }
 
 /// Returns the path of each result once, in their order.
-fn paths_of(answer: &SearchAnswer) -> Vec<&str> {
-    let mut paths: Vec<&str> = Vec::new();
+fn paths_of(answer: &SearchAnswer) -> Vec<(&Option<String>, &str)> {
+    let mut paths: Vec<(&Option<String>, &str)> = Vec::new();
     for row in &answer.results {
-        let path = path_of(row);
-        if !paths.contains(&path) {
-            paths.push(path);
+        if !paths.contains(&(&row.repo, row.place())) {
+            paths.push((&row.repo, row.place()));
         }
     }
     paths
 }
 
-/// Returns the path of a result, or the id of a chunk without a file.
-fn path_of(row: &ResultRow) -> &str {
-    row.path.as_deref().unwrap_or(&row.chunk.chunk_id)
-}
-
 /// Opens the best result in the editor of the user.
-fn open_best(answer: &SearchAnswer, engine: &Engine) -> Result<()> {
+fn open_best(answer: &SearchAnswer, paths: &PathsByProject) -> Result<()> {
     let in_project = |row: &&ResultRow| row.package.is_none();
     let Some(row) = answer.results.iter().find(in_project) else { return Ok(()) };
     let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
     let Ok(editor) = editor else { bail!("--open: set EDITOR to the command of your editor") };
-    let path = engine.project.layout.root().join(path_of(row));
+    let path = paths[&row.repo].full(row.place());
     let line = row.hit.line.or(row.chunk.start_line).unwrap_or(1);
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -217,7 +234,7 @@ fn open_best(answer: &SearchAnswer, engine: &Engine) -> Result<()> {
 fn print(
     answer: &SearchAnswer,
     request: &SearchRequest,
-    paths: &Paths,
+    paths: &PathsByProject,
     explain: bool,
 ) -> Result<()> {
     render::warnings(&answer.state);
@@ -231,7 +248,7 @@ fn print(
         Highlighter::new(&request.query)
     };
     for row in &answer.results {
-        print_row(row, &mut words, paths, explain)?;
+        print_row(row, &mut words, &paths[&row.repo], explain)?;
     }
     if !answer.memories.is_empty() {
         line(&style("remembered:").bold().to_string())?;
@@ -244,20 +261,20 @@ fn print(
 }
 
 fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: bool) -> Result<()> {
-    let ResultRow { chunk, .. } = row;
+    let chunk = &row.chunk;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
     let lines = chunk.start_line.zip(chunk.end_line);
     let place = match row.package {
-        Some(_) => paths.from_root().place(lines, path_of(row)),
-        None => paths.place(lines, path_of(row)),
+        Some(_) => paths.from_root().place(lines, row.place()),
+        None => paths.place(lines, row.place()),
     } + &chunk.marks();
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     let shown = style(&place).cyan().bold();
     let link = match row.package {
         Some(_) => shown.to_string(),
-        None => paths.linked(path_of(row), chunk.start_line.map(u64::from), shown),
+        None => paths.linked(row.place(), chunk.start_line.map(u64::from), shown),
     };
     line(format!("{link}  {}", style(what).green()).trim_end())?;
     for window in row.excerpts.iter().flat_map(ExcerptRow::windows) {

@@ -6,23 +6,119 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use globset::Glob;
+
 use super::freshness::{AnswerState, Freshness};
 use super::rows::ResultRow;
 use super::search::{
     Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
 };
-use super::serving::{Engine, View};
-use super::{AskError, Call};
+use super::serving::{Engine, OpenProject, View};
+use super::{AskError, Call, chain};
 use crate::embed::{StaticModel, vector_of_question};
 use crate::excerpt::{Compared, Excerpts};
+use crate::projects::{KnownProject, Projects};
 use crate::search::{Filter, Hit, Results, Searcher, Statistics};
 use crate::text::count;
+
+impl Engine {
+    /// Opens another project of the user, by its name.
+    ///
+    /// # Errors
+    /// When there is no such project, or this engine answers for one project only.
+    pub fn other(&self, name: &str) -> Result<Arc<Self>, AskError> {
+        let known = self.project.all();
+        let project = known.named(name).map_err(|e| AskError::Arguments(e.to_string()))?;
+        Ok(self.pool()?.engine(&project.root)?)
+    }
+
+    /// Searches the projects that the request names.
+    ///
+    /// # Errors
+    /// Those of [`search_many`]; when a name is no project, or this engine answers for one project
+    /// only.
+    pub fn search_in_projects(
+        &self,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let pool = self.pool()?;
+        let (wanted, mut warnings) = chosen(&self.project.all(), &request.repos)?;
+        let (asked, unopened) = open_projects(pool, &wanted)?;
+        warnings.extend(unopened);
+        warnings.splice(0..0, call.warnings.iter().cloned());
+        search_many(&asked, request, &Call { warnings, ..call.clone() })
+    }
+
+    fn pool(&self) -> Result<&dyn OpenProject, AskError> {
+        self.others.as_deref().ok_or_else(|| {
+            AskError::Arguments("this server answers for one project only: leave `repo` and `repos` out, or ask the server of that project".into())
+        })
+    }
+}
 
 /// A project that is asked, with the name by which results name it.
 #[derive(Clone)]
 pub struct AskedProject {
     pub name: String,
     pub engine: Arc<Engine>,
+}
+
+/// Opens projects. One that cannot be opened is left out, and a warning says so.
+///
+/// # Errors
+/// When none can be opened.
+pub fn open_projects(
+    pool: &dyn OpenProject,
+    wanted: &[KnownProject],
+) -> Result<(Vec<AskedProject>, Vec<String>), AskError> {
+    let (mut asked, mut warnings) = (Vec::new(), Vec::new());
+    for KnownProject { name, root } in wanted {
+        match pool.engine(root) {
+            Ok(engine) => asked.push(AskedProject { name: name.clone(), engine }),
+            Err(e) => warnings.push(format!("{name} is left out: {}", chain(&e))),
+        }
+    }
+    if asked.is_empty() {
+        return Err(AskError::Failed(warnings.join("; ")));
+    }
+    Ok((asked, warnings))
+}
+
+/// Selects projects by names or globs of names; `*` selects all. Returns them in the order of their
+/// names, and warnings.
+///
+/// # Errors
+/// When a name is no project or several, or a glob matches none.
+pub fn chosen(
+    known: &Projects,
+    wanted: &[String],
+) -> Result<(Vec<KnownProject>, Vec<String>), AskError> {
+    let (mut found, mut warnings) = (Vec::new(), Vec::new());
+    for name in wanted {
+        if !name.contains(['*', '?', '[', '{']) {
+            let project = known.named(name).map_err(|e| AskError::Arguments(e.to_string()))?;
+            found.push(project.clone());
+            continue;
+        }
+        let glob = Glob::new(name)
+            .map_err(|e| AskError::Arguments(format!("`{name}` is no glob: {e}")))?
+            .compile_matcher();
+        let n = found.len();
+        found.extend(known.there.iter().filter(|project| glob.is_match(&project.name)).cloned());
+        if found.len() == n {
+            return Err(AskError::Arguments(format!("no project has a name like `{name}`")));
+        }
+        let gone =
+            known.gone.iter().filter(|root| glob.is_match(root.file_name().unwrap_or_default()));
+        warnings.extend(
+            gone.map(|root| format!("{} is left out: it is no longer there", root.display())),
+        );
+    }
+    found.sort();
+    found.dedup();
+    warnings.dedup();
+    Ok((found, warnings))
 }
 
 /// An engine that is asked, with the name by which results name it.

@@ -25,6 +25,7 @@ mod map;
 mod memory;
 mod operation;
 mod outline;
+mod package_search;
 mod packages;
 mod past;
 mod paths;
@@ -60,7 +61,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
-pub use many::{AskedProject, search_many};
+pub use many::{AskedProject, chosen, open_projects, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
@@ -69,7 +70,7 @@ pub use memory::{
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
 pub use packages::{PackageRow, PackagesAnswer};
-pub use pool::{Pool, chosen};
+pub use pool::Pool;
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
@@ -82,7 +83,7 @@ pub use scan::{
     CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,
 };
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
-pub use serving::{AnswerFrom, Engine, Step, Tell};
+pub use serving::{AnswerFrom, Engine, OpenProject, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 

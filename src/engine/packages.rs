@@ -16,10 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::deps::DependenciesRequest;
-use super::many::{Asked, Order, search_all};
 use super::project::{LONG_WAIT, Project, ProjectError};
-use super::rows::ResultRow;
-use super::search::{SearchAnswer, SearchRequest};
 use super::serving::{AnswerFrom, Engine};
 use super::{AskError, Call, chain};
 use crate::chunk::Cancel;
@@ -28,23 +25,14 @@ use crate::deps::{self, Dependency, Ecosystem};
 use crate::dir::Dir;
 use crate::index::{Indexer, Mode, Progress};
 use crate::live::ChunkManager;
-use crate::search::{Sketch, Sketched, nearest};
+use crate::search::Sketch;
 use crate::source::{PackageParts, Scope, WalkOptions, sha256};
 use crate::store::{ChunkFiles, Layout, PackageRecord, Packing};
-use crate::text::count;
 
 /// The number is that of the form of the key.
 const KEY: &str = "package 1";
 /// Hexadecimal digits of a key.
 const KEY_DIGITS: usize = 32;
-/// Most packages that are asked one question.
-const MAX_ASKED: usize = 6;
-/// How long a question indexes packages that have no index.
-const TIME: Duration = Duration::from_secs(8);
-/// The share of the score of a package that no manifest of the project names.
-const INDIRECT: f64 = 0.7;
-/// Most packages that an engine holds open.
-const MAX_OPEN: usize = 16;
 /// What of a package is left out, because nobody who uses it reads it: tests and benchmarks. The
 /// folders `test` and `spec` count only at the top, since they are public in some packages.
 const LEFT_OUT: [&str; 13] = [
@@ -77,10 +65,6 @@ pub(super) struct Package {
     root: PathBuf,
     shelf: Arc<Shelf>,
 }
-
-/// The engines of the packages that were asked about last, the latest at the end.
-#[derive(Default)]
-pub(super) struct OpenPackages(Mutex<Vec<(String, Arc<Engine>)>>);
 
 /// The packages of a project, and the state of their indexes.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
@@ -458,122 +442,15 @@ impl Engine {
     pub(super) fn engine_of(&self, package: &Package) -> Result<Arc<Engine>, AskError> {
         let (record, _) = package.index()?;
         let id = format!("{} {}", package.key(), record.stamp);
-        let mut open = self.packages.0.lock();
-        if let Some(at) = open.iter().position(|(known, _)| *known == id) {
-            let found = open.remove(at);
-            open.push(found.clone());
-            return Ok(found.1);
+        if let Some(engine) = self.packages.get(&id) {
+            return Ok(engine);
         }
-        drop(open);
         let mut project = package.project()?;
         project.front_end = self.project.front_end;
         let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
         let engine = Arc::new(engine);
-        let mut open = self.packages.0.lock();
-        open.push((id, engine.clone()));
-        if open.len() > MAX_OPEN {
-            open.remove(0);
-        }
+        self.packages.put(id, engine.clone());
         Ok(engine)
-    }
-}
-
-/// What a sketch says of a package, for as long as its index is the same.
-pub(super) struct Known {
-    record: PackageRecord,
-    sketch: Sketch,
-}
-
-/// The packages that a question is about.
-pub(super) struct About {
-    /// The best first, with their labels.
-    pub(super) packages: Vec<(String, Arc<Engine>)>,
-    /// Number of packages that are not indexed yet.
-    pub(super) n_missing: usize,
-    pub(super) warnings: Vec<String>,
-}
-
-impl Engine {
-    /// Chooses the packages that a question is about, at most [`MAX_ASKED`]. It first indexes what is
-    /// missing, direct dependencies first, until `deadline`.
-    ///
-    /// # Errors
-    /// When the dependencies cannot be listed, or the call was cancelled.
-    pub(super) fn packages_about(
-        &self,
-        question: &str,
-        deadline: Instant,
-        call: &Call,
-    ) -> Result<About, AskError> {
-        let found = self.project.dependencies(&DependenciesRequest::default(), call)?;
-        let shelf = Shelf::open()?;
-        let mut packages: Vec<Package> =
-            found.dependencies.into_iter().filter_map(|d| shelf.package(d).ok()).collect();
-        packages.sort_by_key(|package| !package.dependency.is_direct);
-        // Once there is no time left, only those that are indexed are opened.
-        let results = index_all(&packages, Some(deadline), call, &|_| ());
-        call.check()?;
-        let mut warnings = found.warnings;
-        let mut known: Vec<(Package, Known)> = Vec::new();
-        let mut n_missing = 0;
-        for (package, result) in packages.into_iter().zip(results) {
-            let record = match result {
-                Some(Ok((record, _))) => Some(record),
-                Some(Err(e)) => {
-                    warnings.push(format!("{}: {}", package.label(), chain(&e)));
-                    continue;
-                }
-                None => package.record(),
-            };
-            match record.and_then(|record| Some(Known { sketch: package.sketch()?, record })) {
-                Some(entry) => known.push((package, entry)),
-                None => n_missing += 1,
-            }
-        }
-        let sketched: Vec<Sketched> = known
-            .iter()
-            .map(|(package, known)| Sketched {
-                sketch: &known.sketch,
-                name: &package.dependency.name,
-                description: &known.record.description,
-                prior: if package.dependency.is_direct { 1.0 } else { INDIRECT },
-            })
-            .collect();
-        let mut packages = Vec::new();
-        for (at, score) in nearest(question, &sketched).into_iter().take(MAX_ASKED) {
-            let package = &known[at].0;
-            tracing::debug!("{} {score:.2}", package.label());
-            packages.push((package.label(), self.engine_of(package)?));
-        }
-        Ok(About { packages, n_missing, warnings })
-    }
-}
-
-impl Engine {
-    /// Searches the project and the packages that the question is about.
-    pub(super) fn search_with_packages(
-        &self,
-        request: &SearchRequest,
-        call: &Call,
-    ) -> Result<SearchAnswer, AskError> {
-        let about = self.packages_about(&request.query, Instant::now() + TIME, call)?;
-        let own = Asked { name: "", engine: self };
-        let packages = about.packages.iter().map(|(name, engine)| Asked { name, engine });
-        let asked: Vec<Asked> = std::iter::once(own).chain(packages).collect();
-        let mut answer = search_all(&asked, Order::FirstEngine, request, call)?;
-        let place = |mut row: ResultRow| match row.repo.take().filter(|label| !label.is_empty()) {
-            Some(label) => row.in_package(&label),
-            None => row,
-        };
-        answer.results = answer.results.into_iter().map(place).collect();
-        answer.state.warnings.extend(about.warnings);
-        if about.n_missing > 0 {
-            answer.notes.push(format!(
-                "{} not searched, because they are not indexed yet: `cortex deps index` indexes them",
-                count(about.n_missing, "package")
-            ));
-        }
-        Ok(answer)
     }
 }
 

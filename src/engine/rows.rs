@@ -219,11 +219,17 @@ impl ResultRow {
         Self { repo: Some(name.to_string()), ..self }
     }
 
+    /// Returns its path, or the id of a chunk without one.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.path.as_deref().unwrap_or(&self.chunk.chunk_id)
+    }
+
     /// Returns its path, or the id of a chunk without one, after the name of its project if several
     /// were asked: `helix:src/a.rs`.
     #[must_use]
     pub fn address(&self) -> String {
-        let path = self.path.as_deref().unwrap_or(&self.chunk.chunk_id);
+        let path = self.place();
         self.repo.as_ref().map_or_else(|| path.to_string(), |repo| format!("{repo}:{path}"))
     }
 

@@ -43,6 +43,9 @@ pub struct SearchRequest {
     pub limit: usize,
     #[serde(flatten)]
     pub filters: Filters,
+    /// Search these other projects of the user together, by names or globs; ["*"] is all.
+    #[serde(default)]
+    pub repos: Vec<String>,
     /// `next_cursor` of the previous reply.
     pub cursor: Option<String>,
     /// Also return up to this many relevant memories of earlier sessions.
@@ -175,11 +178,20 @@ impl Engine {
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
         check_query(request)?;
         let filter = request.filters.filter()?;
-        let mut answer = if request.deps {
-            self.search_with_packages(request, call)?
-        } else {
-            self.with_code(call, |view| self.search_in(view, request, &filter, call))?
-        };
+        let answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        self.with_memories(answer, request, call)
+    }
+
+    /// Adds memories of the project if the request asks for them.
+    ///
+    /// # Errors
+    /// When the call is cancelled.
+    pub(super) fn with_memories(
+        &self,
+        mut answer: SearchAnswer,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
         call.check()?;
         if request.memories > 0 {
             (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;

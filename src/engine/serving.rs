@@ -1,5 +1,6 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -7,7 +8,6 @@ use parking_lot::Mutex;
 
 use super::freshness::{AnswerState, Freshness, Wait};
 use super::graph_upkeep::GraphUpkeep;
-use super::packages::OpenPackages;
 use super::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use super::{AskError, Call, chain};
 use crate::chunk::{Cancel, Feed};
@@ -37,6 +37,41 @@ const SERVICE_WAIT: Duration = Duration::from_secs(10);
 /// How often the chunk files are polled if they cannot be watched.
 const POLL_CHUNKS: Duration = Duration::from_secs(2);
 
+/// Opens other projects of the user.
+pub trait OpenProject: Send + Sync {
+    /// Returns an engine of the project of `root`.
+    ///
+    /// # Errors
+    /// When the project cannot be opened.
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
+}
+
+/// Most packages of others that an engine holds open.
+const MAX_PACKAGES: usize = 16;
+
+/// The engines of the packages that were asked last, the latest at the end, each with what identifies
+/// its index.
+#[derive(Default)]
+pub(super) struct OpenPackages(Mutex<Vec<(String, Arc<Engine>)>>);
+
+impl OpenPackages {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Engine>> {
+        let mut open = self.0.lock();
+        let at = open.iter().position(|(known, _)| known == id)?;
+        let found = open.remove(at);
+        open.push(found.clone());
+        Some(found.1)
+    }
+
+    pub(super) fn put(&self, id: String, engine: Arc<Engine>) {
+        let mut open = self.0.lock();
+        open.push((id, engine));
+        if open.len() > MAX_PACKAGES {
+            open.remove(0);
+        }
+    }
+}
+
 /// A project that can be queried.
 pub struct Engine {
     pub project: Arc<Project>,
@@ -49,6 +84,8 @@ pub struct Engine {
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
     /// The packages of others that are open.
     pub(super) packages: OpenPackages,
+    /// Opens the user's other projects; `None` if questions reach this project only.
+    pub others: Option<Arc<dyn OpenProject>>,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -140,7 +177,7 @@ impl Engine {
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
         let packages = OpenPackages::default();
-        Self { project, manager, upkeep, facts, ranked, packages, open }
+        Self { project, manager, upkeep, facts, ranked, packages, others: None, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.

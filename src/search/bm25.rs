@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
 use super::query::{Query, QueryTerm};
-use super::statistics::{Statistics, average_length};
+use super::statistics::{FEW, Statistics, average_length};
 use super::text::{DocAddress, Field, Frequencies, Lengths, TextError, TextReader};
 use super::{Slot, cores};
 
@@ -79,8 +79,6 @@ const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 
 /// A word in a file's name surprises in full if it would be there by chance once in e² times.
 const SURPRISE: f64 = 2.0;
-/// An identifier that occurs in at most this many files says which file is meant.
-pub(super) const FEW: usize = 2;
 
 /// Returns the idf after Robertson, never negative.
 fn idf(n: u64, df: usize) -> f32 {

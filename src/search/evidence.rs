@@ -476,7 +476,8 @@ impl<'a> Evidence<'a> {
     /// Looks up what commits say about the files.
     fn read_history(&mut self, pool: &BTreeSet<u32>) {
         let Corpus { history, set, files, .. } = self.corpus;
-        let scores = history.scores(self.query, set.commits(), self.pooled);
+        let scores =
+            history.scores(self.query, set.commits(), self.pooled.map(Statistics::of_commits));
         let said = |at: &u32| (*at, history.best(&files[*at as usize].path, &scores));
         self.said = pool.iter().map(said).filter(|(_, said)| said.score > 0.0).collect();
     }

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::query::{HiddenCommits, Query};
-use super::statistics::Statistics;
 use super::stop_words::is_stop_word;
 use super::tokens::{Analyzer, lower, lower_parts, runs};
 use crate::chunk::Entry;
@@ -39,6 +38,16 @@ pub(super) struct History {
     n_files: Vec<u32>,
     /// By path.
     commits: BTreeMap<Arc<str>, Vec<u32>>,
+}
+
+/// How many commits hold each term of a query, if not those of one history alone.
+#[derive(Clone, Copy)]
+pub(super) struct CommitCounts<'a> {
+    pub(super) commits: u64,
+    /// Sum of the weighted lengths of all messages, in words.
+    pub(super) length: f64,
+    /// By term.
+    pub(super) holding: &'a [usize],
 }
 
 /// The commit that speaks most for a file.
@@ -121,17 +130,16 @@ impl History {
         &self,
         query: &Query,
         commits: &[Arc<Entry>],
-        pooled: Option<&Statistics>,
+        pooled: Option<CommitCounts>,
     ) -> Vec<f64> {
-        let (n, length) =
-            pooled.map_or_else(|| self.size(), |all| (all.size.commits, all.size.commit_length));
+        let (n, length) = pooled.map_or_else(|| self.size(), |all| (all.commits, all.length));
         let n = n as f64;
         let mut scores = vec![0.0; self.lengths.len()];
         let average = length.max(1.0) / n.max(1.0);
         let mut total = 0.0;
         for (at, term) in query.terms.iter().enumerate().filter(|(_, term)| !term.is_whole) {
             let found = self.postings.get(&*term.canonical).map_or(&[][..], Vec::as_slice);
-            let df = pooled.map_or(found.len(), |all| all.commits[at]) as f64;
+            let df = pooled.map_or(found.len(), |all| all.holding[at]) as f64;
             let idf = f64::from(term.weight) * (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
             total += idf;
             for (commit, frequency) in found {

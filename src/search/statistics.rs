@@ -3,11 +3,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::bm25::FEW;
 use super::corpus::Corpus;
 use super::files::{Key, key, live};
+use super::history::CommitCounts;
 use super::query::Query;
 use super::text::{Field, TextError};
+
+/// An identifier that occurs in at most this many files says which file is meant.
+pub(super) const FEW: usize = 2;
 
 /// The size of a corpus. It depends on no query, so it can be stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -29,8 +32,8 @@ pub struct Statistics {
     pub(super) size: CorpusSize,
     /// By term of the query: number of chunks whose body holds it.
     pub(super) chunks: Vec<usize>,
-    /// By term: number of files that hold it, if it is a compound identifier. Counted only as far
-    /// as it matters.
+    /// By term: number of files that hold it, if it is a compound identifier. Counted up to
+    /// [`FEW`] + 1.
     pub(super) files: Vec<usize>,
     /// By term: number of files that have it in their names.
     pub(super) named: Vec<usize>,
@@ -107,6 +110,12 @@ impl Statistics {
         Ok(out)
     }
 
+    /// Returns the counts of commits.
+    pub(super) fn of_commits(&self) -> CommitCounts<'_> {
+        let CorpusSize { commits, commit_length: length, .. } = self.size;
+        CommitCounts { commits, length, holding: &self.commits }
+    }
+
     /// Adds the counts of the same query in another corpus.
     pub fn add(&mut self, other: &Self) {
         let sum = |own: &mut Vec<usize>, other: &[usize]| {
@@ -116,6 +125,7 @@ impl Statistics {
         self.size.add(&other.size);
         sum(&mut self.chunks, &other.chunks);
         sum(&mut self.files, &other.files);
+        self.files.iter_mut().for_each(|n| *n = (*n).min(FEW + 1));
         sum(&mut self.named, &other.named);
         sum(&mut self.commits, &other.commits);
         sum(&mut self.words, &other.words);

@@ -433,3 +433,30 @@ fn hidden_commits_do_not_count() {
     assert_eq!(ask(words, hidden(Some("1"), false)), ["commit:2"], "older ones only");
     assert_eq!(ask(words, hidden(Some("unknown"), false)), Vec::<String>::new());
 }
+
+#[test]
+fn counts_that_are_pooled_are_those_of_one_corpus() {
+    let chunks: Vec<Chunk> = (0..42)
+        .map(|n| chunk(n, &format!("{} lock_file {}", WORDS[n % WORDS.len()], WORDS[n % 5]), 0))
+        .collect();
+    let whole = fresh(&chunks);
+    let query = Query::new(&format!("{} lock_file of {}", WORDS[0], WORDS[3]));
+    let own = Searcher::new(&whole).statistics(&query).unwrap();
+    // The same scores, term by term, as without pooled counts.
+    let (searcher, all) = (Searcher::new(&whole), Filter::default());
+    let scores = |results: Results| -> Vec<(String, f64)> {
+        results.hits.iter().map(|hit| (hit.path.to_string(), hit.score)).collect()
+    };
+    let question = vector(&query.meant);
+    let alone = scores(searcher.search(&query, &question, &all, 99).unwrap());
+    assert!(alone.len() > 10);
+    assert_eq!(scores(searcher.search_among(&query, &question, &all, 99, &own).unwrap()), alone);
+    // Files of two corpora count as those of one.
+    let is_first = |c: &Chunk| c.metadata.file_path.as_ref().is_some_and(|p| p.starts_with("dir0"));
+    let (a, b): (Vec<Chunk>, Vec<Chunk>) =
+        chunks.iter().filter(|c| c.chunk_type != ChunkType::History).cloned().partition(is_first);
+    let both = fresh(&[a.clone(), b.clone()].concat());
+    let mut pooled = Searcher::new(&fresh(&a)).statistics(&query).unwrap();
+    pooled.add(&Searcher::new(&fresh(&b)).statistics(&query).unwrap());
+    assert_eq!(pooled, Searcher::new(&both).statistics(&query).unwrap());
+}

@@ -54,7 +54,7 @@ Tools:";
 /// The end of the instructions. It describes the arguments that the schemas leave out.
 const ABOUT_CALLS: &str = "\
 Every tool also takes max_tokens (the limit of the reply), limit (the number of results), languages (rust, or !markdown to leave it \
-out), format (text or json), cursor (the next page, from the end of a reply), and wait_ms (for example 5000: index the edits of this moment before the answer).
+out), format (text or json), cursor (the next page, from the end of a reply), wait_ms (for example 5000: index the edits of this moment before the answer), and, if it changes nothing, repo (the name of another project of the user).
 
 A reply ends with the `generation` of the index that it describes; `pending` counts the files known to have changed since.
 

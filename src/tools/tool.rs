@@ -18,6 +18,7 @@ use crate::source;
 /// which an agent pays for in every conversation.
 const UNLISTED: &[&str] = &[
     // Of all tools; the instructions of the server describe them once.
+    "repo",
     "wait_ms",
     "min_generation",
     "max_tokens",
@@ -207,11 +208,21 @@ impl Tool {
     }
 }
 
+/// The project that a question is asked of. Tools that change something have no such argument.
+#[derive(Deserialize, JsonSchema)]
+struct OfRepo {
+    /// Ask this other project of the user, by its name.
+    repo: Option<String>,
+}
+
 /// Returns the schema of a tool's arguments: its own, and those that many tools share.
 fn arguments<Q: Question>() -> Map<String, Value> {
     let mut input = schema::input::<Q>();
     if Q::WAITS {
         schema::add(&mut input, schema::input::<Wait>());
+    }
+    if Q::EFFECT == Effect::None {
+        schema::add(&mut input, schema::input::<OfRepo>());
     }
     schema::add(&mut input, schema::input::<TokenBudget>());
     input
@@ -248,7 +259,11 @@ fn answer<Q: Question>(
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
     let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
+    let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
     let question = Q::deserialize(arguments).map_err(wrong)?;
+    let other = repo.filter(|_| Q::EFFECT == Effect::None).map(|name| engine.other(&name));
+    let other = other.transpose()?;
+    let engine = other.as_deref().unwrap_or(engine);
     let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
     let reply = question.answer(engine, &call, budget)?;
     Ok(match budget.format() {

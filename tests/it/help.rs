@@ -68,7 +68,7 @@ fn help_is_what_the_golden_file_says() {
 fn examples(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("Example:").trim());
     lines
-        .filter(|line| line.starts_with("cortex "))
+        .filter(|line| line.starts_with("cortex ") && !line.contains("<COMMAND>"))
         .map(|line| line.split("  #").next().unwrap_or(line).trim().to_string())
         .collect()
 }

@@ -1,0 +1,146 @@
+//! Selects other projects of the user than the current one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde::Deserialize;
+
+use crate::config;
+use crate::dir::Dir;
+use crate::engine::{Project, chosen};
+use crate::projects::{KnownProject, Projects};
+use crate::store::Layout;
+
+/// Longer workspace files are not read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Selects the projects that a question is asked of.
+#[derive(clap::Args)]
+pub(super) struct Elsewhere {
+    /// Search these projects, by name, glob of names, or path (repeat, or separate with commas)
+    #[arg(long = "repo", value_name = "PROJECT", value_delimiter = ',')]
+    repos: Vec<String>,
+    /// Search all projects that were indexed
+    #[arg(long, conflicts_with = "repos")]
+    all: bool,
+    /// Search the folders of this workspace: a file cortex.toml with `folders`, or an editor's
+    /// .code-workspace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["repos", "all"])]
+    workspace: Option<PathBuf>,
+}
+
+impl Elsewhere {
+    /// Returns the selected projects and warnings; `None` if the current project is asked.
+    pub(super) fn chosen(
+        &self,
+        current: &Project,
+    ) -> Result<Option<(Vec<KnownProject>, Vec<String>)>> {
+        let known = current.all();
+        if let Some(file) = &self.workspace {
+            let roots = folders(file)?;
+            let known = roots.iter().fold(known, |known, root| known.with(root));
+            let there = known.there.into_iter().filter(|p| roots.contains(&p.root)).collect();
+            return Ok(Some((there, Vec::new())));
+        }
+        if self.all {
+            return Ok(Some(chosen(&known, &["*".to_string()])?));
+        }
+        if self.repos.is_empty() {
+            return Ok(None);
+        }
+        let (known, named) = self.with_paths(known)?;
+        Ok(Some(chosen(&known, &named)?))
+    }
+
+    /// Replaces each path by the name of the project there, and adds that to the known ones. What
+    /// looks like a path and is a name is a name.
+    fn with_paths(&self, mut known: Projects) -> Result<(Projects, Vec<String>)> {
+        let mut roots = Vec::new();
+        let mut named = Vec::new();
+        for text in &self.repos {
+            let is_path = text.starts_with(['.', '/', '~'])
+                || text.contains('/')
+                    && known.named(text).is_err()
+                    && Dir::open(Path::new(text)).is_ok();
+            if !is_path {
+                named.push(text.clone());
+                continue;
+            }
+            let root = root_of(Path::new(text))?;
+            known = known.with(&root);
+            roots.push(root);
+        }
+        let name =
+            |root: PathBuf| known.there.iter().find(|p| p.root == root).map(|p| p.name.clone());
+        named.extend(roots.into_iter().filter_map(name));
+        Ok((known, named))
+    }
+}
+
+/// Returns the root of the project of a folder.
+fn root_of(folder: &Path) -> Result<PathBuf> {
+    let layout = Layout::discover(folder, config::home().as_deref())?;
+    Ok(layout.root().to_path_buf())
+}
+
+/// A workspace of Cortex.
+#[derive(Deserialize)]
+struct OwnWorkspace {
+    folders: Vec<PathBuf>,
+}
+
+/// A workspace of an editor.
+#[derive(Deserialize)]
+struct EditorWorkspace {
+    folders: Vec<EditorFolder>,
+}
+
+#[derive(Deserialize)]
+struct EditorFolder {
+    path: PathBuf,
+}
+
+/// Reads the projects of a workspace file. A file inside a project may name folders of that project
+/// only: it may have come with a clone, and a clone must not pull the user's other projects into an
+/// answer.
+fn folders(file: &Path) -> Result<Vec<PathBuf>> {
+    let shown = file.display();
+    let file = std::path::absolute(file).with_context(|| format!("--workspace {shown}"))?;
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
+        bail!("--workspace {shown}: this is no file");
+    };
+    let text = Dir::open(folder).and_then(|dir| dir.read_text(name, MAX_BYTES));
+    let text = text.with_context(|| format!("--workspace {shown}: it cannot be read"))?;
+    let named: Vec<PathBuf> = if file.extension().is_some_and(|ext| ext == "toml") {
+        let workspace: OwnWorkspace = toml::from_str(&text)
+            .with_context(|| format!("--workspace {shown}: write `folders = [\"a\", \"b\"]`"))?;
+        workspace.folders
+    } else {
+        let parsed = parse_to_ast(&text, &CollectOptions::default(), &ParseOptions::default())
+            .with_context(|| format!("--workspace {shown}: it is no JSON with comments"))?;
+        let value = parsed.value.map_or(serde_json::Value::Null, serde_json::Value::from);
+        let workspace: EditorWorkspace = serde_json::from_value(value)
+            .with_context(|| format!("--workspace {shown}: it has no list `folders` of paths"))?;
+        workspace.folders.into_iter().map(|folder| folder.path).collect()
+    };
+    let around = Layout::discover(folder, config::home().as_deref())?;
+    // A folder that is no project is its own root.
+    let is_project =
+        [".git", ".cortex"].iter().any(|name| matches!(around.tree().stat(name), Ok(Some(_))));
+    let mut roots = Vec::new();
+    for path in named {
+        let root = root_of(&folder.join(&path))?;
+        if is_project && !root.starts_with(around.root()) {
+            bail!(
+                "--workspace {shown}: it is inside the project {}, so it may name only folders of that project, and {} is not one; move the file out of the project",
+                around.root().display(),
+                path.display()
+            );
+        }
+        roots.push(root);
+    }
+    roots.sort();
+    roots.dedup();
+    Ok(roots)
+}
