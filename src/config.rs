@@ -214,7 +214,28 @@ the system with a delay.",
         "true",
         "Whether a server keeps the last questions of agents, for the page that shows them. They are in memory only. Numbers of calls and tokens are counted in any case.",
     ),
+    (
+        "serve.shared",
+        User,
+        "true",
+        "Whether `cortex mcp` reaches the one server of this machine, and starts it if none runs. If not, each agent has a server of its own.",
+    ),
+    (
+        "serve.idle_minutes",
+        User,
+        "30",
+        "How long the server of this machine keeps a project open that nobody asks, and how long it runs without a client, in minutes.",
+    ),
+    (
+        "serve.memory_mb",
+        User,
+        "1024",
+        "How much memory the server of this machine may hold for all projects, in megabytes. It closes the projects that were asked least recently; they open again with the next question.",
+    ),
 ];
+
+/// Longest [`Config::idle`], in minutes: a year.
+const MAX_IDLE_MINUTES: u64 = 365 * 24 * 60;
 
 /// Resolved settings.
 #[derive(Debug, Clone)]
@@ -281,6 +302,12 @@ pub struct Config {
     pub editor: String,
     /// Whether a server keeps the last questions of agents in memory.
     pub activity: bool,
+    /// Whether agents share the server of the machine.
+    pub shared: bool,
+    /// How long that server keeps open what nobody asks.
+    pub idle: Duration,
+    /// Resident bytes that it may hold.
+    pub shared_bytes: u64,
     /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
@@ -397,6 +424,9 @@ struct RawServe {
     edit_trusted: Option<bool>,
     editor: Option<String>,
     activity: Option<bool>,
+    shared: Option<bool>,
+    idle_minutes: Option<u64>,
+    memory_mb: Option<u64>,
 }
 
 /// A setting or a file that cannot be used. The message names the place and says what is valid.
@@ -615,6 +645,9 @@ impl MergedSettings {
             edit_trusted: raw.serve.edit_trusted.unwrap_or(false),
             editor: editor(raw.serve.editor.as_deref().unwrap_or("vscode")).map_err(impossible)?,
             activity: raw.serve.activity.unwrap_or(true),
+            shared: raw.serve.shared.unwrap_or(true),
+            idle: Duration::from_mins(raw.serve.idle_minutes.unwrap_or(30).min(MAX_IDLE_MINUTES)),
+            shared_bytes: raw.serve.memory_mb.unwrap_or(1024).saturating_mul(1 << 20),
             ignored: self.ignored,
         })
     }
@@ -953,6 +986,25 @@ pub fn config_home() -> Option<PathBuf> {
 #[must_use]
 pub fn cache_home() -> Option<PathBuf> {
     user_dir("XDG_CACHE_HOME", ".cache")
+}
+
+/// Returns the directories for the sockets of running programs, the best first: the one that the
+/// system makes for each user (`$XDG_RUNTIME_DIR`), and that for state.
+#[must_use]
+pub fn socket_homes() -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    runtime.filter(|path| path.is_absolute()).into_iter().chain(state_home()).collect()
+}
+
+/// Returns what the environment decides for all projects of the user: settings, and where the files
+/// of the user are. Two programs with the same values answer alike.
+#[must_use]
+pub fn settings_of_environment() -> Vec<(String, String)> {
+    const PLACES: [&str; 5] =
+        ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
+    let settings = KEYS.iter().filter(|(key, ..)| *key != "serve.shared").map(|k| env_name(k.0));
+    let names = settings.chain(PLACES.map(String::from));
+    names.filter_map(|name| std::env::var(&name).ok().map(|value| (name, value))).collect()
 }
 
 /// Returns the directory for the state of programs: `$XDG_STATE_HOME`, else `~/.local/state`.

@@ -13,18 +13,24 @@ use std::fs::{DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use signal_hook::consts::{SIGINT, SIGXFSZ};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 
 pub use connection::is_of_own_user;
+/// A socket that programs of this machine reach by a path.
+pub use std::os::unix::net::{UnixListener as LocalListener, UnixStream as LocalStream};
 
 /// Permissions of a directory that only this user may look into.
 const PRIVATE_DIR: u32 = 0o700;
+/// How often a process checks whether its parent still runs.
+const PARENT_POLL: Duration = Duration::from_secs(2);
+const SMALL_STACK: usize = 128 << 10;
 
 /// Turns the signal of a file that exceeds the size limit of the process (`ulimit -f`) into the error
 /// of the write, which says what happened. Without this, the system ends the process.
@@ -38,7 +44,7 @@ pub fn survive_file_size_limit() {
 /// # Errors
 /// When no thread or no pipe can be created.
 pub fn before_interrupt(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let (mut interrupted, signal) = UnixStream::pair()?;
+    let (mut interrupted, signal) = LocalStream::pair()?;
     signal_hook::low_level::pipe::register(SIGINT, signal)?;
     let wait = move || {
         if interrupted.read_exact(&mut [0]).is_ok() {
@@ -48,6 +54,31 @@ pub fn before_interrupt(work: impl FnOnce() + Send + 'static) -> io::Result<()> 
     };
     thread::Builder::new().name("interrupt".into()).spawn(wait)?;
     Ok(())
+}
+
+/// Ends the process in an orderly way: calls `work` and exits when a signal orders the end (SIGTERM,
+/// SIGINT), or when the parent process has ended. (The end of standard input is not enough, since
+/// others may hold it open.)
+///
+/// # Errors
+/// When no thread or no pipe can be created.
+pub fn end_with_parent(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let (mut ordered, signal) = LocalStream::pair()?;
+    ordered.set_read_timeout(Some(PARENT_POLL))?;
+    signal_hook::low_level::pipe::register(SIGINT, signal.try_clone()?)?;
+    signal_hook::low_level::pipe::register(SIGTERM, signal)?;
+    let parent = parent_process();
+    let wait = move || {
+        while ordered.read_exact(&mut [0]).is_err() && parent_process() == parent {}
+        work();
+        std::process::exit(0);
+    };
+    thread::Builder::new().name("end".into()).stack_size(SMALL_STACK).spawn(wait).map(drop)
+}
+
+/// Lets a program run on when this process, or the terminal that it belongs to, ends.
+pub fn detach(program: &mut Command) -> &mut Command {
+    program.process_group(0)
 }
 
 /// Whether a browser of this session could show a window.

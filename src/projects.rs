@@ -39,6 +39,8 @@ pub struct Projects {
     pub there: Vec<KnownProject>,
     /// Roots that are no longer there: the project was moved or deleted, or its disk is not mounted.
     pub gone: Vec<PathBuf>,
+    /// Where the notes are, if they were read.
+    notes: Option<OwnedDir>,
 }
 
 /// Why a name is no project.
@@ -59,7 +61,7 @@ pub fn note(state: &Path, root: &Path) -> io::Result<()> {
     // A root that is not UTF-8 cannot be named in a question.
     let Some(root) = root.to_str() else { return Ok(()) };
     let dir = OwnedDir::private(state)?.below(DIR);
-    let file = format!("{:016x}.json", xxh3_64(root.as_bytes()));
+    let file = file_of(root);
     if dir.open().is_ok_and(|dir| dir.has_file(&file)) {
         return Ok(());
     }
@@ -67,18 +69,25 @@ pub fn note(state: &Path, root: &Path) -> io::Result<()> {
     dir.make(PRIVATE_DIR)?.replace(&file, &note, PRIVATE_FILE, false)
 }
 
+fn file_of(root: &str) -> String {
+    format!("{:016x}.json", xxh3_64(root.as_bytes()))
+}
+
 impl Projects {
     /// Reads the projects that are noted in the user's state directory. Without any, there are none.
     #[must_use]
     pub fn read(state: &Path) -> Self {
-        let dir = OwnedDir::private(state).and_then(|dir| dir.below(DIR).open());
-        let Ok(dir) = dir else { return Self::default() };
-        let notes = dir.list().unwrap_or_default().into_iter().take(MAX_NOTES);
+        let Ok(notes) = OwnedDir::private(state).map(|dir| dir.below(DIR)) else {
+            return Self::default();
+        };
+        let Ok(dir) = notes.open() else { return Self::default() };
+        let found = dir.list().unwrap_or_default().into_iter().take(MAX_NOTES);
         let root = |name: std::ffi::OsString| {
             let note = dir.read_text(name, MAX_BYTES).ok()?;
             Some(PathBuf::from(serde_json::from_str::<Note>(&note).ok()?.root))
         };
-        Self::of(notes.filter_map(|(name, _)| root(name)).filter(|root| root.is_absolute()))
+        let roots = found.filter_map(|(name, _)| root(name)).filter(|root| root.is_absolute());
+        Self { notes: Some(notes), ..Self::of(roots) }
     }
 
     /// Names the projects of these roots.
@@ -93,14 +102,28 @@ impl Projects {
             .map(|(name, root)| KnownProject { name, root: root.clone() })
             .collect();
         there.sort();
-        Self { there, gone }
+        Self { there, gone, notes: None }
     }
 
     /// Adds a project that is there, whether or not it is noted. Names may become longer.
     #[must_use]
     pub fn with(self, root: &Path) -> Self {
         let roots = self.there.into_iter().map(|project| project.root);
-        Self { gone: self.gone, ..Self::of(roots.chain([root.to_path_buf()])) }
+        Self { gone: self.gone, notes: self.notes, ..Self::of(roots.chain([root.to_path_buf()])) }
+    }
+
+    /// Returns the roots that are no longer there and whose last names `is_meant` accepts. Each is
+    /// forgotten, so that nobody hears of it again, unless its disk may just not be mounted.
+    pub fn take_gone(&self, is_meant: impl Fn(&Path) -> bool) -> Vec<&Path> {
+        let gone = self.gone.iter().map(|root| &**root).filter(|root| is_meant(root));
+        let dir = self.notes.as_ref().and_then(|notes| notes.open().ok());
+        gone.inspect(|root| {
+            let is_mounted = root.parent().is_some_and(|above| Dir::open(above).is_ok());
+            if let (Some(dir), Some(root), true) = (&dir, root.to_str(), is_mounted) {
+                let _ = dir.remove_file(file_of(root));
+            }
+        })
+        .collect()
     }
 
     /// Returns the project of a name, which is the end of its path: `helix` or `a/helix`.
@@ -133,6 +156,15 @@ impl Projects {
             format!("there are {}", names.join(", "))
         }
     }
+}
+
+/// Splits a place that may begin with the name of a project: `helix:src/x.rs:12`. In `x.rs:12` and
+/// `Type::method`, nothing before the colon can be one.
+#[must_use]
+pub fn split_place(place: &str) -> Option<(&str, &str)> {
+    let (name, rest) = place.split_once(':')?;
+    let is_lines = rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':'));
+    (!name.is_empty() && !is_lines && !rest.starts_with([':', '/', '\\'])).then_some((name, rest))
 }
 
 /// Returns for each root the shortest end of its path that no other one has.

@@ -14,6 +14,11 @@ const TIME: Duration = Duration::from_secs(10);
 /// matchers is limited so that it needs less than half of it.
 pub const STACK_BYTES: usize = 16 << 20;
 
+/// Starts the threads that compute in parallel. Without this, rayon makes them, with smaller stacks.
+pub fn compute_threads() {
+    let _ = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build_global();
+}
+
 /// The budget of one call. Clones share it.
 #[derive(Debug, Clone)]
 pub struct WorkBudget {

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
+use super::elsewhere;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::printable;
@@ -42,6 +43,37 @@ impl OfProject {
         project.front_end = FrontEnd::CommandLine;
         project.folder = below.map(Path::to_path_buf).unwrap_or_default();
         engine(project, look)
+    }
+}
+
+/// Selects the project, which may be another one than the current.
+#[derive(clap::Args)]
+pub(super) struct OfAnyProject {
+    #[command(flatten)]
+    current: OfProject,
+    /// Ask this other project, by its name or path; a file of it may also be written
+    /// PROJECT:src/a.rs
+    #[arg(long, value_name = "PROJECT", conflicts_with = "directory")]
+    repo: Option<String>,
+}
+
+impl OfAnyProject {
+    /// Opens the project that is asked as an engine, and takes its name off the places of the
+    /// question.
+    pub(super) fn engine<'a>(
+        &self,
+        look: AnswerFrom,
+        places: impl IntoIterator<Item = &'a mut String>,
+    ) -> Result<Engine> {
+        let current = self.current.open()?;
+        let repo = self.repo.as_deref();
+        if let Some(root) = repo.and_then(|repo| elsewhere::path_of(repo, &current.all())) {
+            return OfProject::at(&root).engine(look);
+        }
+        match current.other(repo, places.into_iter())? {
+            Some(other) => OfProject::at(&other.root).engine(look),
+            None => self.current.engine(look),
+        }
     }
 }
 

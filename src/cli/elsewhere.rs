@@ -1,6 +1,7 @@
 //! Selects other projects of the user than the current one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -8,7 +9,7 @@ use serde::Deserialize;
 
 use crate::config;
 use crate::dir::Dir;
-use crate::engine::{Project, chosen};
+use crate::engine::{AnswerFrom, Engine, FrontEnd, OpenProject, Project, chosen};
 use crate::projects::{KnownProject, Projects};
 use crate::store::Layout;
 
@@ -53,21 +54,16 @@ impl Elsewhere {
         Ok(Some(chosen(&known, &named)?))
     }
 
-    /// Replaces each path by the name of the project there, and adds that to the known ones. What
-    /// looks like a path and is a name is a name.
+    /// Replaces each path by the name of the project there, and adds that to the known ones.
     fn with_paths(&self, mut known: Projects) -> Result<(Projects, Vec<String>)> {
         let mut roots = Vec::new();
         let mut named = Vec::new();
         for text in &self.repos {
-            let is_path = text.starts_with(['.', '/', '~'])
-                || text.contains('/')
-                    && known.named(text).is_err()
-                    && Dir::open(Path::new(text)).is_ok();
-            if !is_path {
+            let Some(path) = path_of(text, &known) else {
                 named.push(text.clone());
                 continue;
-            }
-            let root = root_of(Path::new(text))?;
+            };
+            let root = root_of(&path)?;
             known = known.with(&root);
             roots.push(root);
         }
@@ -75,6 +71,24 @@ impl Elsewhere {
             |root: PathBuf| known.there.iter().find(|p| p.root == root).map(|p| p.name.clone());
         named.extend(roots.into_iter().filter_map(name));
         Ok((known, named))
+    }
+}
+
+/// Returns the path that somebody wrote for a project. What looks like a path and is a name is a
+/// name.
+pub(super) fn path_of(text: &str, known: &Projects) -> Option<PathBuf> {
+    let path = Path::new(text);
+    let is_path = text.starts_with(['.', '/', '~'])
+        || text.contains('/') && known.named(text).is_err() && Dir::open(path).is_ok();
+    is_path.then(|| path.to_path_buf())
+}
+
+/// Opens projects for one question of the command line.
+pub(super) fn opening(look: AnswerFrom) -> impl OpenProject {
+    move |root: &Path| {
+        let mut project = Project::open(Some(root))?;
+        project.front_end = FrontEnd::CommandLine;
+        Ok(Arc::new(Engine::for_command(project, look, Box::new(|_| ()))?))
     }
 }
 

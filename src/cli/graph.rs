@@ -14,7 +14,7 @@ use console::style;
 
 use self::import::Import;
 use self::row::print_row;
-use super::args::{self, OfProject};
+use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{count, fitted, json, line, printable, warnings};
@@ -97,7 +97,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    project: OfProject,
+    project: OfAnyProject,
 }
 
 /// Default of `--limit`, except of tests.
@@ -175,7 +175,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             (Some(file), None) => Import::File(file),
             (None, None) => Import::List,
         };
-        return import::run(&what, &args.project, args.json);
+        return import::run(&what, args.project.engine(AnswerFrom::Tree, None)?, args.json);
     }
     ensure!(
         !args.run && args.forget.is_none(),
@@ -185,14 +185,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let (Some(target), Some(new_name)) = (&args.target, &args.to) else {
             bail!("give the symbol and its new name: cortex graph rename TARGET NEW_NAME");
         };
-        let request = RenameRequest {
+        let mut request = RenameRequest {
             target: target.clone(),
             new_name: new_name.clone(),
             apply: args.apply,
             also: args.also.clone(),
             skip_uncertain: args.skip_uncertain,
         };
-        return rename::run(&request, &args.project, args.json);
+        let engine = args.project.engine(AnswerFrom::Tree, [&mut request.target])?;
+        return rename::run(&request, engine, args.json);
     }
     ensure!(
         !args.apply && !args.skip_uncertain && args.also.is_empty(),
@@ -219,25 +220,28 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             matches!(operation, OperationArg::Impact),
             "--diff and --files belong to `cortex graph impact`, but the operation is {name}"
         );
-        let request = ImpactRequest {
+        let mut request = ImpactRequest {
             range: args.diff.clone(),
             files: args.files.clone(),
             depth: args.depth,
             limit: args.limit,
         };
-        return impact::run(&request, &args.project, args.json);
+        let engine = args.project.engine(AnswerFrom::Tree, &mut request.files)?;
+        return impact::run(&request, engine, args.json);
     };
+    let (mut target, mut to) = (target.to_string(), to.clone());
+    let engine =
+        args.project.engine(AnswerFrom::Tree, std::iter::once(&mut target).chain(&mut to))?;
     let request = GraphRequest {
         operation: name,
-        target: target.to_string(),
-        to: to.clone(),
+        target,
+        to,
         depth: *depth,
         context: *context,
         limit: limit.or_else(|| (!is_tests).then_some(LIMIT)),
         unresolved: args.unresolved,
         public: args.public,
     };
-    let engine = args.project.engine(AnswerFrom::Tree)?;
     if matches!(operation, OperationArg::Routes) {
         return routes::run(engine, &request, &args.clients, args.json);
     }
@@ -245,7 +249,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&answer)?;
     } else if answer.targets.is_empty() {
-        tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
+        tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
     } else {
         warnings(&answer.state);
         print(&answer, &Paths::of(&engine.project))?;
@@ -260,19 +264,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 /// Prints the drawing of an answer.
 fn drawn(args: &Args, draw: Draw) -> Result<Outcome> {
     let operation = args.operation.name();
-    let Some(target) = args.target.clone() else {
+    let Some(mut target) = args.target.clone() else {
         bail!("give a target: cortex graph {operation} TARGET --draw FORMAT");
     };
+    let mut to = args.to.clone();
+    let engine =
+        args.project.engine(AnswerFrom::Tree, std::iter::once(&mut target).chain(&mut to))?;
     let request = DrawingRequest {
         operation,
         target,
-        to: args.to.clone(),
+        to,
         depth: args.depth,
         limit: args.limit,
         candidates: None,
         format: Some(draw.into()),
     };
-    let engine = args.project.engine(AnswerFrom::Tree)?;
     let answer = engine.drawing(&request, &Call::default())?;
     let is_empty = answer.drawing.edges.is_empty();
     if answer.drawing.nodes.is_empty() {

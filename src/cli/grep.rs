@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::{Term, style};
 
-use super::args::{self, OfProject};
+use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, count, line, printable, printable_code};
@@ -63,14 +63,15 @@ pub(super) struct Args {
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     #[command(flatten)]
-    project: OfProject,
+    project: OfAnyProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(AnswerFrom::Tree)?;
+    let mut paths = args.paths.clone();
+    let engine = args.project.engine(AnswerFrom::Tree, &mut paths)?;
     let request = GrepRequest {
         pattern: args.pattern.clone(),
         regex: args.regex,
@@ -78,7 +79,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         word: args.word,
         multiline: args.multiline,
         invert: args.invert,
-        paths: args.excluded.with(&args.paths, &engine.project),
+        paths: args.excluded.with(&paths, &engine.project),
         languages: args.languages.wanted(),
         context: args.context,
         count: args.count,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfProject};
+use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::render::{fitted, json, line, warnings};
 use crate::engine::{AnswerFrom, Call, MapRequest};
@@ -24,12 +24,13 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    project: OfProject,
+    project: OfAnyProject,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(AnswerFrom::Tree)?;
-    let answer = engine.map(&MapRequest { focus: args.focus.clone() }, &Call::default())?;
+    let mut focus = args.focus.clone();
+    let engine = args.project.engine(AnswerFrom::Tree, &mut focus)?;
+    let answer = engine.map(&MapRequest { focus }, &Call::default())?;
     if args.json {
         json(&answer)?;
     } else {

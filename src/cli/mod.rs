@@ -40,6 +40,7 @@ mod related;
 mod render;
 mod search;
 mod serve;
+mod server;
 mod status;
 mod temporary;
 mod version;
@@ -53,7 +54,7 @@ use tracing_subscriber::EnvFilter;
 use self::outcome::Outcome;
 use crate::platform::survive_file_size_limit;
 use crate::source;
-use crate::work::STACK_BYTES;
+use crate::work::compute_threads;
 
 /// Search the code, documents and configuration of a repository by words and by meaning, offline.
 #[derive(Parser)]
@@ -101,6 +102,7 @@ enum Command {
     Hook(hook::Args),
     Mcp(mcp::Args),
     Serve(serve::Args),
+    Server(server::Args),
     Open(open::Args),
     Doctor(doctor::Args),
     Clean(clean::Args),
@@ -137,7 +139,7 @@ pub fn run() -> ExitCode {
     paths::use_links(cli.hyperlinks.as_deref().unwrap_or("auto"));
     // CORTEX_LOG=cortex=debug shows more.
     let usual = match cli.command {
-        Some(Command::Serve(_) | Command::Open(_)) => "cortex=info",
+        Some(Command::Serve(_) | Command::Open(_) | Command::Server(_)) => "cortex=info",
         Some(Command::Mcp(_)) => "cortex=warn",
         _ => "warn",
     };
@@ -150,8 +152,10 @@ pub fn run() -> ExitCode {
         .with_target(false)
         .init();
     survive_file_size_limit();
-    // Without this pool, rayon makes one whose threads have smaller stacks.
-    let _ = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build_global();
+    // These carry lines or messages, and compute nothing.
+    if !matches!(cli.command, Some(Command::Mcp(_) | Command::Server(_))) {
+        compute_threads();
+    }
     let Some(command) = cli.command else {
         return code(if cli.version { version::run(cli.verbose) } else { here::run() });
     };
@@ -173,6 +177,7 @@ pub fn run() -> ExitCode {
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Server(args) => server::run(&args),
         Command::Open(args) => open::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Clean(args) => clean::run(&args),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::style;
 
-use super::args::{self, OfProject};
+use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, fitted, line, printable};
@@ -22,16 +22,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
     #[command(flatten)]
-    project: OfProject,
+    project: OfAnyProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(AnswerFrom::Tree)?;
+    let mut path = args.path.clone();
+    let engine = args.project.engine(AnswerFrom::Tree, [&mut path])?;
     let mut answer =
-        engine.outline(&OutlineRequest { path: args.path.clone() }, &Call::default())?;
+        engine.outline(&OutlineRequest { path }, &Call::default())?;
     let prefix = if answer.path.is_empty() { 0 } else { answer.path.len() + 1 };
     let is_shown = |depth: usize| args.depth.is_none_or(|most| depth <= most);
     match &mut answer.outline {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::style;
 
-use super::args::{self, OfProject};
+use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::render::{self, code, line, width};
 use crate::engine::{AnswerFrom, Call, ReadRequest};
@@ -24,17 +24,18 @@ pub(super) struct Args {
     #[arg(long, value_name = "ID", conflicts_with = "path")]
     chunk_id: Option<String>,
     #[command(flatten)]
-    project: OfProject,
+    project: OfAnyProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let engine = args.project.engine(AnswerFrom::Tree)?;
+    let mut path = args.path.clone();
+    let engine = args.project.engine(AnswerFrom::Tree, &mut path)?;
     let request = ReadRequest {
         chunk_id: args.chunk_id.clone(),
-        path: args.path.clone(),
+        path,
         lines: args.lines.clone(),
         ..ReadRequest::default()
     };

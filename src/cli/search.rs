@@ -9,15 +9,14 @@ use console::style;
 use serde::Serialize;
 
 use super::args::{self, OfProject};
-use super::elsewhere::Elsewhere;
+use super::elsewhere::{self, Elsewhere};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, FrontEnd, Kinds, Pool,
-    ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
+    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
@@ -137,8 +136,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         None if args.deps => engine.search_with_packages(&request, &Call::default())?,
         None => engine.search(&request, &Call::default())?,
         Some((wanted, warnings)) => {
-            let (asked, unopened) =
-                open_projects(&Pool::new(look, FrontEnd::CommandLine), &wanted)?;
+            let (asked, unopened) = open_projects(&elsewhere::opening(look), &wanted)?;
             let warnings = warnings.into_iter().chain(unopened).collect();
             let answer = search_many(&asked, &request, &Call { warnings, ..Call::default() })?;
             for AskedProject { name, engine } in &asked {

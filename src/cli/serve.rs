@@ -11,8 +11,8 @@ use super::browser;
 use super::outcome::Outcome;
 use super::render::line;
 use crate::config;
-use crate::engine::{Engine, Project};
-use crate::serve::{self, Access, App, Calls, Changes, RunningNote, Signals, Token};
+use crate::engine::{Changes, Engine, Pooled, Project};
+use crate::serve::{self, Access, App, Calls, RunningNote, Signals, Token};
 use crate::store::ServerFile;
 use crate::tools::{self, Tool, ToolGroup};
 
@@ -138,12 +138,14 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
     let follow = args.following.wanted();
     let tools = args.offered.tools(&project)?;
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
-    let calls = Calls::new(engine.clone(), tools).read_only(args.offered.read_only);
+    let keeps_questions = engine.project.config.activity;
+    let pooled = Arc::new(Pooled::open(engine.clone(), changes));
+    let calls = Calls::new(pooled, tools, keeps_questions).read_only(args.offered.read_only);
     let closing = CancellationToken::new();
     let layout = &engine.project.layout;
     let refuses_others = access.is_by_user();
     let passes = access.clone();
-    let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
+    let router = serve::router(App { calls, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {
         // From here on a signal ends the server in an orderly way.

@@ -7,6 +7,10 @@ use super::outcome::Outcome;
 use super::render::{self, count, json, printable};
 use crate::engine::{AnswerFrom, Call, StatusAnswer, StatusRequest};
 use crate::search::HNSW_FROM;
+use crate::text::cut;
+
+/// Longest list of names, in characters.
+const MAX_NAMES: usize = 200;
 
 /// Show what is indexed, how old the index is, and what was skipped.
 #[derive(clap::Args)]
@@ -89,6 +93,12 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
     ))?;
     if s.commits > 0 {
         line(&format!("commits     {}, whose messages help to rank", s.commits))?;
+    }
+    if !s.nested.is_empty() {
+        line(&format!(
+            "nested      {}: indexed with the project, without their commits",
+            printable(&cut(&s.nested.join(", "), MAX_NAMES))
+        ))?;
     }
     let pending = if index.vectors_pending > 0 {
         format!(", {} to be made", index.vectors_pending)

@@ -68,6 +68,11 @@ pub struct AnswerState {
     /// Problems to know before trusting the reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Number of projects that answered together. `index` then counts what is pending in all of
+    /// them, and its generation is 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0))]
+    pub projects: usize,
 }
 
 impl AnswerState {

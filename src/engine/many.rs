@@ -3,6 +3,7 @@
 //! Each project ranks its own files, but how rare a word is follows from all projects together. So
 //! the scores are comparable, and the best results of all are those with the highest scores.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,23 +14,92 @@ use super::rows::ResultRow;
 use super::search::{
     Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
 };
-use super::serving::{Engine, OpenProject, View};
+use super::project::{Project, ProjectError};
+use super::serving::{Engine, View};
 use super::{AskError, Call, chain};
 use crate::embed::{StaticModel, vector_of_question};
 use crate::excerpt::{Compared, Excerpts};
-use crate::projects::{KnownProject, Projects};
-use crate::search::{Filter, Hit, Results, Searcher, Statistics};
+use crate::projects::{KnownProject, NameError, Projects, split_place};
+use crate::search::{
+    Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term,
+};
 use crate::text::count;
 
-impl Engine {
-    /// Opens another project of the user, by its name.
+/// The weight of the feature that the question names the project.
+const PROJECT_NAME: f64 = 2.0;
+
+/// Opens other projects of the user.
+pub trait OpenProject: Send + Sync {
+    /// Returns an engine of the project of `root`.
     ///
     /// # Errors
-    /// When there is no such project, or this engine answers for one project only.
-    pub fn other(&self, name: &str) -> Result<Arc<Self>, AskError> {
-        let known = self.project.all();
-        let project = known.named(name).map_err(|e| AskError::Arguments(e.to_string()))?;
-        Ok(self.pool()?.engine(&project.root)?)
+    /// When the project cannot be opened.
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
+}
+
+impl<F: Fn(&Path) -> Result<Arc<Engine>, ProjectError> + Send + Sync> OpenProject for F {
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError> {
+        self(root)
+    }
+}
+
+impl Project {
+    /// Finds the project that a question is about: the one of the name `repo`, or the one whose name
+    /// its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is this project.
+    ///
+    /// # Errors
+    /// When there is no such project, or there are several.
+    pub fn other<'a>(
+        &self,
+        repo: Option<&str>,
+        places: impl Iterator<Item = &'a mut String>,
+    ) -> Result<Option<KnownProject>, AskError> {
+        let places: Vec<&mut String> =
+            places.filter(|place| split_place(place).is_some()).collect();
+        if repo.is_none() && places.is_empty() {
+            return Ok(None);
+        }
+        let known = self.all();
+        let named = repo.map(|name| known.named(name)).transpose();
+        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?.cloned();
+        for place in places {
+            let Some((name, rest)) = split_place(place) else { continue };
+            let Ok(project) = known.named(name) else { continue };
+            let first = found.get_or_insert_with(|| project.clone());
+            if first != project {
+                return Err(AskError::Arguments(format!(
+                    "`{place}` is in {}, and the question is about {}: ask them one after the other",
+                    project.name, first.name
+                )));
+            }
+            *place = rest.to_string();
+        }
+        Ok(found.filter(|project| project.root != self.layout.root()))
+    }
+}
+
+impl Engine {
+    /// Opens the project that a question is about, as [`Project::other`] finds it. `None` is the
+    /// project of this engine.
+    ///
+    /// # Errors
+    /// Those of [`Project::other`]; when the caller may ask one project only, or the other one cannot
+    /// be opened.
+    pub fn other<'a>(
+        &self,
+        repo: Option<&str>,
+        places: impl Iterator<Item = &'a mut String>,
+        call: &Call,
+    ) -> Result<Option<AskedProject>, AskError> {
+        // A caller that reaches one project learns no names of others.
+        if call.others.is_none() && repo.is_none() {
+            return Ok(None);
+        }
+        let others = others(call)?;
+        let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
+            return Ok(None);
+        };
+        Ok(Some(AskedProject { name, engine: others.engine(&root)? }))
     }
 
     /// Searches the projects that the request names.
@@ -42,19 +112,19 @@ impl Engine {
         request: &SearchRequest,
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
-        let pool = self.pool()?;
+        let pool = others(call)?;
         let (wanted, mut warnings) = chosen(&self.project.all(), &request.repos)?;
         let (asked, unopened) = open_projects(pool, &wanted)?;
         warnings.extend(unopened);
         warnings.splice(0..0, call.warnings.iter().cloned());
         search_many(&asked, request, &Call { warnings, ..call.clone() })
     }
+}
 
-    fn pool(&self) -> Result<&dyn OpenProject, AskError> {
-        self.others.as_deref().ok_or_else(|| {
-            AskError::Arguments("this server answers for one project only: leave `repo` and `repos` out, or ask the server of that project".into())
-        })
-    }
+fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
+    call.others.as_deref().ok_or_else(|| {
+        AskError::Arguments("this server answers for one project only: leave `repo` and `repos` out, or ask `cortex mcp`".into())
+    })
 }
 
 /// A project that is asked, with the name by which results name it.
@@ -76,13 +146,24 @@ pub fn open_projects(
     for KnownProject { name, root } in wanted {
         match pool.engine(root) {
             Ok(engine) => asked.push(AskedProject { name: name.clone(), engine }),
-            Err(e) => warnings.push(format!("{name} is left out: {}", chain(&e))),
+            Err(e) => warnings.push(left_out(name, root, &chain(&e))),
         }
     }
     if asked.is_empty() {
         return Err(AskError::Failed(warnings.join("; ")));
     }
     Ok((asked, warnings))
+}
+
+fn left_out(name: &str, root: &Path, why: &str) -> String {
+    format!("{name} is left out: {why}. `cortex doctor --project {}` says more", root.display())
+}
+
+fn gone(root: &Path) -> String {
+    format!(
+        "{} is left out: it is no longer there. If it moved, run `cortex index` in its new place",
+        root.display()
+    )
 }
 
 /// Selects projects by names or globs of names; `*` selects all. Returns them in the order of their
@@ -97,8 +178,16 @@ pub fn chosen(
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     for name in wanted {
         if !name.contains(['*', '?', '[', '{']) {
-            let project = known.named(name).map_err(|e| AskError::Arguments(e.to_string()))?;
-            found.push(project.clone());
+            match known.named(name) {
+                Ok(project) => found.push(project.clone()),
+                Err(e) => {
+                    let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
+                    if moved.is_empty() || !matches!(e, NameError::Unknown { .. }) {
+                        return Err(AskError::Arguments(e.to_string()));
+                    }
+                    warnings.extend(moved.into_iter().map(gone));
+                }
+            }
             continue;
         }
         let glob = Glob::new(name)
@@ -109,11 +198,8 @@ pub fn chosen(
         if found.len() == n {
             return Err(AskError::Arguments(format!("no project has a name like `{name}`")));
         }
-        let gone =
-            known.gone.iter().filter(|root| glob.is_match(root.file_name().unwrap_or_default()));
-        warnings.extend(
-            gone.map(|root| format!("{} is left out: it is no longer there", root.display())),
-        );
+        let moved = known.take_gone(|root| glob.is_match(root.file_name().unwrap_or_default()));
+        warnings.extend(moved.into_iter().map(gone));
     }
     found.sort();
     found.dedup();
@@ -171,6 +257,7 @@ pub(super) fn search_all(
     check_query(request)?;
     let filter = request.filters.filter()?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
+    let root = |project: Asked| project.engine.project.layout.root().to_path_buf();
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
     for project in projects.iter().copied() {
         match project.engine.with_code(&quiet, Ok) {
@@ -180,7 +267,7 @@ pub(super) fn search_all(
             }
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),
             Err(e) => {
-                warnings.push(format!("{} is left out: {e}", project.name));
+                warnings.push(left_out(project.name, &root(project), &e.to_string()));
                 last = Some(e);
             }
         }
@@ -192,7 +279,22 @@ pub(super) fn search_all(
     let mut page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
     warnings.extend(page.changed_from(request.cursor.as_deref()));
     let start = Instant::now();
-    let found = ask(&parts, request, &filter, page.n_wanted(), &mut warnings)?;
+    let found = loop {
+        match ask(&parts, request, &filter, page.n_wanted()) {
+            Ok((found, of_models)) => {
+                warnings.extend(of_models);
+                break found;
+            }
+            // A damaged index costs only its own answers.
+            Err(Unanswered { at, why: why @ (AskError::Failed(_) | AskError::NotYet(_)) })
+                if parts.len() > 1 =>
+            {
+                let Part { project, .. } = parts.remove(at);
+                warnings.push(left_out(project.name, &root(project), &why.to_string()));
+            }
+            Err(Unanswered { why, .. }) => return Err(why),
+        }
+    };
     let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
     call.check()?;
     let total = found.iter().map(|results| results.total).sum();
@@ -252,7 +354,6 @@ pub(super) fn search_all(
     let results = ResultRow::best(rows, &excerpts, 0);
     let n_chunks = parts.iter().map(|part| part.view.code.corpus.chunks().len()).sum();
     let index = Freshness {
-        generation,
         pending: parts.iter().map(|part| part.view.state.index.pending).sum(),
         vectors_pending: parts.iter().map(|part| part.view.state.index.vectors_pending).sum(),
         ..Freshness::default()
@@ -267,7 +368,7 @@ pub(super) fn search_all(
             milliseconds,
         }),
         notes,
-        state: AnswerState { index, warnings }.in_brief(call),
+        state: AnswerState { index, warnings, projects: parts.len() }.in_brief(call),
         excerpts: Arc::new(excerpts),
         n_chunks,
         page,
@@ -275,49 +376,83 @@ pub(super) fn search_all(
     })
 }
 
-/// Asks each project. The results are in the order of `parts`.
+/// A project that cannot answer, by its place in the list of those asked.
+struct Unanswered {
+    at: usize,
+    why: AskError,
+}
+
+/// Asks each project. Returns the results in the order of `parts`, and warnings.
 fn ask(
     parts: &[Part],
     request: &SearchRequest,
     filter: &Filter,
     n: usize,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Results>, AskError> {
+) -> Result<(Vec<Results>, Vec<String>), Unanswered> {
+    let by = |at: usize| move |why: SearchError| Unanswered { at, why: why.into() };
     let searchers: Vec<Searcher> =
         parts.iter().map(|part| Searcher::new(&part.view.code.corpus)).collect();
+    let (mut found, mut warnings) = (Vec::new(), Vec::new());
     if request.mode == SearchMode::Exact {
-        let mut found = Vec::new();
-        for searcher in searchers {
-            let exact = exact(searcher, &request.query, filter, n)?;
+        for (at, searcher) in searchers.into_iter().enumerate() {
+            let exact = exact(searcher, &request.query, filter, n);
+            let exact = exact.map_err(by(at))?;
             warnings.extend(exact.warning.filter(|_| found.is_empty()));
             found.push(exact.results);
         }
-        return Ok(found);
+        return Ok((found, warnings));
     }
-    let mut query = Searcher::query_of_all(&searchers, &request.query, &StaticModel::knows)?;
+    let query = Searcher::query_of_all(&searchers, &request.query, &StaticModel::knows);
+    let mut query = query.map_err(|why| {
+        let is_damaged = |s: &Searcher| s.query(&request.query, &StaticModel::knows).is_err();
+        by(searchers.iter().position(is_damaged).unwrap_or(0))(why)
+    })?;
     if let Some(form) = request.form {
         query = query.with_form(form);
     }
     if let Some(hidden) = &request.hidden_commits {
         query = query.without_commits(hidden.clone());
     }
-    let mut pooled = Statistics::default();
-    for searcher in &searchers {
-        pooled.add(&searcher.statistics(&query)?);
+    let (mut pooled, mut counts) = (Statistics::default(), Vec::new());
+    for (at, searcher) in searchers.iter().enumerate() {
+        counts.push(searcher.statistics(&query).map_err(by(at))?);
+        pooled.add(&counts[at]);
     }
-    let mut found = Vec::new();
-    for (part, searcher) in parts.iter().zip(searchers) {
+    for (at, (part, searcher)) in parts.iter().zip(searchers).enumerate() {
         let embedder = part.project.engine.manager.embedder();
         let (vector, warning) = vector_of_question(embedder, &query.meant);
         let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
         warnings.extend(warning.map(|warning| format!("{}: {warning}", part.project.name)));
         found.push(if is_semantic {
-            searcher.by_meaning(&vector, filter, n)?
+            searcher.by_meaning(&vector, filter, n).map_err(by(at))?
         } else {
-            searcher.search_among(&query, &vector, filter, n, &pooled)?
+            let results = searcher.search_among(&query, &vector, filter, n, &pooled);
+            let named = naming(&query, &part.project.name, &counts[at], &pooled);
+            preferred(results.map_err(by(at))?, named)
         });
     }
-    Ok(found)
+    Ok((found, warnings))
+}
+
+/// Returns how clearly a question names a project, from 0 to 1: its words hold all words of the
+/// name. A word that the other projects use often is less likely meant as a name.
+fn naming(query: &Query, name: &str, own: &Statistics, pooled: &Statistics) -> f64 {
+    let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let rarities = words.map(|word| pooled.rarity_beside(own, query, word).unwrap_or(0.0));
+    rarities.reduce(f64::min).unwrap_or(0.0)
+}
+
+/// Raises the scores of a project that the question names.
+fn preferred(mut results: Results, value: f64) -> Results {
+    if value > 0.0 {
+        for hit in &mut results.hits {
+            let term = Term { feature: "project_name", value, weight: PROJECT_NAME };
+            hit.score += term.contribution();
+            hit.terms.push(term);
+        }
+    }
+    results
 }
 
 /// Returns what a reader has to know of one project: its warnings, and whether it has no index.

@@ -61,7 +61,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
-pub use many::{AskedProject, chosen, open_projects, search_many};
+pub use many::{AskedProject, OpenProject, chosen, open_projects, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
@@ -70,7 +70,7 @@ pub use memory::{
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
 pub use packages::{PackageRow, PackagesAnswer};
-pub use pool::Pool;
+pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
@@ -83,7 +83,7 @@ pub use scan::{
     CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,
 };
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
-pub use serving::{AnswerFrom, Engine, OpenProject, Step, Tell};
+pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
@@ -104,8 +104,8 @@ use crate::memory::{CaptureError, RecallError, StorageError};
 use crate::search::SearchError;
 use crate::work::WorkBudget;
 
-/// The conditions of one question: freshness, cancellation and warnings.
-#[derive(Debug, Clone, Default)]
+/// The conditions of one question: freshness, cancellation, warnings, and what it may reach.
+#[derive(Clone, Default)]
 pub struct Call {
     /// How fresh the answer has to be.
     pub wait: Wait,
@@ -115,6 +115,8 @@ pub struct Call {
     pub warnings: Vec<String>,
     /// Whether to shorten warnings, for callers that pay for each word.
     pub in_brief: bool,
+    /// Opens the user's other projects; `None` if the caller may ask one project only.
+    pub others: Option<Arc<dyn OpenProject>>,
 }
 
 impl Call {

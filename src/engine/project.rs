@@ -54,6 +54,8 @@ pub enum ProjectError {
     NoDirectory(#[source] io::Error),
     #[error(transparent)]
     Root(#[from] RootError),
+    #[error("{}: the project is no longer there", .0.display())]
+    Gone(PathBuf),
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error("cannot index {}", root.display())]

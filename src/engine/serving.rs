@@ -1,6 +1,5 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -36,15 +35,6 @@ const COMMIT_DIGITS: usize = 12;
 const SERVICE_WAIT: Duration = Duration::from_secs(10);
 /// How often the chunk files are polled if they cannot be watched.
 const POLL_CHUNKS: Duration = Duration::from_secs(2);
-
-/// Opens other projects of the user.
-pub trait OpenProject: Send + Sync {
-    /// Returns an engine of the project of `root`.
-    ///
-    /// # Errors
-    /// When the project cannot be opened.
-    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
-}
 
 /// Most packages of others that an engine holds open.
 const MAX_PACKAGES: usize = 16;
@@ -84,8 +74,6 @@ pub struct Engine {
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
     /// The packages of others that are open.
     pub(super) packages: OpenPackages,
-    /// Opens the user's other projects; `None` if questions reach this project only.
-    pub others: Option<Arc<dyn OpenProject>>,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -177,7 +165,7 @@ impl Engine {
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
         let packages = OpenPackages::default();
-        Self { project, manager, upkeep, facts, ranked, packages, others: None, open }
+        Self { project, manager, upkeep, facts, ranked, packages, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.
@@ -357,6 +345,7 @@ impl Engine {
             .chain(waited)
             .chain(self.troubles(&snapshot, code, activity, n_unserved));
         let state = AnswerState {
+            projects: 0,
             index: self.freshness_of(code, activity.pending() + n_unserved),
             warnings: Vec::new(),
         };
@@ -373,7 +362,7 @@ impl Engine {
                 let index = self.freshness();
                 let warnings =
                     call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
-                Ok(AnswerState { index, warnings }.in_brief(call))
+                Ok(AnswerState { index, warnings, projects: 0 }.in_brief(call))
             }
         }
     }

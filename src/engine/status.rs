@@ -1,6 +1,7 @@
 //! Reports what is indexed, how fresh it is, and how indexing and reloading progress.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,11 @@ pub struct StatusAnswer {
     pub chunk_types: BTreeMap<&'static str, usize>,
     /// Number of commits whose messages help to rank.
     pub commits: usize,
+    /// Folders that hold a repository of their own, also submodules. Their files are indexed as all
+    /// others, and their commits are not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub nested: Vec<String>,
     /// Number of files by language.
     pub languages: BTreeMap<String, usize>,
     /// Another program wrote the index.
@@ -151,6 +157,19 @@ pub struct LeftOutRule {
 
 /// Number of files and folders left out that a reply lists.
 const LEFT_OUT_SHOWN: usize = 200;
+
+/// Returns the folders of indexed files that hold a repository of their own.
+fn nested(root: &Path, chunks: &ChunkSet) -> Vec<String> {
+    let mut folders = BTreeSet::new();
+    for path in chunks.files() {
+        let mut ends = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+        // The folders above a known one are known.
+        while let Some(folder) = ends.next()
+            && folders.insert(folder)
+        {}
+    }
+    source::with_repository(root, folders).into_iter().map(String::from).collect()
+}
 
 impl LeftOutList {
     fn of(project: &Project) -> Self {
@@ -283,6 +302,7 @@ impl Engine {
                 index.pending = Activity::read(&self.project.layout).pending();
                 index.vectors_pending = self.project.n_without_vectors(&loaded.set);
                 let state = AnswerState {
+                    projects: 0,
                     index,
                     warnings: loaded.warnings.into_iter().chain(warnings).collect(),
                 };
@@ -340,6 +360,7 @@ impl Engine {
                 .map(|t| (t.as_str(), chunks.count(*t)))
                 .collect(),
             commits: chunks.commits().len(),
+            nested: nested(layout.root(), chunks),
             languages,
             foreign: layout.is_foreign(),
             other_files: layout.other_chunk_files(),

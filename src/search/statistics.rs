@@ -110,6 +110,17 @@ impl Statistics {
         Ok(out)
     }
 
+    /// Returns how rare a plain word of the query is in the other corpora than `own`, whose counts
+    /// are part of these: 1 if none of their chunks holds it, 0 if all do. `None` if it is no word of
+    /// the query.
+    #[must_use]
+    pub fn rarity_beside(&self, own: &Self, query: &Query, word: &str) -> Option<f64> {
+        let at = query.words.iter().position(|(found, _)| found == word)?;
+        let chunks = (self.size.chunks.saturating_sub(own.size.chunks) as f64).max(2.0);
+        let holding = self.words[at].saturating_sub(own.words[at]) as f64;
+        Some(((chunks / (1.0 + holding)).ln() / chunks.ln()).clamp(0.0, 1.0))
+    }
+
     /// Returns the counts of commits.
     pub(super) fn of_commits(&self) -> CommitCounts<'_> {
         let CorpusSize { commits, commit_length: length, .. } = self.size;

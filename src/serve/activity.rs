@@ -112,8 +112,7 @@ impl Processes {
 }
 
 impl ActivityRequest {
-    pub(super) fn answer(calls: &Calls) -> ActivityAnswer {
-        let engine = &calls.engine;
+    pub(super) fn answer(engine: &Engine, calls: &Calls) -> ActivityAnswer {
         let reloads = engine.manager.log();
         let Recorded { keeps_questions, n_calls, day, tools, questions, latency } =
             calls.log.recorded();

@@ -10,7 +10,7 @@ use super::activity::{ActivityAnswer, ActivityRequest};
 use super::calls::Calls;
 use crate::engine::{
     AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
-    DrawingRequest, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
+    DrawingRequest, Engine, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
     PastRequest, PinRequest, ResultRow, SearchAnswer, SearchRequest, TreemapAnswer, TreemapRequest,
 };
 use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
@@ -25,7 +25,7 @@ pub(super) trait Asked: DeserializeOwned + JsonSchema {
     type Answer: Serialize + JsonSchema;
 
     /// Answers on a thread that may block.
-    fn answer(self, calls: &Calls, call: &Call) -> Result<Self::Answer, AskError>;
+    fn answer(self, engine: &Engine, calls: &Calls, call: &Call) -> Result<Self::Answer, AskError>;
 }
 
 /// A question of the page as the server sees it.
@@ -36,7 +36,7 @@ pub(super) struct PageQuestion {
     pub(super) effect: Effect,
     pub(super) input_schema: fn() -> Map<String, Value>,
     pub(super) output_schema: fn() -> Map<String, Value>,
-    pub(super) answer: fn(Value, &Calls, &Call) -> Result<Value, AskError>,
+    pub(super) answer: fn(Value, &Engine, &Calls, &Call) -> Result<Value, AskError>,
 }
 
 /// All of them.
@@ -72,12 +72,17 @@ impl PageQuestion {
     }
 }
 
-fn answer<A: Asked>(arguments: Value, calls: &Calls, call: &Call) -> Result<Value, AskError> {
+fn answer<A: Asked>(
+    arguments: Value,
+    engine: &Engine,
+    calls: &Calls,
+    call: &Call,
+) -> Result<Value, AskError> {
     let (arguments, warnings) = tolerant_arguments(arguments, &input_schema::<A>())?;
     let question: A = serde_json::from_value(arguments)
         .map_err(|e| AskError::Arguments(format!("the arguments are not valid: {e}")))?;
     let call = Call { warnings, ..call.clone() };
-    serde_json::to_value(question.answer(calls, &call)?)
+    serde_json::to_value(question.answer(engine, calls, &call)?)
         .map_err(|e| AskError::Failed(format!("cannot write the answer as JSON: {e}")))
 }
 
@@ -107,8 +112,8 @@ impl Asked for AboutRequest {
         "Returns the project of this server, and how its files are opened in an editor.";
     type Answer = About;
 
-    fn answer(self, calls: &Calls, _: &Call) -> Result<About, AskError> {
-        let project = &calls.engine.project;
+    fn answer(self, engine: &Engine, calls: &Calls, _: &Call) -> Result<About, AskError> {
+        let project = &engine.project;
         let root = project.layout.root();
         Ok(About {
             name: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -126,7 +131,7 @@ impl Asked for ColoursRequest {
     const DESCRIPTION: &'static str = "Returns the colours of pieces of code. It reads no file.";
     type Answer = ColoursAnswer;
 
-    fn answer(self, _: &Calls, _: &Call) -> Result<ColoursAnswer, AskError> {
+    fn answer(self, _: &Engine, _: &Calls, _: &Call) -> Result<ColoursAnswer, AskError> {
         Ok(ColoursRequest::answer(&self))
     }
 }
@@ -137,8 +142,8 @@ impl Asked for ActivityRequest {
     const DESCRIPTION: &'static str = "Returns what programs asked this server, how long answers took, and its last reloads. All of it is in memory only.";
     type Answer = ActivityAnswer;
 
-    fn answer(self, calls: &Calls, _: &Call) -> Result<ActivityAnswer, AskError> {
-        Ok(ActivityRequest::answer(calls))
+    fn answer(self, engine: &Engine, calls: &Calls, _: &Call) -> Result<ActivityAnswer, AskError> {
+        Ok(ActivityRequest::answer(engine, calls))
     }
 }
 
@@ -163,9 +168,9 @@ impl Asked for FindRequest {
     const DESCRIPTION: &'static str = "Finds what the search finds, and returns the best lines of each result. It is faster, because it fits nothing into a limit of tokens.";
     type Answer = SearchAnswer;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<SearchAnswer, AskError> {
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<SearchAnswer, AskError> {
         let request = SearchRequest { one_per_file: true, ..self.search };
-        let mut answer = calls.engine.search(&request, call)?;
+        let mut answer = engine.search(&request, call)?;
         answer.results = ResultRow::best(answer.results, &answer.excerpts, self.lines);
         Ok(answer)
     }
@@ -177,8 +182,8 @@ impl Asked for DrawingRequest {
     const DESCRIPTION: &'static str = "Draws an answer of the code graph in columns: callers left of the target, callees right of it. Returns boxes and curves with their places, and with `format` also the drawing as a text.";
     type Answer = DrawingAnswer;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<DrawingAnswer, AskError> {
-        calls.engine.drawing(&self, call)
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<DrawingAnswer, AskError> {
+        engine.drawing(&self, call)
     }
 }
 
@@ -188,8 +193,8 @@ impl Asked for FileUsesRequest {
     const DESCRIPTION: &'static str = "Counts the users and tests of each symbol of a file, and says how often the calls that the code graph shows in its language were right where that was measured.";
     type Answer = FileUses;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<FileUses, AskError> {
-        calls.engine.file_uses(&self, call)
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<FileUses, AskError> {
+        engine.file_uses(&self, call)
     }
 }
 
@@ -200,8 +205,8 @@ impl Asked for PastRequest {
         "Finds the memories and the commits whose words answer a question.";
     type Answer = PastAnswer;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<PastAnswer, AskError> {
-        calls.engine.past(&self, call)
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<PastAnswer, AskError> {
+        engine.past(&self, call)
     }
 }
 
@@ -211,8 +216,8 @@ impl Asked for TreemapRequest {
     const DESCRIPTION: &'static str = "Sums up the files below a directory, two levels deep: lines, language, changes, references.";
     type Answer = TreemapAnswer;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<TreemapAnswer, AskError> {
-        calls.engine.treemap(&self, call)
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<TreemapAnswer, AskError> {
+        engine.treemap(&self, call)
     }
 }
 
@@ -223,8 +228,8 @@ impl Asked for MemoriesRequest {
         "Lists what is remembered, with the sessions that it comes from.";
     type Answer = MemoriesAnswer;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<MemoriesAnswer, AskError> {
-        calls.engine.timeline(&self, call)
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<MemoriesAnswer, AskError> {
+        engine.timeline(&self, call)
     }
 }
 
@@ -235,8 +240,8 @@ impl Asked for BriefingRequest {
         "Returns the text that the next session of an agent receives at its start, with its size.";
     type Answer = BriefingText;
 
-    fn answer(self, calls: &Calls, call: &Call) -> Result<BriefingText, AskError> {
-        calls.engine.next_briefing(call)
+    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<BriefingText, AskError> {
+        engine.next_briefing(call)
     }
 }
 
@@ -248,8 +253,8 @@ impl Asked for PinRequest {
     const EFFECT: Effect = Effect::Adds;
     type Answer = Pinned;
 
-    fn answer(self, calls: &Calls, _: &Call) -> Result<Pinned, AskError> {
-        calls.engine.pin(&self.id, self.pinned)?;
+    fn answer(self, engine: &Engine, _: &Calls, _: &Call) -> Result<Pinned, AskError> {
+        engine.pin(&self.id, self.pinned)?;
         Ok(Pinned { id: self.id, pinned: self.pinned })
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
-use crate::engine::{AskError, Call, Engine};
+use crate::engine::{AskError, Call, Engine, OpenProject, Pooled};
 use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
@@ -24,14 +24,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The tools over one project, ready to be called from asynchronous code.
 pub struct Calls {
-    pub(super) engine: Arc<Engine>,
+    pub(super) project: Arc<Pooled>,
     pub(super) tools: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolCounters>,
     pub(super) log: Arc<CallLog>,
     /// Whether nothing may be changed by a call.
     pub(super) read_only: bool,
+    /// Opens the user's other projects; `None` if the callers may ask this project only.
+    others: Option<Arc<dyn OpenProject>>,
+    /// Places of all calls on the project.
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
+    /// Places of the calls of one client, or of all over HTTP.
+    own: Arc<Semaphore>,
 }
 
 /// Follows the name of what a server does not do that was started with `--read-only`.
@@ -70,18 +75,37 @@ impl CallError {
 }
 
 impl Calls {
-    /// Creates the calls of `tools` on a project.
+    /// Creates the calls of `tools` on a project. With `keeps_questions`, the last questions are
+    /// kept in memory.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, tools: Vec<&'static Tool>) -> Self {
-        let log = Arc::new(CallLog::new(engine.project.config.activity));
+    pub fn new(project: Arc<Pooled>, tools: Vec<&'static Tool>, keeps_questions: bool) -> Self {
+        let log = Arc::new(CallLog::new(keeps_questions));
         Self {
-            engine,
+            project,
             tools,
             metrics: Arc::default(),
             log,
             read_only: false,
+            others: None,
             running: Arc::new(Semaphore::new(MAX_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+            own: Arc::new(Semaphore::new(MAX_CALLS)),
+        }
+    }
+
+    /// Returns the calls of one more client of the same project, which share its limits and records.
+    #[must_use]
+    pub fn of_client(&self, tools: Vec<&'static Tool>) -> Self {
+        Self {
+            project: self.project.clone(),
+            tools,
+            metrics: self.metrics.clone(),
+            log: self.log.clone(),
+            read_only: false,
+            others: self.others.clone(),
+            running: self.running.clone(),
+            waiting: self.waiting.clone(),
+            own: Arc::new(Semaphore::new(MAX_CALLS)),
         }
     }
 
@@ -90,6 +114,13 @@ impl Calls {
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self.tools.retain(|tool| !read_only || tool.effect == Effect::None);
+        self
+    }
+
+    /// Lets the callers ask other projects, too. They must be programs of the user alone.
+    #[must_use]
+    pub fn reaching(mut self, others: Arc<dyn OpenProject>) -> Self {
+        self.others = Some(others);
         self
     }
 
@@ -148,9 +179,24 @@ impl Calls {
         }
     }
 
-    /// Waits until no call is running.
+    /// Waits until no call of this client is running.
     pub(super) async fn finished(&self) {
         // The semaphore is never closed, and all its permits are free when no call runs.
+        let _ = self.own.acquire_many(u32::try_from(MAX_CALLS).unwrap_or(u32::MAX)).await;
+    }
+
+    /// Returns the engine, and opens it if it is closed.
+    pub(super) async fn engine(&self) -> Result<Arc<Engine>, CallError> {
+        if let Some(engine) = self.project.engine_if_open() {
+            return Ok(engine);
+        }
+        let project = self.project.clone();
+        let opened = spawn_blocking(move || project.engine()).await.map_err(|e| e.to_string());
+        Ok(opened.map_err(AskError::Failed)?.map_err(AskError::from)?)
+    }
+
+    /// Waits until no call on the project is running.
+    pub(super) async fn all_finished(&self) {
         let _ = self.running.acquire_many(u32::try_from(MAX_CALLS).unwrap_or(u32::MAX)).await;
     }
 
@@ -159,23 +205,26 @@ impl Calls {
         &self,
         work: impl FnOnce(&Engine, &Call) -> T + Send + 'static,
     ) -> Result<T, CallError> {
-        let Ok(Ok(permit)) = timeout(PATIENCE, self.running.clone().acquire_owned()).await else {
+        let place = |places: &Arc<Semaphore>| timeout(PATIENCE, places.clone().acquire_owned());
+        let (Ok(Ok(permit)), Ok(Ok(own))) = (place(&self.running).await, place(&self.own).await)
+        else {
             return Err(CallError::Busy);
         };
-        let (engine, call) = (self.engine.clone(), Call::default());
+        let (project, call) = 
+            (self.project.clone(), Call { others: self.others.clone(), ..Call::default() });
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
-            let result = work(&engine, &call);
+            let result = project.engine().map(|engine| work(&engine, &call));
             // Released only now, since a thread with a cancelled call counts, too.
-            drop(permit);
+            drop((permit, own));
             result
         });
-        task.await.map_err(|e| {
+        let done = task.await.map_err(|e| {
             AskError::Failed(format!(
                 "the call failed: {e}; this is a bug of cortex, please report it"
             ))
-            .into()
-        })
+        })?;
+        Ok(done.map_err(AskError::from)?)
     }
 }
 

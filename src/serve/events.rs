@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use super::listen::MAX_CONNECTIONS;
 use super::refusal::error;
-use crate::engine::Engine;
+use crate::engine::{Changes, Engine};
 use crate::store::Activity;
 
 /// Least time between two events, since indexing reports every file.
@@ -33,25 +33,6 @@ const MAX_AGE: Duration = Duration::from_mins(15);
 const RETRY: Duration = Duration::from_secs(1);
 /// Seconds that a client waits if there was no free place.
 const RETRY_WHEN_FULL: &str = "10";
-
-/// Notifies all streams that the state may have changed.
-#[derive(Debug, Clone)]
-pub struct Changes(watch::Sender<()>);
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self(watch::Sender::new(()))
-    }
-}
-
-impl Changes {
-    /// Returns a function to call when the state may have changed, on any thread.
-    #[must_use]
-    pub fn callback(&self) -> Arc<dyn Fn() + Send + Sync> {
-        let sender = self.0.clone();
-        Arc::new(move || sender.send_replace(()))
-    }
-}
 
 /// What all streams of notifications share: those of `/events` and those of the protocol.
 #[derive(Clone)]
@@ -74,7 +55,7 @@ impl Streams {
 
     /// Returns a receiver of all changes from now on.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
-        self.changes.0.subscribe()
+        self.changes.subscribe()
     }
 
     /// Waits until all streams must end.
@@ -165,16 +146,20 @@ async fn tell(
     mut changed: watch::Receiver<()>,
     events: &mpsc::Sender<Result<Event, Infallible>>,
 ) {
-    let (engine, mut n_calls) = (&calls.engine, calls.log.n_calls());
+    let mut n_calls = calls.log.n_calls();
     let (mut reload, mut indexing, mut asking) = (None, None, None);
     loop {
+        // Whoever listens keeps the project open.
+        let Ok(engine) = calls.engine().await else { return };
+        calls.project.touch();
         let calls = *n_calls.borrow_and_update();
-        if !news(events, "reload", Reload::now(engine), &mut reload).await
-            || !news(events, "indexing", Indexing::now(engine), &mut indexing).await
+        if !news(events, "reload", Reload::now(&engine), &mut reload).await
+            || !news(events, "indexing", Indexing::now(&engine), &mut indexing).await
             || !news(events, "activity", Asking { calls }, &mut asking).await
         {
             return;
         }
+        drop(engine);
         tokio::time::sleep(PACE).await;
         tokio::select! {
             _ = changed.changed() => {}

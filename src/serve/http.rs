@@ -21,7 +21,7 @@ use super::access::{Access, REDEEM, guard};
 use super::asked::{self, PageQuestion};
 use super::call_log::Caller;
 use super::calls::{CallError, Calls, READ_ONLY};
-use super::events::{self, Changes, Streams};
+use super::events::{self, Streams};
 use super::mcp::{Mcp, McpOverHttp, typed};
 use super::metrics;
 use super::openapi::{self, PREFIX};
@@ -58,28 +58,37 @@ pub(super) const PATHS: &[(&str, &str)] = &[
 /// The state that the paths share.
 pub struct App {
     pub calls: Calls,
-    pub changes: Changes,
     /// Ends streams that would otherwise never end.
     pub closing: CancellationToken,
 }
 
 /// Builds the router of all paths, with access rule and limits.
 pub fn router(app: App, access: Access) -> Router {
-    let App { calls, changes, closing } = app;
+    let App { calls, closing } = app;
     let calls = Arc::new(calls);
     let (heard, on_page) = (calls.clone(), calls.clone());
-    let streams = Streams::new(changes, closing);
+    let streams = Streams::new(calls.project.changes().clone(), closing);
     let access = Arc::new(access);
     let (gives, takes) = (access.clone(), access.clone());
     let mcp = Mcp::new(calls.clone(), streams.clone()).over_http(MAX_BODY_BYTES);
     Router::new()
         .merge(page::routes(index))
         .route("/healthz", get(async || "ok\n"))
-        .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
+        .route(
+            "/readyz",
+            get(async |State(calls): State<Arc<Calls>>| match calls.engine().await {
+                Ok(engine) => ready(&engine),
+                Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
+            }),
+        )
         .route(
             "/metrics",
-            get(async move || {
-                ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))
+            get(async move || match on_page.engine().await {
+                Ok(engine) => {
+                    let text = metrics::page(&engine, &on_page);
+                    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+                }
+                Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
             }),
         )
         .route("/events", get(async move || events::stream(heard, &streams)))
@@ -237,14 +246,14 @@ fn unknown(uri: &Uri) -> Response {
 }
 
 /// Answers whether a generation can be searched, and if not, why.
-fn ready(calls: &Calls) -> Response {
-    let manager = &calls.engine.manager;
+fn ready(engine: &Engine) -> Response {
+    let manager = &engine.manager;
     let snapshot = manager.current();
     if let Some(damage) = snapshot.damage() {
         return error(StatusCode::SERVICE_UNAVAILABLE, damage);
     }
-    let (generation, metrics) = (calls.engine.freshness().generation, manager.metrics());
-    let Activity { done, total, .. } = Activity::read(&calls.engine.project.layout);
+    let (generation, metrics) = (engine.freshness().generation, manager.metrics());
+    let Activity { done, total, .. } = Activity::read(&engine.project.layout);
     let reason = match metrics.last_error {
         _ if generation > 0 => {
             return Json(json!({ "ready": true, "generation": generation })).into_response();
@@ -252,7 +261,7 @@ fn ready(calls: &Calls) -> Response {
         Some(e) => e,
         None if metrics.n_reloads == 0 => "the index is being loaded".into(),
         None if total > 0 => format!("the index is being built: {done} of {total} files are done"),
-        None if calls.engine.indexing().is_some() => "the index is being built".into(),
+        None if engine.indexing().is_some() => "the index is being built".into(),
         None => "there is no index: run `cortex index`".into(),
     };
     error(StatusCode::SERVICE_UNAVAILABLE, reason)
@@ -352,7 +361,9 @@ async fn call(calls: Arc<Calls>, endpoint: Endpoint, arguments: Value, caller: C
         Endpoint::Tool(tool) => calls.run(tool, arguments, Format::Json, caller).await,
         Endpoint::Page(question) => {
             let asked = calls.clone();
-            let run = move |_: &Engine, call: &Call| (question.answer)(arguments, &asked, call);
+            let run = move |engine: &Engine, call: &Call| {
+                (question.answer)(arguments, engine, &asked, call)
+            };
             calls.blocking(run).await.and_then(|answer| Ok(Answer::Json(answer?)))
         }
     };

@@ -10,11 +10,8 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::engine::Engine;
-use crate::platform::parent_process;
 use crate::work::STACK_BYTES;
 
-/// How often the server checks whether its parent process still runs.
-const PARENT_POLL: Duration = Duration::from_secs(2);
 /// How long the end of the process waits for background work.
 const LET_GO: Duration = Duration::from_millis(250);
 
@@ -66,14 +63,5 @@ impl Signals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
-    }
-}
-
-/// Waits until the parent process has ended. The end of standard input is not enough, since
-/// others may hold it open.
-pub(super) async fn orphaned() {
-    let parent = parent_process();
-    while parent_process() == parent {
-        tokio::time::sleep(PARENT_POLL).await;
     }
 }

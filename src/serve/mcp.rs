@@ -185,7 +185,7 @@ impl Mcp {
     /// Returns the tools that are listed now.
     fn offered(&self) -> impl Iterator<Item = &Listed> {
         let is_listed =
-            |(tool, _): &(&&Tool, &Listed)| !tool.needs_memories || self.calls.engine.remembers();
+            |(tool, _): &(&&Tool, &Listed)| !tool.needs_memories || self.calls.project.remembers();
         self.calls.tools.iter().zip(&*self.listed).filter(is_listed).map(|(_, listed)| listed)
     }
 
@@ -240,8 +240,9 @@ impl Mcp {
         let mut changed = self.streams.changes();
         let mut told = None;
         loop {
-            let now = Some(Reload::now(&self.calls.engine));
-            if now != told {
+            // What is closed does not change, and a subscription does not open it.
+            let now = self.calls.project.engine_if_open().map(|engine| Reload::now(&engine));
+            if now.is_some() && now != told {
                 if sink.notify_resource_updated(STATUS).await.is_err() {
                     return;
                 }
@@ -337,7 +338,8 @@ impl Mcp {
         let mut told = 0;
         loop {
             ticks.tick().await;
-            let Activity { done, total, .. } = Activity::read(&self.calls.engine.project.layout);
+            let Some(engine) = self.calls.project.engine_if_open() else { continue };
+            let Activity { done, total, .. } = Activity::read(&engine.project.layout);
             // The protocol requires increasing numbers.
             if total > 0 && done > told {
                 told = done;

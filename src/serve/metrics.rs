@@ -4,11 +4,11 @@ use std::fmt::{Display, Write};
 
 use super::calls::Calls;
 use super::counters::BUCKETS;
+use crate::engine::Engine;
 use crate::live::resident_bytes;
 
 /// Renders the page. All labels are names of this program, so nothing needs escaping.
-pub(super) fn page(calls: &Calls) -> String {
-    let engine = &calls.engine;
+pub(super) fn page(engine: &Engine, calls: &Calls) -> String {
     let (snapshot, reloads, index) =
         (engine.manager.current(), engine.manager.metrics(), engine.freshness());
     let (leads, n_runs) = engine.indexing().map_or((false, 0), |indexing| {

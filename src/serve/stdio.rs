@@ -1,4 +1,4 @@
-//! Serves MCP over standard input and output while the client is connected.
+//! Serves MCP as lines to one client while it is connected.
 
 use std::io;
 use std::pin::Pin;
@@ -6,29 +6,32 @@ use std::sync::Arc;
 use std::task::{Context as Polling, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, ReadBuf, Stdin, stdin, stdout};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Calls;
-use super::events::{Changes, Streams};
-use super::life::{Signals, orphaned};
+use super::events::Streams;
 use super::mcp::Mcp;
 
-/// How long calls may continue after the client closed standard input.
+/// How long calls may continue after the client closed its side.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// Longest time of a request from standard input to its call, and of an answer to standard output.
+/// Longest time of a request from the connection to its call, and of an answer back to it.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Serves one client until it closes standard input or dies, or a signal ends the process.
+/// Serves one client until it closes its side of the connection, and answers what it asked before.
+/// `closing` ends streams that would otherwise never end.
 ///
 /// # Errors
-/// When the connection to the client fails, or signals cannot be caught.
-pub async fn stdio(calls: Calls, changes: Changes) -> io::Result<()> {
-    let mut signals = Signals::catch()?;
+/// When the connection to the client fails.
+pub(super) async fn talk(
+    calls: Arc<Calls>,
+    closing: CancellationToken,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> io::Result<()> {
     let ended = CancellationToken::new();
-    let input = Input { stdin: stdin(), ended: ended.clone() };
-    let calls = Arc::new(calls);
-    let streams = Streams::new(changes, CancellationToken::new());
+    let input = Input { input, ended: ended.clone() };
+    let streams = Streams::new(calls.project.changes().clone(), closing);
     let client_left = async {
         ended.cancelled().await;
         // By then its last requests have begun, and their answers are awaited.
@@ -37,28 +40,26 @@ pub async fn stdio(calls: Calls, changes: Changes) -> io::Result<()> {
         tokio::time::sleep(BREATH).await;
     };
     tokio::select! {
-        result = Mcp::new(calls.clone(), streams).talk(input, stdout()) => result,
+        result = Mcp::new(calls.clone(), streams).talk(input, output) => result,
         () = client_left => Ok(()),
-        () = signals.wait() => Ok(()),
-        () = orphaned() => Ok(()),
     }
 }
 
-/// Standard input that reports its end. The SDK waits longer for the last answers than
-/// a client may want to.
-struct Input {
-    stdin: Stdin,
+/// A connection that reports its end. The SDK waits longer for the last answers than a client may
+/// want to.
+struct Input<I> {
+    input: I,
     ended: CancellationToken,
 }
 
-impl AsyncRead for Input {
+impl<I: AsyncRead + Unpin> AsyncRead for Input<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Polling<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let result = ready!(Pin::new(&mut self.stdin).poll_read(cx, buffer));
+        let result = ready!(Pin::new(&mut self.input).poll_read(cx, buffer));
         if result.is_err() || buffer.filled().len() == before {
             self.ended.cancel();
         }

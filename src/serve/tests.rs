@@ -20,7 +20,7 @@ use super::events::Streams;
 use super::*;
 use crate::chunk::ChunkType;
 use crate::config::Config;
-use crate::engine::{AskError, Call, Engine, Project};
+use crate::engine::{AskError, Call, Changes, Engine, Pooled, Project};
 use crate::store::Layout;
 use crate::tools::{Answer, Effect, Format, Tool, ToolGroup};
 
@@ -95,8 +95,11 @@ impl Server {
         let engine = Arc::new(Engine::for_server(project, false, changes.callback()).unwrap());
         let closing = CancellationToken::new();
         let app = App {
-            calls: Calls::new(engine.clone(), TOOLS.iter().collect()),
-            changes: changes.clone(),
+            calls: Calls::new(
+                Arc::new(Pooled::open(engine.clone(), changes.clone())),
+                TOOLS.iter().collect(),
+                true,
+            ),
             closing: closing.clone(),
         };
         let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());
@@ -487,7 +490,8 @@ struct Talk {
 impl Talk {
     fn new() -> Self {
         let server = Server::new();
-        let calls = Arc::new(Calls::new(server.engine.clone(), TOOLS.iter().collect()));
+        let pooled = Arc::new(Pooled::open(server.engine.clone(), server.changes.clone()));
+        let calls = Arc::new(Calls::new(pooled, TOOLS.iter().collect(), true));
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (input, output) = tokio::io::split(theirs);
         let streams = Streams::new(server.changes.clone(), server.closing.clone());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
+use super::git;
 use super::ignored::{AppliedRule, Rules, Verdict};
 use super::origin::{self, OriginSettings};
 use super::read::MAX_BYTES;
@@ -117,6 +118,8 @@ pub(super) enum Why<'r> {
     Installed,
     /// This file in the folder marks it.
     Tagged(&'static str),
+    /// It is a linked work tree of the project's own repository: the same files once more.
+    Worktree,
     NotAFile(FileKind),
     Ignored(AppliedRule<'r>),
 }
@@ -137,6 +140,7 @@ impl Why<'_> {
             Self::Hidden => "hidden".to_string(),
             Self::Installed => "dependencies or compiled files".to_string(),
             Self::Tagged(tag) => format!("marked by {tag}"),
+            Self::Worktree => "another work tree of this repository".to_string(),
             Self::NotAFile(kind) => kind.describe().to_string(),
             Self::Ignored(applied) => {
                 let file = applied.file();
@@ -165,10 +169,20 @@ pub(super) fn real(root: &Path) -> PathBuf {
     fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf())
 }
 
-/// Returns the file that marks a folder as one to leave out. `has_file` tells whether the folder
-/// holds a file.
-pub(super) fn tag(has_file: impl Fn(&str) -> bool) -> Option<&'static str> {
-    DIRECTORY_TAGS.into_iter().find(|tag| has_file(tag))
+/// Returns why what a folder holds marks it as one to leave out, if it does. `has_file` tells whether
+/// the folder holds a file. `worktrees` is the folder in which the project's repository keeps its
+/// linked work trees.
+pub(super) fn marked(
+    dir: &Dir,
+    full: &Path,
+    worktrees: Option<&Path>,
+    has_file: impl Fn(&str) -> bool,
+) -> Option<Why<'static>> {
+    if let Some(tag) = DIRECTORY_TAGS.into_iter().find(|tag| has_file(tag)) {
+        return Some(Why::Tagged(tag));
+    }
+    let is_own = worktrees.is_some_and(|own| has_file(".git") && git::is_worktree(dir, full, own));
+    is_own.then_some(Why::Worktree)
 }
 
 impl WalkOptions {
@@ -247,12 +261,16 @@ impl WalkOptions {
         let base = real(root);
         let Ok(root) = Dir::open(&base) else { return false };
         let (mut rules, mut reach) = (self.rules_above(&base), FolderScope::All);
+        let worktrees = git::worktrees(&base);
         let mut folder = PathBuf::new();
         for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
             let is_root = folder.as_os_str().is_empty();
             let full = base.join(&folder);
             if let Ok(dir) = root.dir(if is_root { Path::new(".") } else { &folder }) {
-                if !is_root && reach == FolderScope::All && tag(|name| dir.has_file(name)).is_some()
+                let has_file = |name: &str| dir.has_file(name);
+                if !is_root
+                    && reach == FolderScope::All
+                    && marked(&dir, &full, worktrees.as_deref(), has_file).is_some()
                 {
                     if !self.leads_to_included(&folder) {
                         return false;

@@ -595,6 +595,26 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ")?))
 }
 
+/// Returns where the repository of a tree keeps its linked work trees. `None` without a repository,
+/// and for the folder around a bare one, which holds nothing but work trees.
+pub(super) fn worktrees(root: &Path) -> Option<PathBuf> {
+    const NAME: &str = "worktrees";
+    let dot_git = root.join(".git");
+    let own = git_dir(&dot_git)?.canonicalize().ok()?;
+    match own.parent().filter(|above| above.ends_with(NAME)) {
+        Some(worktrees) => Some(worktrees.to_path_buf()),
+        None => dot_git.is_dir().then(|| own.join(NAME)),
+    }
+}
+
+/// Whether a folder is a work tree that is linked below `worktrees`.
+pub(super) fn is_worktree(dir: &Dir, full: &Path, worktrees: &Path) -> bool {
+    let Ok(text) = dir.read_text(".git", MAX_SMALL_BYTES) else { return false };
+    let Some(own) = text.trim_end().strip_prefix("gitdir: ") else { return false };
+    let own = full.join(own);
+    own.canonicalize().is_ok_and(|own| own.parent() == Some(worktrees))
+}
+
 /// Reads a small git file, such as one of a single line.
 fn small_text(directory: &Path, name: &str) -> Option<String> {
     own_text(directory, name, MAX_SMALL_BYTES)

@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use super::choice::{Choice, FolderScope, LeftOut, WalkOptions, Why, real, tag};
+use super::choice::{Choice, FolderScope, LeftOut, WalkOptions, Why, marked, real};
+use super::git;
 use super::ignored::Rules;
 use super::origin::{DeclaredOrigin, OriginRules};
 use super::skip::{Skip, by_name};
@@ -104,7 +105,10 @@ fn walked(
     let tree = Mutex::new(SourceTree::default());
     match Dir::open(&base) {
         Ok(dir) => {
-            let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree, left_out };
+            let worktrees = git::worktrees(&base).filter(|_| options.package.is_none());
+            let worktrees = worktrees.as_deref();
+            let walk =
+                Walk { root: &dir, base: &base, worktrees, options, scope, tree: &tree, left_out };
             let origins = match options.package {
                 Some(_) => OriginRules::default(),
                 None => OriginRules::above(&base),
@@ -127,6 +131,8 @@ struct Walk<'a> {
     root: &'a Dir,
     /// The absolute path of the root.
     base: &'a Path,
+    /// Where the repository of the root keeps its linked work trees.
+    worktrees: Option<&'a Path>,
     options: &'a WalkOptions,
     scope: &'a Scope,
     tree: &'a Mutex<SourceTree>,
@@ -160,16 +166,18 @@ impl<'a> Walk<'a> {
         let is = |name: &str, kind: fn(FileKind) -> bool| {
             names.iter().any(|(found, of)| found == name && kind(*of))
         };
-        let tag = tag(|name| is(name, |kind| kind == FileKind::File));
-        if let Some(tag) = tag.filter(|_| !is_root && reach == FolderScope::All) {
+        let full = self.base.join(directory);
+        let may_be_left = !is_root && reach == FolderScope::All;
+        let has_file = |name: &str| is(name, |kind| kind == FileKind::File);
+        let why = may_be_left.then(|| marked(&dir, &full, self.worktrees, has_file)).flatten();
+        if let Some(why) = why {
             let leads = self.options.leads_to_included(directory);
-            self.list(Why::Tagged(tag), text(directory), true, leads);
+            self.list(why, text(directory), true, leads);
             if !leads {
                 return;
             }
             reach = FolderScope::Included;
         }
-        let full = self.base.join(directory);
         // The author of a package of others does not decide what of it is read.
         let (rules, origins) = match self.options.package {
             Some(_) => (above, origins),

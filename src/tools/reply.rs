@@ -18,12 +18,15 @@ pub(super) trait Reply: Serialize + JsonSchema {
 
     /// Returns the whole text: first the warnings, last the freshness of the index.
     fn text(&self) -> String {
-        let AnswerState { index, warnings } = self.state();
-        let mut freshness = vec![format!(
-            "generation {}{}",
-            index.generation,
-            if index.local { " (local)" } else { "" }
-        )];
+        let AnswerState { index, warnings, projects } = self.state();
+        let mut freshness = vec![match projects {
+            0 => format!(
+                "generation {}{}",
+                index.generation,
+                if index.local { " (local)" } else { "" }
+            ),
+            n => count(*n, "project"),
+        }];
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {
             freshness.push(format!("{} pending", count(index.pending, "file")));

@@ -4,7 +4,10 @@ use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
-use crate::text::count;
+use crate::text::{count, cut};
+
+/// Longest list of names, in characters.
+const MAX_NAMES: usize = 200;
 
 impl Question for StatusRequest {
     const NAME: &'static str = "cortex_status";
@@ -101,6 +104,12 @@ impl Reply for StatusAnswer {
         if let Some(left) = &self.left_out {
             lines.push(format!("left out by name or by an ignore file: {}", left.total));
             lines.extend(left.first.iter().map(|row| printable(&format!("  {}", row.line()))));
+        }
+        if !self.nested.is_empty() {
+            lines.push(format!(
+                "repositories inside, indexed with the project: {}",
+                printable(&cut(&self.nested.join(", "), MAX_NAMES))
+            ));
         }
         if !self.other_files.is_empty() {
             lines.push(format!(

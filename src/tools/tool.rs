@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
-use super::reply::Reply;
+use super::reply::{Reply, printable};
 use super::{schema, tolerant};
 use crate::engine::{AskError, Call, Engine, Wait};
 use crate::source;
@@ -208,7 +208,32 @@ impl Tool {
     }
 }
 
-/// The project that a question is asked of. Tools that change something have no such argument.
+/// Arguments that name files and symbols. Each may begin with the name of a project, as results of
+/// several projects do.
+const PLACES: &[&str] = &["path", "paths", "target", "to", "files", "focus", "about"];
+
+/// Whether the tool can be asked of another project. What is changed, or remembered, is that of the
+/// project where the agent works.
+const fn reaches_others<Q: Question>() -> bool {
+    matches!(Q::EFFECT, Effect::None) && matches!(Q::GROUP, ToolGroup::Search | ToolGroup::Graph)
+}
+
+/// Returns the places that arguments name.
+fn places(arguments: &mut Value) -> impl Iterator<Item = &mut String> {
+    let named = arguments.as_object_mut().into_iter().flatten();
+    let values = named.filter(|(name, _)| PLACES.contains(&&***name)).flat_map(|(_, value)| {
+        match value {
+            Value::Array(list) => list.iter_mut().collect(),
+            one => vec![one],
+        }
+    });
+    values.filter_map(|value| match value {
+        Value::String(place) => Some(place),
+        _ => None,
+    })
+}
+
+/// The project that a question is asked of.
 #[derive(Deserialize, JsonSchema)]
 struct OfRepo {
     /// Ask this other project of the user, by its name.
@@ -221,7 +246,7 @@ fn arguments<Q: Question>() -> Map<String, Value> {
     if Q::WAITS {
         schema::add(&mut input, schema::input::<Wait>());
     }
-    if Q::EFFECT == Effect::None {
+    if reaches_others::<Q>() {
         schema::add(&mut input, schema::input::<OfRepo>());
     }
     schema::add(&mut input, schema::input::<TokenBudget>());
@@ -254,20 +279,27 @@ fn answer<Q: Question>(
     arguments: Value,
     usual: Format,
 ) -> Result<Answer, AskError> {
-    let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
+    let (mut arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
     let wrong =
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
     let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
     let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
+    let call = Call { wait, warnings, in_brief: true, ..call.clone() };
+    let other = if reaches_others::<Q>() {
+        engine.other(repo.as_deref(), places(&mut arguments), &call)?
+    } else {
+        None
+    };
+    let engine = other.as_ref().map_or(engine, |other| &*other.engine);
     let question = Q::deserialize(arguments).map_err(wrong)?;
-    let other = repo.filter(|_| Q::EFFECT == Effect::None).map(|name| engine.other(&name));
-    let other = other.transpose()?;
-    let engine = other.as_deref().unwrap_or(engine);
-    let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
     let reply = question.answer(engine, &call, budget)?;
     Ok(match budget.format() {
-        Format::Text => Answer::Text(reply.text()),
+        Format::Text => Answer::Text(match &other {
+            // The last line says which index answered.
+            Some(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
+            None => reply.text(),
+        }),
         Format::Json => Answer::Json(
             serde_json::to_value(&reply)
                 .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?,

@@ -39,6 +39,7 @@ mod keeping;
 mod known;
 mod languages;
 mod limits;
+mod machine;
 mod many;
 mod memory;
 mod messages;

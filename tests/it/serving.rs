@@ -493,8 +493,11 @@ struct Peer {
 
 impl Peer {
     fn start(p: &Project, over_http: bool) -> Self {
-        let args: &[&str] =
-            if over_http { &["serve", "--port", "0", "--watch"] } else { &["mcp", "--watch"] };
+        let args: &[&str] = if over_http {
+            &["serve", "--port", "0", "--watch"]
+        } else {
+            &["mcp", "--watch", "--alone"]
+        };
         let server = Server::start(p.cortex(args).env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
         Self { server, client: None }.greeted(over_http)
     }

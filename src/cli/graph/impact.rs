@@ -4,16 +4,15 @@ use anyhow::Result;
 use console::style;
 
 use super::row::print_row;
-use crate::cli::args::{self, OfProject};
+use crate::cli::args;
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
 use crate::cli::render::{count, fitted, json, line, printable, warnings};
 use crate::engine::{
-    AnswerFrom, Call, ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together,
+    Call, ChangedSymbol, DeletedUse, Engine, ImpactAnswer, ImpactRequest, NextFile, Together,
 };
 
-pub(super) fn run(request: &ImpactRequest, project: &OfProject, as_json: bool) -> Result<Outcome> {
-    let engine = project.engine(AnswerFrom::Tree)?;
+pub(super) fn run(request: &ImpactRequest, engine: Engine, as_json: bool) -> Result<Outcome> {
     let answer = engine.impact(request, &Call::default())?;
     if as_json {
         json(&answer)?;

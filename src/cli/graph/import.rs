@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::super::args::{OfProject, end};
+use super::super::args::end;
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
 use super::super::temporary::PrivateFolder;
-use crate::engine::{AnswerFrom, Call, Engine};
+use crate::engine::{Call, Engine};
 use crate::graph::{Imported, PreciseSource};
 
 /// A program that writes SCIP indexes.
@@ -74,8 +74,7 @@ pub(super) enum Import<'a> {
     List,
 }
 
-pub(super) fn run(what: &Import, project: &OfProject, as_json: bool) -> Result<Outcome> {
-    let engine = project.engine(AnswerFrom::Tree)?;
+pub(super) fn run(what: &Import, engine: Engine, as_json: bool) -> Result<Outcome> {
     let found = match what {
         Import::File(_) | Import::Run => return import(engine, what, as_json),
         Import::Forget(name) => vec![engine.forget_scip(name, &Call::default())?],

@@ -3,14 +3,13 @@
 use anyhow::Result;
 use console::style;
 
-use crate::cli::args::{self, OfProject};
+use crate::cli::args;
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
 use crate::cli::render::{count, fitted, json, line, printable, warnings};
-use crate::engine::{AnswerFrom, Call, LineOfText, RenameAnswer, RenameRequest};
+use crate::engine::{Call, Engine, LineOfText, RenameAnswer, RenameRequest};
 
-pub(super) fn run(request: &RenameRequest, project: &OfProject, as_json: bool) -> Result<Outcome> {
-    let engine = project.engine(AnswerFrom::Tree)?;
+pub(super) fn run(request: &RenameRequest, engine: Engine, as_json: bool) -> Result<Outcome> {
     let answer = engine.rename(request, &Call::default())?;
     if as_json {
         json(&answer)?;
