@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use console::{Alignment, Term, measure_text_width, pad_str, style, truncate_str};
@@ -11,7 +12,7 @@ use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{self, count, line, printable};
 use crate::config;
-use crate::engine::{Call, DependenciesRequest, Dependency, Ecosystem};
+use crate::engine::{Call, DependenciesRequest, Dependency, Ecosystem, UNUSED, remove_packages};
 
 /// List dependencies, and where their sources lie on this machine
 #[derive(clap::Args)]
@@ -35,6 +36,7 @@ pub(super) struct Args {
 #[derive(clap::Subcommand)]
 enum Sub {
     Index(Index),
+    Clean(Clean),
 }
 
 /// Index the sources of dependencies, so that they can be searched and read
@@ -54,6 +56,20 @@ struct Index {
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
+}
+
+/// Remove the indexes of dependencies that no question used for 90 days
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex deps clean
+  cortex deps clean --unused 0     remove all of them
+
+This also happens whenever a dependency is indexed. What is needed again is
+indexed again.")]
+struct Clean {
+    /// Remove those that no question used for this many days
+    #[arg(long, value_name = "DAYS")]
+    unused: Option<u64>,
 }
 
 /// Selects dependencies.
@@ -91,6 +107,7 @@ const VERSION: usize = 14;
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     match &args.command {
         Some(Sub::Index(args)) => index(args),
+        Some(Sub::Clean(args)) => clean(args),
         None => list(&args.list),
     }
 }
@@ -141,6 +158,14 @@ fn index(args: &Index) -> Result<Outcome> {
         }
     }
     Ok(if answer.n_indexed == 0 { Outcome::NothingFound } else { Outcome::Done })
+}
+
+fn clean(args: &Clean) -> Result<Outcome> {
+    let days = args.unused.map_or(UNUSED, |days| Duration::from_hours(days.saturating_mul(24)));
+    let (n, bytes) = remove_packages(days)?;
+    let size = bytes as f64 / f64::from(1 << 20);
+    line(&format!("{} removed, {size:.1} MB", count(n, "package")))?;
+    Ok(Outcome::Done)
 }
 
 fn list(args: &List) -> Result<Outcome> {

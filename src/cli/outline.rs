@@ -31,8 +31,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut path = args.path.clone();
     let engine = args.project.engine(AnswerFrom::Tree, [&mut path])?;
-    let mut answer =
-        engine.outline(&OutlineRequest { path }, &Call::default())?;
+    let mut answer = engine.outline(&OutlineRequest { path }, &Call::default())?;
     let prefix = if answer.path.is_empty() { 0 } else { answer.path.len() + 1 };
     let is_shown = |depth: usize| args.depth.is_none_or(|most| depth <= most);
     match &mut answer.outline {

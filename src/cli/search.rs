@@ -9,14 +9,15 @@ use console::style;
 use serde::Serialize;
 
 use super::args::{self, OfProject};
-use super::elsewhere::{self, Elsewhere};
+use super::elsewhere::{self, Chosen, Elsewhere};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
+    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
+    SearchMode, SearchRequest, Tests, open_projects, search_many,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
@@ -132,14 +133,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         ..SearchRequest::default()
     };
     let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);
-    let mut answer = match args.elsewhere.chosen(&engine.project)? {
+    let mut answer = match args.elsewhere.chosen(&engine)? {
         None if args.deps => engine.search_with_packages(&request, &Call::default())?,
         None => engine.search(&request, &Call::default())?,
-        Some((wanted, warnings)) => {
-            let (asked, unopened) = open_projects(&elsewhere::opening(look), &wanted)?;
-            let warnings = warnings.into_iter().chain(unopened).collect();
+        Some(Chosen { packages: mut asked, projects, mut warnings }) => {
+            if !projects.is_empty() || asked.is_empty() {
+                let (opened, unopened) = open_projects(&elsewhere::opening(look), &projects)?;
+                asked.extend(opened);
+                warnings.extend(unopened);
+            }
             let answer = search_many(&asked, &request, &Call { warnings, ..Call::default() })?;
-            for AskedProject { name, engine } in &asked {
+            for AskedProject { name, engine, .. } in asked.iter().filter(|asked| !asked.is_package)
+            {
                 paths.insert(Some(name.clone()), Paths::of_named(&engine.project, name));
                 engine.save(args::SAVED_FROM);
             }

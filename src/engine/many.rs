@@ -10,23 +10,36 @@ use std::time::Instant;
 use globset::Glob;
 
 use super::freshness::{AnswerState, Freshness};
+use super::project::{Project, ProjectError};
 use super::rows::ResultRow;
 use super::search::{
     Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
 };
-use super::project::{Project, ProjectError};
 use super::serving::{Engine, View};
 use super::{AskError, Call, chain};
 use crate::embed::{StaticModel, vector_of_question};
 use crate::excerpt::{Compared, Excerpts};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
-use crate::search::{
-    Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term,
-};
+use crate::search::{Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term};
 use crate::text::count;
 
 /// The weight of the feature that the question names the project.
 const PROJECT_NAME: f64 = 2.0;
+/// The weight of the feature that a file of a package is for those who use it.
+const PACKAGE_API: f64 = 0.5;
+/// Folders of a package that those who use it do not see.
+const INTERNAL: [&str; 10] = [
+    "internal",
+    "internals",
+    "private",
+    "detail",
+    "details",
+    "vendor",
+    "vendored",
+    "third_party",
+    "generated",
+    "examples",
+];
 
 /// Opens other projects of the user.
 pub trait OpenProject: Send + Sync {
@@ -92,14 +105,24 @@ impl Engine {
         call: &Call,
     ) -> Result<Option<AskedProject>, AskError> {
         // A caller that reaches one project learns no names of others.
-        if call.others.is_none() && repo.is_none() {
-            return Ok(None);
+        let is_project = |name: &str| {
+            call.others.is_some()
+                && !matches!(self.project.all().named(name), Err(NameError::Unknown { .. }))
+        };
+        match repo {
+            None if call.others.is_none() => return Ok(None),
+            Some(name) if !is_project(name) => {
+                if let Some((name, engine)) = self.package_named(name, call)? {
+                    return Ok(Some(AskedProject { name, engine, is_package: true }));
+                }
+            }
+            _ => {}
         }
         let others = others(call)?;
         let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
             return Ok(None);
         };
-        Ok(Some(AskedProject { name, engine: others.engine(&root)? }))
+        Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
     }
 
     /// Searches the projects that the request names.
@@ -112,12 +135,46 @@ impl Engine {
         request: &SearchRequest,
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
-        let pool = others(call)?;
-        let (wanted, mut warnings) = chosen(&self.project.all(), &request.repos)?;
-        let (asked, unopened) = open_projects(pool, &wanted)?;
-        warnings.extend(unopened);
+        let known = self.project.all();
+        let (mut asked, names) = self.packages_among(&known, &request.repos, call)?;
+        let mut warnings = Vec::new();
+        if !names.is_empty() {
+            let (wanted, of_names) = chosen(&known, &names)?;
+            let (projects, unopened) = open_projects(others(call)?, &wanted)?;
+            asked.extend(projects);
+            warnings.extend(of_names.into_iter().chain(unopened));
+        }
         warnings.splice(0..0, call.warnings.iter().cloned());
         search_many(&asked, request, &Call { warnings, ..call.clone() })
+    }
+}
+
+impl Engine {
+    /// Opens the packages among names, and returns the other names, which are those of projects. A
+    /// name of both is that of the project.
+    ///
+    /// # Errors
+    /// When packages of several ecosystems have a name, or the sources of one cannot be read.
+    pub fn packages_among(
+        &self,
+        known: &Projects,
+        names: &[String],
+        call: &Call,
+    ) -> Result<(Vec<AskedProject>, Vec<String>), AskError> {
+        let (mut packages, mut others) = (Vec::new(), Vec::new());
+        for name in names {
+            let package = match known.named(name) {
+                Err(NameError::Unknown { .. }) => self.package_named(name, call)?,
+                _ => None,
+            };
+            match package {
+                Some((name, engine)) => {
+                    packages.push(AskedProject { name, engine, is_package: true });
+                }
+                None => others.push(name.clone()),
+            }
+        }
+        Ok((packages, others))
     }
 }
 
@@ -132,6 +189,8 @@ fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
 pub struct AskedProject {
     pub name: String,
     pub engine: Arc<Engine>,
+    /// Whether it is a package that the project depends on. Its paths begin with its name.
+    pub is_package: bool,
 }
 
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
@@ -145,7 +204,9 @@ pub fn open_projects(
     let (mut asked, mut warnings) = (Vec::new(), Vec::new());
     for KnownProject { name, root } in wanted {
         match pool.engine(root) {
-            Ok(engine) => asked.push(AskedProject { name: name.clone(), engine }),
+            Ok(engine) => {
+                asked.push(AskedProject { name: name.clone(), engine, is_package: false })
+            }
             Err(e) => warnings.push(left_out(name, root, &chain(&e))),
         }
     }
@@ -212,6 +273,7 @@ pub fn chosen(
 pub(super) struct Asked<'a> {
     pub(super) name: &'a str,
     pub(super) engine: &'a Engine,
+    pub(super) is_package: bool,
 }
 
 /// How the results of several engines follow one another.
@@ -238,9 +300,12 @@ pub fn search_many(
     request: &SearchRequest,
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
-    let asked = |project: &'_ AskedProject| (project.name.clone(), project.engine.clone());
-    let asked: Vec<(String, Arc<Engine>)> = projects.iter().map(asked).collect();
-    let asked: Vec<Asked> = asked.iter().map(|(name, engine)| Asked { name, engine }).collect();
+    let asked = projects.iter().map(|AskedProject { name, engine, is_package }| Asked {
+        name,
+        engine,
+        is_package: *is_package,
+    });
+    let asked: Vec<Asked> = asked.collect();
     search_all(&asked, Order::Score, request, call)
 }
 
@@ -344,7 +409,13 @@ pub(super) fn search_all(
         let Part { project, view } = parts.get(at)?;
         let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), request.explain)
             .unless_gone(&|path| project.engine.project.has_file(path));
-        Some(row.of_project(project.name))
+        Some(if project.is_package {
+            row.in_package(project.name)
+        } else if project.name.is_empty() {
+            row
+        } else {
+            row.of_project(project.name)
+        })
     };
     let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
     let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
@@ -428,7 +499,13 @@ fn ask(
         } else {
             let results = searcher.search_among(&query, &vector, filter, n, &pooled);
             let named = naming(&query, &part.project.name, &counts[at], &pooled);
-            preferred(results.map_err(by(at))?, named)
+            let mut results = results.map_err(by(at))?;
+            let name = |_: &Hit| named;
+            prefer(&mut results, "project_name", PROJECT_NAME, name);
+            if part.project.is_package {
+                prefer(&mut results, "package_api", PACKAGE_API, |hit| standing(&hit.path));
+            }
+            results
         });
     }
     Ok((found, warnings))
@@ -438,21 +515,41 @@ fn ask(
 /// name. A word that the other projects use often is less likely meant as a name.
 fn naming(query: &Query, name: &str, own: &Statistics, pooled: &Statistics) -> f64 {
     let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    // The version of a package.
+    let name = name.split_once('@').map_or(&*name, |(name, _)| name);
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let rarities = words.map(|word| pooled.rarity_beside(own, query, word).unwrap_or(0.0));
     rarities.reduce(f64::min).unwrap_or(0.0)
 }
 
-/// Raises the scores of a project that the question names.
-fn preferred(mut results: Results, value: f64) -> Results {
-    if value > 0.0 {
-        for hit in &mut results.hits {
-            let term = Term { feature: "project_name", value, weight: PROJECT_NAME };
+/// Adds a feature to the scores of results.
+fn prefer(results: &mut Results, feature: &'static str, weight: f64, value: impl Fn(&Hit) -> f64) {
+    for hit in &mut results.hits {
+        let term = Term { feature, value: value(hit), weight };
+        if term.value != 0.0 {
             hit.score += term.contribution();
             hit.terms.push(term);
         }
     }
-    results
+}
+
+/// Returns what a file of a package is to those who use it: 1 if it declares or documents what they
+/// may use, -1 if it is an internal matter, 0 if its path does not tell.
+fn standing(path: &str) -> f64 {
+    let path = path.to_lowercase();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_private =
+        |part: &str| INTERNAL.contains(&part) || part.starts_with('_') && !part.starts_with("__");
+    if folders.split('/').chain([name]).any(is_private)
+        || ["changelog", "changes", "history"].iter().any(|log| name.starts_with(log))
+        || name.contains(".min.")
+    {
+        -1.0
+    } else if name.starts_with("readme") || name.ends_with(".d.ts") || name.ends_with(".pyi") {
+        1.0
+    } else {
+        0.0
+    }
 }
 
 /// Returns what a reader has to know of one project: its warnings, and whether it has no index.
@@ -467,4 +564,26 @@ fn troubles(name: &str, view: &View) -> Vec<String> {
         out.push(format!("{name} has no index yet: run `cortex index` there"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_package_declares_stands_above_what_it_hides() {
+        for (path, value) in [
+            ("README.md", 1.0),
+            ("dist/index.d.ts", 1.0),
+            ("requests/__init__.pyi", 1.0),
+            ("src/lib.rs", 0.0),
+            ("requests/__init__.py", 0.0),
+            ("flask/_compat.py", -1.0),
+            ("lib/internal/queue.d.ts", -1.0),
+            ("dist/axios.min.js", -1.0),
+            ("CHANGELOG.md", -1.0),
+        ] {
+            assert!((standing(path) - value).abs() < f64::EPSILON, "{path}");
+        }
+    }
 }

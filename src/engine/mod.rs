@@ -69,7 +69,7 @@ pub use memory::{
 };
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
-pub use packages::{PackageRow, PackagesAnswer};
+pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};

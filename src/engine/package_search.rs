@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::deps::DependenciesRequest;
 use super::many::{Asked, Order, search_all};
 use super::packages::{Package, Shelf, index_all};
-use super::rows::ResultRow;
 use super::search::{SearchAnswer, SearchRequest};
 use super::serving::Engine;
 use super::{AskError, Call, chain};
@@ -86,7 +85,7 @@ impl Engine {
         for (at, score) in nearest(question, &sketched).into_iter().take(MAX_ASKED) {
             let package = &known[at].0;
             tracing::debug!("{} {score:.2}", package.label());
-            packages.push((package.label(), self.engine_of(package)?));
+            packages.push((package.label(), self.engine_of(package, call)?));
         }
         Ok(About { packages, n_missing, warnings })
     }
@@ -103,15 +102,11 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let about = self.packages_about(&request.query, Instant::now() + TIME, call)?;
-        let own = Asked { name: "", engine: self };
-        let packages = about.packages.iter().map(|(name, engine)| Asked { name, engine });
+        let own = Asked { name: "", engine: self, is_package: false };
+        let packages =
+            about.packages.iter().map(|(name, engine)| Asked { name, engine, is_package: true });
         let asked: Vec<Asked> = std::iter::once(own).chain(packages).collect();
         let mut answer = search_all(&asked, Order::FirstEngine, request, call)?;
-        let place = |mut row: ResultRow| match row.repo.take().filter(|label| !label.is_empty()) {
-            Some(label) => row.in_package(&label),
-            None => row,
-        };
-        answer.results = answer.results.into_iter().map(place).collect();
         answer.state.warnings.extend(about.warnings);
         if about.n_missing > 0 {
             answer.notes.push(format!(

@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -27,12 +28,16 @@ use crate::index::{Indexer, Mode, Progress};
 use crate::live::ChunkManager;
 use crate::search::Sketch;
 use crate::source::{PackageParts, Scope, WalkOptions, sha256};
-use crate::store::{ChunkFiles, Layout, PackageRecord, Packing};
+use crate::store::{ChunkFiles, Layout, PackageRecord, Packing, remove_unused};
 
 /// The number is that of the form of the key.
 const KEY: &str = "package 1";
 /// Hexadecimal digits of a key.
 const KEY_DIGITS: usize = 32;
+/// How often an index run asks whether its time is over.
+const POLL: Duration = Duration::from_millis(20);
+/// An index that no question used for this long is removed.
+pub const UNUSED: Duration = Duration::from_hours(90 * 24);
 /// What of a package is left out, because nobody who uses it reads it: tests and benchmarks. The
 /// folders `test` and `spec` count only at the top, since they are public in some packages.
 const LEFT_OUT: [&str; 13] = [
@@ -197,21 +202,28 @@ impl Package {
     }
 
     /// Indexes the package, unless it is indexed. Returns the record, and the time that it took.
-    pub(super) fn index(&self) -> Result<(PackageRecord, Duration), ProjectError> {
+    /// `stop` ends the work after the file that is parsed. `wait` is for a process that indexes the
+    /// same package.
+    fn index(
+        &self,
+        stop: &Arc<Cancel>,
+        wait: Duration,
+    ) -> Result<(PackageRecord, Duration), ProjectError> {
         let start = Instant::now();
         let project = self.project()?;
         if let Some(record) = self.record_of(&project) {
+            record.used(&project.layout);
             return Ok((record, Duration::ZERO));
         }
         let stamp = self.stamp(project.layout.tree());
-        let indexer = indexer(&project);
+        let indexer = Indexer { cancel: stop.clone(), lock_wait: wait, ..indexer(&project) };
         let root = project.layout.root().to_path_buf();
         let summary = indexer
             .run(Mode::Incremental, &Scope::All, &|_: Progress| ())
             .map_err(|source| ProjectError::Index { root, source })?;
         let feeds: Vec<Box<dyn crate::chunk::Feed>> = vec![Box::new(project.chunk_files())];
         let manager = ChunkManager::new(feeds, project.embedder.clone())?;
-        manager.reload_feed(ChunkFiles::NAME, &Cancel::new(false))?;
+        manager.reload_feed(ChunkFiles::NAME, stop)?;
         manager.save_feed(ChunkFiles::NAME, 0.0);
         let snapshot = manager.current();
         let words = snapshot.feed(ChunkFiles::NAME).map(|code| Sketch::of(&code.corpus));
@@ -253,7 +265,8 @@ fn label(dependency: &Dependency) -> String {
     format!("{}@{}", dependency.name, dependency.version)
 }
 
-/// Indexes packages on all cores, in their order, until `deadline`. Calls `tell` after each.
+/// Indexes packages on all cores, in their order, until `deadline` or the end of the call, which also
+/// end the work within a package. Calls `tell` after each.
 pub(super) fn index_all(
     packages: &[Package],
     deadline: Option<Instant>,
@@ -262,25 +275,57 @@ pub(super) fn index_all(
 ) -> Vec<Option<Result<(PackageRecord, Duration), ProjectError>>> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let results: Vec<Mutex<Option<_>>> = packages.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
+    let stop = Arc::new(Cancel::new(false));
+    let is_over = || deadline.is_some_and(|at| Instant::now() >= at) || call.check().is_err();
+    let work = |_working: Sender<()>| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(package) = packages.get(at) else { break };
-            if deadline.is_some_and(|at| Instant::now() >= at) || call.check().is_err() {
+            if is_over() {
                 break;
             }
-            *results[at].lock() = Some(package.index());
+            let wait = deadline.map_or(LONG_WAIT, |at| at.duration_since(Instant::now()));
+            let result = package.index(&stop, wait);
+            if result.is_err() && stop.load(Ordering::Relaxed) {
+                break;
+            }
+            *results[at].lock() = Some(result);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             tell(Progress { done, total: packages.len() });
         }
     };
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
+        let (working, ended) = channel();
         for _ in 0..n_threads.min(packages.len()) {
-            scope.spawn(work);
+            let working = working.clone();
+            scope.spawn(|| work(working));
+        }
+        drop(working);
+        while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            if is_over() {
+                stop.store(true, Ordering::Relaxed);
+            }
         }
     });
-    results.into_iter().map(Mutex::into_inner).collect()
+    let results: Vec<_> = results.into_iter().map(Mutex::into_inner).collect();
+    let is_new = |result: &Option<Result<(PackageRecord, Duration), ProjectError>>| matches!(result, Some(Ok((_, took))) if !took.is_zero());
+    if results.iter().any(is_new)
+        && let Some(package) = packages.first()
+    {
+        let _ = remove_unused(&package.shelf.cache_home, UNUSED);
+    }
+    results
+}
+
+/// Removes the indexes of packages that no question of this user used for `age`. Returns how many
+/// these were, and their bytes.
+///
+/// # Errors
+/// When there is no place for such indexes, or it cannot be read.
+pub fn remove_packages(age: Duration) -> Result<(usize, u64), AskError> {
+    let shelf = Shelf::open()?;
+    remove_unused(&shelf.cache_home, age).map_err(|e| AskError::Failed(e.to_string()))
 }
 
 impl Project {
@@ -376,6 +421,28 @@ fn below<'w>(dependency: &Dependency, written: &'w str) -> Option<&'w str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
+/// Splits an address that begins with the name of an ecosystem and a colon.
+fn of_ecosystem(written: &str) -> Option<(&'static str, &str)> {
+    let (name, rest) = written.split_once(':')?;
+    let known = Ecosystem::NAMES.iter().position(|known| *known == name)?;
+    Some((Ecosystem::NAMES[known], rest))
+}
+
+fn several(written: &str, found: &[Dependency]) -> AskError {
+    let mut names: Vec<&str> = found.iter().map(|d| d.ecosystem.name()).collect();
+    names.dedup();
+    AskError::Arguments(format!(
+        "`{written}` may be a package of {}: put the name and a colon before it",
+        names.join(" or ")
+    ))
+}
+
+/// Returns the numbers of a version, which order versions well enough to find the newest.
+fn numbers(version: &str) -> Vec<u64> {
+    let digits = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    digits.map(|part| part.parse().unwrap_or(u64::MAX)).collect()
+}
+
 /// Says which versions of a package the project uses, if an address names it with another one.
 fn other_version(all: &[Dependency], written: &str) -> Option<AskError> {
     let is_named = |d: &&Dependency| {
@@ -389,6 +456,43 @@ fn other_version(all: &[Dependency], written: &str) -> Option<AskError> {
 }
 
 impl Engine {
+    /// Opens the package of a name: `serde`, `serde@1.0.228`, `npm:serde`. Of several versions it is
+    /// the newest that the project uses. Returns how its paths begin; `None` if the project depends
+    /// on no such package.
+    ///
+    /// # Errors
+    /// When packages of several ecosystems have the name, or the sources are not here or cannot be
+    /// indexed.
+    pub(super) fn package_named(
+        &self,
+        written: &str,
+        call: &Call,
+    ) -> Result<Option<(String, Arc<Self>)>, AskError> {
+        let (ecosystem, name) = match of_ecosystem(written) {
+            Some((ecosystem, name)) => (Some(ecosystem), name),
+            None => (None, written),
+        };
+        let mut found =
+            self.project.dependencies(&DependenciesRequest::default(), call)?.dependencies;
+        found.retain(|d| {
+            (d.name == name || label(d) == name)
+                && ecosystem.is_none_or(|e| d.ecosystem.name() == e)
+        });
+        if found.iter().any(|d| d.root.is_some()) {
+            found.retain(|d| d.root.is_some());
+        }
+        let Some(dependency) = found.iter().max_by_key(|d| numbers(&d.version)).cloned() else {
+            return Ok(None);
+        };
+        if found.iter().any(|d| d.ecosystem != dependency.ecosystem) {
+            return Err(several(written, &found));
+        }
+        let label = label(&dependency);
+        let package = Shelf::open()?.package(dependency);
+        let package = package.map_err(|why| AskError::NotFound(format!("{label}: {why}")))?;
+        Ok(Some((label, self.engine_of(&package, call)?)))
+    }
+
     /// Opens the package in which an address lies; `None` if the project depends on no such package.
     ///
     /// # Errors
@@ -401,10 +505,7 @@ impl Engine {
         if !may_be_in_package(written) {
             return Ok(None);
         }
-        let of_ecosystem = written.split_once(':').and_then(|(name, rest)| {
-            let known = Ecosystem::NAMES.iter().position(|known| *known == name)?;
-            Some((Ecosystem::NAMES[known], rest))
-        });
+        let of_ecosystem = of_ecosystem(written);
         let all = self.project.dependencies(&DependenciesRequest::default(), call)?.dependencies;
         let fits = |d: &Dependency| match of_ecosystem {
             Some((name, rest)) => {
@@ -422,11 +523,8 @@ impl Engine {
             found.retain(|(d, _)| d.root.is_some());
         }
         if found.len() > 1 {
-            let names: Vec<&str> = found.iter().map(|(d, _)| d.ecosystem.name()).collect();
-            return Err(AskError::Arguments(format!(
-                "`{written}` may be a package of {}: put the name and a colon before it",
-                names.join(" or ")
-            )));
+            let found: Vec<Dependency> = found.into_iter().map(|(d, _)| d).collect();
+            return Err(several(written, &found));
         }
         let Some((dependency, below)) = found.pop() else {
             return other_version(&all, of_ecosystem.map_or(written, |(_, rest)| rest))
@@ -435,12 +533,12 @@ impl Engine {
         let label = written[..written.len() - below.len()].trim_end_matches('/').to_string();
         let package = Shelf::open()?.package(dependency);
         let package = package.map_err(|why| AskError::NotFound(format!("{label}: {why}")))?;
-        Ok(Some(InPackage { engine: self.engine_of(&package)?, below, label }))
+        Ok(Some(InPackage { engine: self.engine_of(&package, call)?, below, label }))
     }
 
     /// Returns the engine of a package, and indexes it if it is not indexed.
-    pub(super) fn engine_of(&self, package: &Package) -> Result<Arc<Engine>, AskError> {
-        let (record, _) = package.index()?;
+    pub(super) fn engine_of(&self, package: &Package, call: &Call) -> Result<Arc<Self>, AskError> {
+        let (record, _) = package.index(&call.cancel, LONG_WAIT)?;
         let id = format!("{} {}", package.key(), record.stamp);
         if let Some(engine) = self.packages.get(&id) {
             return Ok(engine);

@@ -218,8 +218,11 @@ impl Pool {
     }
 
     fn has_room_for(&self, root: &Path) -> bool {
-        let open: Vec<_> =
-            self.projects().into_iter().filter(|project| project.engine_if_open().is_some()).collect();
+        let open: Vec<_> = self
+            .projects()
+            .into_iter()
+            .filter(|project| project.engine_if_open().is_some())
+            .collect();
         open.len() < self.limits.open || open.iter().any(|project| project.root == root)
     }
 

@@ -210,7 +210,7 @@ impl Calls {
         else {
             return Err(CallError::Busy);
         };
-        let (project, call) = 
+        let (project, call) =
             (self.project.clone(), Call { others: self.others.clone(), ..Call::default() });
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {

@@ -174,6 +174,21 @@ impl Layout {
         self.placed(cache_home, Path::new(PACKAGES).join(key))
     }
 
+    /// Opens the directory of the indexes of packages; `None` if there is none.
+    pub(super) fn packages(cache_home: &Path) -> io::Result<Option<Dir>> {
+        let opened = Dir::open(cache_home).and_then(|cache| cache.dir(PACKAGES));
+        match opened {
+            Ok(packages) => Ok(Some(packages)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Returns when a file of the index was written last; `None` if it is not there.
+    pub(super) fn modified(&self, name: &str) -> Option<SystemTime> {
+        Some(self.data().ok()?.stat(name).ok()??.modified)
+    }
+
     fn placed(self, cache_home: &Path, path: PathBuf) -> io::Result<Self> {
         std::fs::create_dir_all(cache_home)?;
         let place = OwnedDir::new(Arc::new(Dir::open(cache_home)?), path);

@@ -29,7 +29,7 @@ pub use layout::{Layout, RootError};
 pub use lock::{EmbedLock, LeaderLock, LockError, WriteLock};
 pub use manifest::{Block, FileEntry, Manifest};
 pub use others::set_others_aside;
-pub use package::PackageRecord;
+pub use package::{PackageRecord, remove_unused};
 pub use packing::Packing;
 pub use reader::{ChunkFiles, LoadError};
 pub use server::ServerFile;

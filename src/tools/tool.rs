@@ -221,12 +221,11 @@ const fn reaches_others<Q: Question>() -> bool {
 /// Returns the places that arguments name.
 fn places(arguments: &mut Value) -> impl Iterator<Item = &mut String> {
     let named = arguments.as_object_mut().into_iter().flatten();
-    let values = named.filter(|(name, _)| PLACES.contains(&&***name)).flat_map(|(_, value)| {
-        match value {
+    let values =
+        named.filter(|(name, _)| PLACES.contains(&&***name)).flat_map(|(_, value)| match value {
             Value::Array(list) => list.iter_mut().collect(),
             one => vec![one],
-        }
-    });
+        });
     values.filter_map(|value| match value {
         Value::String(place) => Some(place),
         _ => None,

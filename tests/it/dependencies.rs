@@ -101,3 +101,26 @@ fn each_project_reads_its_own_package_also_after_an_install() {
     assert!(outline(&p).contains("descale"));
     assert_eq!(index(&p, &p)["packages"][0]["n_files"], 2);
 }
+
+#[test]
+fn a_package_is_asked_by_its_name_and_removed_when_nobody_uses_it() {
+    let p = with_kettle();
+    let search = |repo: &str| cortex(&p, &p, &["search", "boil water", "--repo", repo, "--json"]);
+    for repo in ["kettle", "kettle@1.0.0", "npm:kettle"] {
+        let found: Value = serde_json::from_str(&search(repo).expect(0).stdout).unwrap();
+        let paths: Vec<&str> = found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|r| r["path"].as_str())
+            .collect();
+        assert_eq!(paths[0], "kettle@1.0.0/index.d.ts", "{repo}: {paths:?}");
+        assert!(paths.iter().all(|path| path.starts_with("kettle@1.0.0/")), "{repo}: {paths:?}");
+        cortex(&p, &p, &["read", paths[0]]).expect(0);
+    }
+    assert!(search("teapot").error().contains("no project is called `teapot`"));
+    let clean = |days: &str| cortex(&p, &p, &["deps", "clean", "--unused", days]).expect(0).stdout;
+    assert!(clean("1").starts_with("0 packages removed"), "it was used just now");
+    assert!(clean("0").starts_with("1 package removed"));
+    assert_eq!(index(&p, &p)["n_new"], 1);
+}

@@ -16,7 +16,8 @@ const RUN: &[&str] = &[
     "memory", "deps",
 ];
 /// Parts of examples that need something that is not here: another directory, an id, a file.
-const NEEDS_MORE: &[&str] = &["0199f1c2", ".jsonl", "--from", "~/", "export"];
+const NEEDS_MORE: &[&str] =
+    &["0199f1c2", ".jsonl", "--from", "~/", "export", "deps index", "deps clean"];
 
 /// Returns the names of all commands, each followed by its subcommands.
 fn commands() -> Vec<Vec<String>> {

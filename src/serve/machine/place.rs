@@ -14,7 +14,6 @@ use super::wire::{Reply, ServerStatus, Want};
 use crate::dir::{Dir, OpenMode, OwnedDir};
 use crate::platform::LocalStream;
 
-
 /// Users other than the owner may not change the directory of the sockets.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const PRIVATE_DIR: u32 = 0o700;
