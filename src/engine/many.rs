@@ -25,9 +25,10 @@ use crate::text::count;
 
 /// The weight of the feature that the question names the project.
 const PROJECT_NAME: f64 = 2.0;
-/// The weight of the feature that a file of a package is for those who use it.
-const PACKAGE_API: f64 = 0.5;
-/// Folders of a package that those who use it do not see.
+/// The weight of the feature that those who use a package do not see the file, or have its source.
+/// Declarations and READMEs are not raised: +.5 for them cost one first place of 14 (express).
+const PACKAGE_ASIDE: f64 = -1.0;
+/// Folders of a package that those who use it do not see; some have a `_` before them.
 const INTERNAL: [&str; 10] = [
     "internal",
     "internals",
@@ -40,6 +41,8 @@ const INTERNAL: [&str; 10] = [
     "generated",
     "examples",
 ];
+/// Folders of what a package was built to.
+const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
 /// Opens other projects of the user.
 pub trait OpenProject: Send + Sync {
@@ -503,7 +506,10 @@ fn ask(
             let name = |_: &Hit| named;
             prefer(&mut results, "project_name", PROJECT_NAME, name);
             if part.project.is_package {
-                prefer(&mut results, "package_api", PACKAGE_API, |hit| standing(&hit.path));
+                let has_sources = results.hits.iter().any(|hit| is_source(&hit.path));
+                prefer(&mut results, "package_aside", PACKAGE_ASIDE, |hit| {
+                    f64::from(u8::from(is_aside(&hit.path, has_sources)))
+                });
             }
             results
         });
@@ -533,23 +539,19 @@ fn prefer(results: &mut Results, feature: &'static str, weight: f64, value: impl
     }
 }
 
-/// Returns what a file of a package is to those who use it: 1 if it declares or documents what they
-/// may use, -1 if it is an internal matter, 0 if its path does not tell.
-fn standing(path: &str) -> f64 {
+/// Whether a file of a package is an internal matter of it, or what was built from its sources,
+/// if `has_sources`.
+fn is_aside(path: &str, has_sources: bool) -> bool {
     let path = path.to_lowercase();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let is_private =
-        |part: &str| INTERNAL.contains(&part) || part.starts_with('_') && !part.starts_with("__");
-    if folders.split('/').chain([name]).any(is_private)
-        || ["changelog", "changes", "history"].iter().any(|log| name.starts_with(log))
+    folders.split('/').any(|folder| {
+        INTERNAL.contains(&folder.trim_start_matches('_')) || has_sources && BUILT.contains(&folder)
+    }) || ["changelog", "changes.", "history."].iter().any(|log| name.starts_with(log))
         || name.contains(".min.")
-    {
-        -1.0
-    } else if name.starts_with("readme") || name.ends_with(".d.ts") || name.ends_with(".pyi") {
-        1.0
-    } else {
-        0.0
-    }
+}
+
+fn is_source(path: &str) -> bool {
+    path.starts_with("lib/") || path.starts_with("src/")
 }
 
 /// Returns what a reader has to know of one project: its warnings, and whether it has no index.
@@ -571,19 +573,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_package_declares_stands_above_what_it_hides() {
-        for (path, value) in [
-            ("README.md", 1.0),
-            ("dist/index.d.ts", 1.0),
-            ("requests/__init__.pyi", 1.0),
-            ("src/lib.rs", 0.0),
-            ("requests/__init__.py", 0.0),
-            ("flask/_compat.py", -1.0),
-            ("lib/internal/queue.d.ts", -1.0),
-            ("dist/axios.min.js", -1.0),
-            ("CHANGELOG.md", -1.0),
+    fn what_a_package_hides_or_built_stands_aside() {
+        for (path, has_sources, expected) in [
+            ("src/lib.rs", true, false),
+            ("dist/index.js", false, false),
+            ("dist/node/axios.cjs", true, true),
+            ("pip/_vendor/rich/text.py", false, true),
+            ("httpx/_client.py", false, false),
+            ("lib/internal/queue.d.ts", false, true),
+            ("dist/axios.min.js", false, true),
+            ("CHANGELOG.md", false, true),
         ] {
-            assert!((standing(path) - value).abs() < f64::EPSILON, "{path}");
+            assert_eq!(is_aside(path, has_sources), expected, "{path}");
         }
     }
 }
