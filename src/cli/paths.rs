@@ -78,7 +78,7 @@ impl Paths {
     }
 
     /// Returns the same, for paths that are never relative to the working directory.
-    pub(super) fn from_root(&self) -> Self {
+    pub(super) fn rooted(&self) -> Self {
         Self { folder: String::new(), ..self.clone() }
     }
 

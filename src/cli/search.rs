@@ -269,7 +269,7 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: b
     let what = render::printable(what);
     let lines = chunk.start_line.zip(chunk.end_line);
     let place = match row.package {
-        Some(_) => paths.from_root().place(lines, row.place()),
+        Some(_) => paths.rooted().place(lines, row.place()),
         None => paths.place(lines, row.place()),
     } + &chunk.marks();
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);

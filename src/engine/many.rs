@@ -208,7 +208,7 @@ pub fn open_projects(
     for KnownProject { name, root } in wanted {
         match pool.engine(root) {
             Ok(engine) => {
-                asked.push(AskedProject { name: name.clone(), engine, is_package: false })
+                asked.push(AskedProject { name: name.clone(), engine, is_package: false });
             }
             Err(e) => warnings.push(left_out(name, root, &chain(&e))),
         }
@@ -277,6 +277,19 @@ pub(super) struct Asked<'a> {
     pub(super) name: &'a str,
     pub(super) engine: &'a Engine,
     pub(super) is_package: bool,
+}
+
+impl Asked<'_> {
+    /// Says of a row that it is of this project or package. The project that asks has no name.
+    fn placed(&self, row: ResultRow) -> ResultRow {
+        if self.is_package {
+            row.in_package(self.name)
+        } else if self.name.is_empty() {
+            row
+        } else {
+            row.of_project(self.name)
+        }
+    }
 }
 
 /// How the results of several engines follow one another.
@@ -369,31 +382,7 @@ pub(super) fn search_all(
     let Some(first) = found.first() else { return Ok(SearchAnswer::default()) };
     let (meant, notes) = (first.meant.clone(), first.notes.clone());
     let (mut wanted, wants_places) = (first.wanted.clone(), first.wants_places);
-    let mut hits: Vec<Hit> = Vec::new();
-    for (at, results) in found.into_iter().enumerate() {
-        // Two projects may have the same path.
-        hits.extend(
-            results
-                .hits
-                .into_iter()
-                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
-        );
-    }
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
-    if order == Order::FirstEngine {
-        let mut n_first = 0;
-        hits.sort_by_cached_key(|hit| {
-            let is_first = hit.path.starts_with("0:");
-            n_first += usize::from(is_first);
-            if !is_first {
-                1
-            } else if n_first <= request.limit.div_ceil(3) {
-                0
-            } else {
-                2
-            }
-        });
-    }
+    let mut hits = merged(found, order, request.limit);
     let is_cut = hits.len() >= page.n_wanted();
     hits.truncate(page.n_wanted());
     let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
@@ -412,13 +401,7 @@ pub(super) fn search_all(
         let Part { project, view } = parts.get(at)?;
         let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), request.explain)
             .unless_gone(&|path| project.engine.project.has_file(path));
-        Some(if project.is_package {
-            row.in_package(project.name)
-        } else if project.name.is_empty() {
-            row
-        } else {
-            row.of_project(project.name)
-        })
+        Some(project.placed(row))
     };
     let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
     let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
@@ -448,6 +431,36 @@ pub(super) fn search_all(
         page,
         ..SearchAnswer::default()
     })
+}
+
+/// Merges the results of several projects into one list. Each path has the place of its project in
+/// the list of those asked before it, since two projects may have the same path.
+fn merged(found: Vec<Results>, order: Order, limit: usize) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for (at, results) in found.into_iter().enumerate() {
+        hits.extend(
+            results
+                .hits
+                .into_iter()
+                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
+        );
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    if order == Order::FirstEngine {
+        let mut n_first = 0;
+        hits.sort_by_cached_key(|hit| {
+            let is_first = hit.path.starts_with("0:");
+            n_first += usize::from(is_first);
+            if !is_first {
+                1
+            } else if n_first <= limit.div_ceil(3) {
+                0
+            } else {
+                2
+            }
+        });
+    }
+    hits
 }
 
 /// A project that cannot answer, by its place in the list of those asked.
@@ -501,7 +514,7 @@ fn ask(
             searcher.by_meaning(&vector, filter, n).map_err(by(at))?
         } else {
             let results = searcher.search_among(&query, &vector, filter, n, &pooled);
-            let named = naming(&query, &part.project.name, &counts[at], &pooled);
+            let named = naming(&query, part.project.name, &counts[at], &pooled);
             let mut results = results.map_err(by(at))?;
             let name = |_: &Hit| named;
             prefer(&mut results, "project_name", PROJECT_NAME, name);
