@@ -169,6 +169,7 @@ pub fn cortexignore(bytes: &[u8]) {
         exclude_patterns: Vec::new(),
         included: source::Included::default(),
         origins: source::OriginSettings::default(),
+        package: None,
     };
     let found = source::walk(&scratch.path(), &options, &Scope::All);
     let there = |path: &str| {

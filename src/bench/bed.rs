@@ -143,6 +143,7 @@ impl Bed {
             exclude_patterns: Vec::new(),
             included: source::Included::default(),
             origins: source::OriginSettings::default(),
+            package: None,
         };
         let bed = Self {
             indexer: Indexer {

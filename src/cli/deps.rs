@@ -2,25 +2,80 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use console::{Alignment, Term, measure_text_width, pad_str, style, truncate_str};
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
+use super::progress::Bar;
 use super::render::{self, count, line, printable};
 use crate::config;
-use crate::engine::{Call, DependenciesRequest, Dependency, Ecosystem};
+use crate::engine::{Call, DependenciesRequest, Dependency, Ecosystem, UNUSED, remove_packages};
 
 /// List dependencies, and where their sources lie on this machine
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex deps --direct 'tree-sitter-*'
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  cortex deps --direct 'tree-sitter-*'
+  cortex deps index serde_json
 
 It reads the lock files of Cargo, npm, pnpm, yarn, uv, Poetry, Go, Gradle,
 Composer, Bundler, Hex and SwiftPM, pom.xml, and Python's virtual environment.
-It downloads nothing and runs no program.")]
+It downloads nothing and runs no program."
+)]
 pub(super) struct Args {
-    /// List only dependencies with one of these names, or that match one of these globs
+    #[command(subcommand)]
+    command: Option<Sub>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(clap::Subcommand)]
+enum Sub {
+    Index(Index),
+    Clean(Clean),
+}
+
+/// Index the sources of dependencies, so that they can be searched and read
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex deps index --direct
+  cortex deps index 'serde*'
+
+Each version of a package is indexed once for all of your projects, in your
+cache directory. Tests and benchmarks of packages are left out. A package is
+indexed again when it was installed again.")]
+struct Index {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    project: OfProject,
+    /// Print the answer as JSON (format: specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Remove the indexes of dependencies that no question used for 90 days
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex deps clean
+  cortex deps clean --unused 0     remove all of them
+
+This also happens whenever a dependency is indexed. What is needed again is
+indexed again.")]
+struct Clean {
+    /// Remove those that no question used for this many days
+    #[arg(long, value_name = "DAYS")]
+    unused: Option<u64>,
+}
+
+/// Selects dependencies.
+#[derive(clap::Args)]
+struct Which {
+    /// Only dependencies with one of these names, or that match one of these globs
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Only these ecosystems (repeat, or separate with commas)
@@ -29,6 +84,12 @@ pub(super) struct Args {
     /// Only dependencies that a manifest of the project names
     #[arg(long)]
     direct: bool,
+}
+
+#[derive(clap::Args)]
+struct List {
+    #[command(flatten)]
+    which: Which,
     /// Only dependencies whose sources are not on this machine
     #[arg(long)]
     missing: bool,
@@ -44,12 +105,71 @@ const NAME: usize = 32;
 const VERSION: usize = 14;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let request = DependenciesRequest {
-        names: args.names.clone(),
-        ecosystems: args.ecosystem.clone(),
-        direct: args.direct,
-        missing: args.missing,
-    };
+    match &args.command {
+        Some(Sub::Index(args)) => index(args),
+        Some(Sub::Clean(args)) => clean(args),
+        None => list(&args.list),
+    }
+}
+
+impl Which {
+    fn request(&self, missing: bool) -> DependenciesRequest {
+        DependenciesRequest {
+            names: self.names.clone(),
+            ecosystems: self.ecosystem.clone(),
+            direct: self.direct,
+            missing,
+        }
+    }
+}
+
+fn index(args: &Index) -> Result<Outcome> {
+    let bar = Bar::packages(args.json);
+    let project = args.project.open()?;
+    let answer =
+        project.index_packages(&args.which.request(false), &Call::default(), &|progress| {
+            bar.show(progress);
+        })?;
+    bar.end();
+    if args.json {
+        render::json(&answer)?;
+    } else {
+        for warning in &answer.warnings {
+            tell!("warning: {}", printable(warning));
+        }
+        let missing = || answer.packages.iter().filter_map(|p| Some((p, p.missing.as_ref()?)));
+        for (package, why) in missing() {
+            tell!("not indexed: {}: {}", printable(&package.package), printable(why));
+        }
+        if answer.packages.is_empty() {
+            tell!("no dependency of this project matches");
+        } else {
+            let new = format!("{} of them new", answer.n_new);
+            let size = answer.bytes as f64 / f64::from(1 << 20);
+            let n_missing = match missing().count() {
+                0 => String::new(),
+                n => format!(", {n} without sources here"),
+            };
+            line(&format!(
+                "{} indexed, {new}, {size:.1} MB{n_missing}, {}",
+                count(answer.n_indexed, "package"),
+                render::duration(answer.ms)
+            ))?;
+        }
+    }
+    Ok(if answer.n_indexed == 0 { Outcome::NothingFound } else { Outcome::Done })
+}
+
+fn clean(args: &Clean) -> Result<Outcome> {
+    let days = args.unused.map_or(UNUSED, |days| Duration::from_hours(days.saturating_mul(24)));
+    let (n, bytes) = remove_packages(days)?;
+    let size = bytes as f64 / f64::from(1 << 20);
+    line(&format!("{} removed, {size:.1} MB", count(n, "package")))?;
+    Ok(Outcome::Done)
+}
+
+fn list(args: &List) -> Result<Outcome> {
+    let request = args.which.request(args.missing);
     let found = args.project.open()?.dependencies(&request, &Call::default())?;
     if args.json {
         render::json(&found)?;

@@ -9,7 +9,9 @@ use serde::Deserialize;
 
 use crate::config;
 use crate::dir::Dir;
-use crate::engine::{AnswerFrom, Engine, FrontEnd, OpenProject, Project, chosen};
+use crate::engine::{
+    AnswerFrom, AskedProject, Call, Engine, FrontEnd, OpenProject, Project, chosen,
+};
 use crate::projects::{KnownProject, Projects};
 use crate::store::Layout;
 
@@ -19,7 +21,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Selects the projects that a question is asked of.
 #[derive(clap::Args)]
 pub(super) struct Elsewhere {
-    /// Search these projects, by name, glob of names, or path (repeat, or separate with commas)
+    /// Search these projects, by name, glob of names, or path, or these dependencies, by name (repeat,
+    /// or separate with commas)
     #[arg(long = "repo", value_name = "PROJECT", value_delimiter = ',')]
     repos: Vec<String>,
     /// Search all projects that were indexed
@@ -31,27 +34,35 @@ pub(super) struct Elsewhere {
     workspace: Option<PathBuf>,
 }
 
+/// The projects and packages that a question is asked of.
+#[derive(Default)]
+pub(super) struct Chosen {
+    pub(super) packages: Vec<AskedProject>,
+    pub(super) projects: Vec<KnownProject>,
+    pub(super) warnings: Vec<String>,
+}
+
 impl Elsewhere {
-    /// Returns the selected projects and warnings; `None` if the current project is asked.
-    pub(super) fn chosen(
-        &self,
-        current: &Project,
-    ) -> Result<Option<(Vec<KnownProject>, Vec<String>)>> {
-        let known = current.all();
+    /// Returns what is selected; `None` if the current project is asked.
+    pub(super) fn chosen(&self, engine: &Engine) -> Result<Option<Chosen>> {
+        let known = engine.project.all();
         if let Some(file) = &self.workspace {
             let roots = folders(file)?;
             let known = roots.iter().fold(known, |known, root| known.with(root));
             let there = known.there.into_iter().filter(|p| roots.contains(&p.root)).collect();
-            return Ok(Some((there, Vec::new())));
+            return Ok(Some(Chosen { projects: there, ..Chosen::default() }));
         }
         if self.all {
-            return Ok(Some(chosen(&known, &["*".to_string()])?));
+            let (projects, warnings) = chosen(&known, &["*".to_string()])?;
+            return Ok(Some(Chosen { projects, warnings, ..Chosen::default() }));
         }
         if self.repos.is_empty() {
             return Ok(None);
         }
         let (known, named) = self.with_paths(known)?;
-        Ok(Some(chosen(&known, &named)?))
+        let (packages, named) = engine.packages_among(&known, &named, &Call::default())?;
+        let (projects, warnings) = chosen(&known, &named)?;
+        Ok(Some(Chosen { packages, projects, warnings }))
     }
 
     /// Replaces each path by the name of the project there, and adds that to the known ones.

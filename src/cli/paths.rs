@@ -57,6 +57,7 @@ fn shows_links(variable: impl Fn(&str) -> Option<String>) -> bool {
 
 /// Prints paths relative to the working directory if that is in the project, so that a printed path
 /// can be opened from there. Otherwise paths stay relative to the root.
+#[derive(Clone)]
 pub(super) struct Paths {
     root: PathBuf,
     host: String,
@@ -74,6 +75,11 @@ impl Paths {
             folder: project.folder.to_str().unwrap_or_default().to_string(),
             prefix: String::new(),
         }
+    }
+
+    /// Returns the same, for paths that are never relative to the working directory.
+    pub(super) fn rooted(&self) -> Self {
+        Self { folder: String::new(), ..self.clone() }
     }
 
     /// Does the same for one of several projects, whose name is printed before each path.

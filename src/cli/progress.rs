@@ -51,6 +51,10 @@ impl Bar {
         self.0.inc(1);
     }
 
+    pub(super) fn packages(quiet: bool) -> Self {
+        Self::new("packages {wide_bar} {pos}/{len} {elapsed}, {eta} left", quiet)
+    }
+
     pub(super) fn graph(quiet: bool) -> Self {
         Self::new("code graph {wide_bar} {pos}/{len} files {elapsed}", quiet)
     }

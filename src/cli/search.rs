@@ -9,7 +9,7 @@ use console::style;
 use serde::Serialize;
 
 use super::args::{self, OfProject};
-use super::elsewhere::{self, Elsewhere};
+use super::elsewhere::{self, Chosen, Elsewhere};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line};
@@ -37,6 +37,7 @@ const MAX_QUESTION: u64 = 1 << 20;
   cortex search retry --languages rust --types definitions --json
   cargo test 2>&1 | cortex search -
   cortex search retry -T markdown --exclude tests
+  cortex search --deps \"recursion limit when JSON is read\"
   cortex search --repo . \"which chunks changed between two sets\"
   cortex search 'lang:rust path:src/serve \"Waits until\"'
 
@@ -93,6 +94,9 @@ pub(super) struct Args {
     /// Show the features that make up each score
     #[arg(long)]
     explain: bool,
+    /// Also search the sources of dependencies, which `cortex deps index` or this option indexes
+    #[arg(long)]
+    deps: bool,
     /// Do not update the index first
     #[arg(long)]
     no_index: bool,
@@ -125,16 +129,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         cursor: args.cursor.clone(),
         memories: args.memories,
         explain: args.explain,
+        deps: args.deps,
         ..SearchRequest::default()
     };
     let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);
-    let mut answer = match args.elsewhere.chosen(&engine.project)? {
+    let mut answer = match args.elsewhere.chosen(&engine)? {
+        None if args.deps => engine.search_with_packages(&request, &Call::default())?,
         None => engine.search(&request, &Call::default())?,
-        Some((wanted, warnings)) => {
-            let (asked, unopened) = open_projects(&elsewhere::opening(look), &wanted)?;
-            let warnings = warnings.into_iter().chain(unopened).collect();
+        Some(Chosen { packages: mut asked, projects, mut warnings }) => {
+            if !projects.is_empty() || asked.is_empty() {
+                let (opened, unopened) = open_projects(&elsewhere::opening(look), &projects)?;
+                asked.extend(opened);
+                warnings.extend(unopened);
+            }
             let answer = search_many(&asked, &request, &Call { warnings, ..Call::default() })?;
-            for AskedProject { name, engine } in &asked {
+            for AskedProject { name, engine, .. } in asked.iter().filter(|asked| !asked.is_package)
+            {
                 paths.insert(Some(name.clone()), Paths::of_named(&engine.project, name));
                 engine.save(args::SAVED_FROM);
             }
@@ -197,7 +207,8 @@ fn paths_of(answer: &SearchAnswer) -> Vec<(&Option<String>, &str)> {
 
 /// Opens the best result in the editor of the user.
 fn open_best(answer: &SearchAnswer, paths: &PathsByProject) -> Result<()> {
-    let Some(row) = answer.results.first() else { return Ok(()) };
+    let in_project = |row: &&ResultRow| row.package.is_none();
+    let Some(row) = answer.results.iter().find(in_project) else { return Ok(()) };
     let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
     let Ok(editor) = editor else { bail!("--open: set EDITOR to the command of your editor") };
     let path = paths[&row.repo].full(row.place());
@@ -256,11 +267,18 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: b
     let chunk = &row.chunk;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
-    let place = paths.place(chunk.start_line.zip(chunk.end_line), row.place()) + &chunk.marks();
+    let lines = chunk.start_line.zip(chunk.end_line);
+    let place = match row.package {
+        Some(_) => paths.rooted().place(lines, row.place()),
+        None => paths.place(lines, row.place()),
+    } + &chunk.marks();
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
-    let link =
-        paths.linked(row.place(), chunk.start_line.map(u64::from), style(&place).cyan().bold());
+    let shown = style(&place).cyan().bold();
+    let link = match row.package {
+        Some(_) => shown.to_string(),
+        None => paths.linked(row.place(), chunk.start_line.map(u64::from), shown),
+    };
     line(format!("{link}  {}", style(what).green()).trim_end())?;
     for window in row.excerpts.iter().flat_map(ExcerptRow::windows) {
         render::numbered(&window, words).iter().try_for_each(|l| line(l))?;

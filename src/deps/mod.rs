@@ -8,6 +8,7 @@ mod bundler;
 mod cargo;
 mod composer;
 mod dependency;
+mod described;
 mod folder;
 mod go;
 mod hex;
@@ -18,6 +19,7 @@ mod swift;
 mod yaml;
 
 pub use dependency::{Dependency, Ecosystem};
+pub use described::description;
 pub use folder::Machine;
 
 use std::collections::BTreeSet;

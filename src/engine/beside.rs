@@ -43,7 +43,7 @@ impl Engine {
         let place = |(i, row): (usize, &ResultRow)| {
             let shown = excerpts.best(i, 0).map(ExcerptRow::from)?;
             let is_symbol = !shown.kind.is_empty() && !shown.symbol.is_empty();
-            Some((row.path.clone()?, shown)).filter(|_| is_symbol)
+            Some((row.path.clone()?, shown)).filter(|_| is_symbol && row.package.is_none())
         };
         let shown: Vec<(String, ExcerptRow)> =
             rows.iter().enumerate().take(MAX_RESULTS).filter_map(place).collect();

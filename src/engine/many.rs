@@ -25,6 +25,24 @@ use crate::text::count;
 
 /// The weight of the feature that the question names the project.
 const PROJECT_NAME: f64 = 2.0;
+/// The weight of the feature that those who use a package do not see the file, or have its source.
+/// Declarations and READMEs are not raised: +.5 for them cost one first place of 14 (express).
+const PACKAGE_ASIDE: f64 = -1.0;
+/// Folders of a package that those who use it do not see; some have a `_` before them.
+const INTERNAL: [&str; 10] = [
+    "internal",
+    "internals",
+    "private",
+    "detail",
+    "details",
+    "vendor",
+    "vendored",
+    "third_party",
+    "generated",
+    "examples",
+];
+/// Folders of what a package was built to.
+const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
 /// Opens other projects of the user.
 pub trait OpenProject: Send + Sync {
@@ -90,14 +108,24 @@ impl Engine {
         call: &Call,
     ) -> Result<Option<AskedProject>, AskError> {
         // A caller that reaches one project learns no names of others.
-        if call.others.is_none() && repo.is_none() {
-            return Ok(None);
+        let is_project = |name: &str| {
+            call.others.is_some()
+                && !matches!(self.project.all().named(name), Err(NameError::Unknown { .. }))
+        };
+        match repo {
+            None if call.others.is_none() => return Ok(None),
+            Some(name) if !is_project(name) => {
+                if let Some((name, engine)) = self.package_named(name, call)? {
+                    return Ok(Some(AskedProject { name, engine, is_package: true }));
+                }
+            }
+            _ => {}
         }
         let others = others(call)?;
         let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
             return Ok(None);
         };
-        Ok(Some(AskedProject { name, engine: others.engine(&root)? }))
+        Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
     }
 
     /// Searches the projects that the request names.
@@ -110,12 +138,46 @@ impl Engine {
         request: &SearchRequest,
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
-        let pool = others(call)?;
-        let (wanted, mut warnings) = chosen(&self.project.all(), &request.repos)?;
-        let (asked, unopened) = open_projects(pool, &wanted)?;
-        warnings.extend(unopened);
+        let known = self.project.all();
+        let (mut asked, names) = self.packages_among(&known, &request.repos, call)?;
+        let mut warnings = Vec::new();
+        if !names.is_empty() {
+            let (wanted, of_names) = chosen(&known, &names)?;
+            let (projects, unopened) = open_projects(others(call)?, &wanted)?;
+            asked.extend(projects);
+            warnings.extend(of_names.into_iter().chain(unopened));
+        }
         warnings.splice(0..0, call.warnings.iter().cloned());
         search_many(&asked, request, &Call { warnings, ..call.clone() })
+    }
+}
+
+impl Engine {
+    /// Opens the packages among names, and returns the other names, which are those of projects. A
+    /// name of both is that of the project.
+    ///
+    /// # Errors
+    /// When packages of several ecosystems have a name, or the sources of one cannot be read.
+    pub fn packages_among(
+        &self,
+        known: &Projects,
+        names: &[String],
+        call: &Call,
+    ) -> Result<(Vec<AskedProject>, Vec<String>), AskError> {
+        let (mut packages, mut others) = (Vec::new(), Vec::new());
+        for name in names {
+            let package = match known.named(name) {
+                Err(NameError::Unknown { .. }) => self.package_named(name, call)?,
+                _ => None,
+            };
+            match package {
+                Some((name, engine)) => {
+                    packages.push(AskedProject { name, engine, is_package: true });
+                }
+                None => others.push(name.clone()),
+            }
+        }
+        Ok((packages, others))
     }
 }
 
@@ -130,13 +192,8 @@ fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
 pub struct AskedProject {
     pub name: String,
     pub engine: Arc<Engine>,
-}
-
-impl AskedProject {
-    /// Returns the warning that this project does not answer.
-    fn left_out(&self, why: &AskError) -> String {
-        left_out(&self.name, self.engine.project.layout.root(), &why.to_string())
-    }
+    /// Whether it is a package that the project depends on. Its paths begin with its name.
+    pub is_package: bool,
 }
 
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
@@ -150,7 +207,9 @@ pub fn open_projects(
     let (mut asked, mut warnings) = (Vec::new(), Vec::new());
     for KnownProject { name, root } in wanted {
         match pool.engine(root) {
-            Ok(engine) => asked.push(AskedProject { name: name.clone(), engine }),
+            Ok(engine) => {
+                asked.push(AskedProject { name: name.clone(), engine, is_package: false });
+            }
             Err(e) => warnings.push(left_out(name, root, &chain(&e))),
         }
     }
@@ -212,9 +271,44 @@ pub fn chosen(
     Ok((found, warnings))
 }
 
-/// A project that has a snapshot to answer from.
+/// An engine that is asked, with the name by which results name it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a str,
+    pub(super) engine: &'a Engine,
+    pub(super) is_package: bool,
+}
+
+impl Asked<'_> {
+    /// Returns the warning that this project does not answer.
+    fn left_out(&self, why: &AskError) -> String {
+        left_out(self.name, self.engine.project.layout.root(), &why.to_string())
+    }
+
+    /// Says of a row that it is of this project or package. The project that asks has no name.
+    fn placed(&self, row: ResultRow) -> ResultRow {
+        if self.is_package {
+            row.in_package(self.name)
+        } else if self.name.is_empty() {
+            row
+        } else {
+            row.of_project(self.name)
+        }
+    }
+}
+
+/// How the results of several engines follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// By score.
+    Score,
+    /// By score, after the best results of the first engine, which fill at most a third of a page.
+    FirstEngine,
+}
+
+/// An engine that has a snapshot to answer from.
 struct Part<'a> {
-    project: &'a AskedProject,
+    project: Asked<'a>,
     view: View,
 }
 
@@ -227,14 +321,33 @@ pub fn search_many(
     request: &SearchRequest,
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
+    let asked = projects.iter().map(|AskedProject { name, engine, is_package }| Asked {
+        name,
+        engine,
+        is_package: *is_package,
+    });
+    let asked: Vec<Asked> = asked.collect();
+    search_all(&asked, Order::Score, request, call)
+}
+
+/// Does the same with engines.
+///
+/// # Errors
+/// Same as [`search_many`].
+pub(super) fn search_all(
+    projects: &[Asked],
+    order: Order,
+    request: &SearchRequest,
+    call: &Call,
+) -> Result<SearchAnswer, AskError> {
     check_query(request)?;
     let filter = request.filters.filter()?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
-    for project in projects {
+    for project in projects.iter().copied() {
         match project.engine.with_code(&quiet, Ok) {
             Ok(view) => {
-                warnings.extend(troubles(&project.name, &view));
+                warnings.extend(troubles(project.name, &view));
                 parts.push(Part { project, view });
             }
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),
@@ -258,17 +371,7 @@ pub fn search_many(
     let Some(first) = found.first() else { return Ok(SearchAnswer::default()) };
     let (meant, notes) = (first.meant.clone(), first.notes.clone());
     let (mut wanted, wants_places) = (first.wanted.clone(), first.wants_places);
-    let mut hits: Vec<Hit> = Vec::new();
-    for (at, results) in found.into_iter().enumerate() {
-        // Two projects may have the same path.
-        hits.extend(
-            results
-                .hits
-                .into_iter()
-                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
-        );
-    }
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    let mut hits = merged(found, order, request.limit);
     let is_cut = hits.len() >= page.n_wanted();
     hits.truncate(page.n_wanted());
     let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
@@ -287,7 +390,7 @@ pub fn search_many(
         let Part { project, view } = parts.get(at)?;
         let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), request.explain)
             .unless_gone(&|path| project.engine.project.has_file(path));
-        Some(row.of_project(&project.name))
+        Some(project.placed(row))
     };
     let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
     let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
@@ -345,6 +448,36 @@ fn ask_all(
     }
 }
 
+/// Merges the results of several projects into one list. Each path has the place of its project in
+/// the list of those asked before it, since two projects may have the same path.
+fn merged(found: Vec<Results>, order: Order, limit: usize) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for (at, results) in found.into_iter().enumerate() {
+        hits.extend(
+            results
+                .hits
+                .into_iter()
+                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
+        );
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    if order == Order::FirstEngine {
+        let mut n_first = 0;
+        hits.sort_by_cached_key(|hit| {
+            let is_first = hit.path.starts_with("0:");
+            n_first += usize::from(is_first);
+            if !is_first {
+                1
+            } else if n_first <= limit.div_ceil(3) {
+                0
+            } else {
+                2
+            }
+        });
+    }
+    hits
+}
+
 /// A project that cannot answer, by its place in the list of those asked.
 struct Unanswered {
     at: usize,
@@ -396,8 +529,17 @@ fn ask(
             searcher.by_meaning(&vector, filter, n).map_err(by(at))?
         } else {
             let results = searcher.search_among(&query, &vector, filter, n, &pooled);
-            let named = naming(&query, &part.project.name, &counts[at], &pooled);
-            preferred(results.map_err(by(at))?, named)
+            let named = naming(&query, part.project.name, &counts[at], &pooled);
+            let mut results = results.map_err(by(at))?;
+            let name = |_: &Hit| named;
+            prefer(&mut results, "project_name", PROJECT_NAME, name);
+            if part.project.is_package {
+                let has_sources = results.hits.iter().any(|hit| is_source(&hit.path));
+                prefer(&mut results, "package_aside", PACKAGE_ASIDE, |hit| {
+                    f64::from(u8::from(is_aside(&hit.path, has_sources)))
+                });
+            }
+            results
         });
     }
     Ok((found, warnings))
@@ -407,21 +549,37 @@ fn ask(
 /// name. A word that the other projects use often is less likely meant as a name.
 fn naming(query: &Query, name: &str, own: &Statistics, pooled: &Statistics) -> f64 {
     let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    // The version of a package.
+    let name = name.split_once('@').map_or(&*name, |(name, _)| name);
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let rarities = words.map(|word| pooled.rarity_beside(own, query, word).unwrap_or(0.0));
     rarities.reduce(f64::min).unwrap_or(0.0)
 }
 
-/// Raises the scores of a project that the question names.
-fn preferred(mut results: Results, value: f64) -> Results {
-    if value > 0.0 {
-        for hit in &mut results.hits {
-            let term = Term { feature: "project_name", value, weight: PROJECT_NAME };
+/// Adds a feature to the scores of results.
+fn prefer(results: &mut Results, feature: &'static str, weight: f64, value: impl Fn(&Hit) -> f64) {
+    for hit in &mut results.hits {
+        let term = Term { feature, value: value(hit), weight };
+        if term.value != 0.0 {
             hit.score += term.contribution();
             hit.terms.push(term);
         }
     }
-    results
+}
+
+/// Whether a file of a package is an internal matter of it, or what was built from its sources,
+/// if `has_sources`.
+fn is_aside(path: &str, has_sources: bool) -> bool {
+    let path = path.to_lowercase();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    folders.split('/').any(|folder| {
+        INTERNAL.contains(&folder.trim_start_matches('_')) || has_sources && BUILT.contains(&folder)
+    }) || ["changelog", "changes.", "history."].iter().any(|log| name.starts_with(log))
+        || name.contains(".min.")
+}
+
+fn is_source(path: &str) -> bool {
+    path.starts_with("lib/") || path.starts_with("src/")
 }
 
 /// Returns what a reader has to know of one project: its warnings, and whether it has no index.
@@ -436,4 +594,25 @@ fn troubles(name: &str, view: &View) -> Vec<String> {
         out.push(format!("{name} has no index yet: run `cortex index` there"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_package_hides_or_built_stands_aside() {
+        for (path, has_sources, expected) in [
+            ("src/lib.rs", true, false),
+            ("dist/index.js", false, false),
+            ("dist/node/axios.cjs", true, true),
+            ("pip/_vendor/rich/text.py", false, true),
+            ("httpx/_client.py", false, false),
+            ("lib/internal/queue.d.ts", false, true),
+            ("dist/axios.min.js", false, true),
+            ("CHANGELOG.md", false, true),
+        ] {
+            assert_eq!(is_aside(path, has_sources), expected, "{path}");
+        }
+    }
 }

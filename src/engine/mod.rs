@@ -25,6 +25,8 @@ mod map;
 mod memory;
 mod operation;
 mod outline;
+mod package_search;
+mod packages;
 mod past;
 mod paths;
 mod pool;
@@ -67,6 +69,7 @@ pub use memory::{
 };
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
+pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRange, ReadRequest};

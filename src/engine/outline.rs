@@ -79,6 +79,11 @@ impl Engine {
         request: &OutlineRequest,
         call: &Call,
     ) -> Result<OutlineAnswer, AskError> {
+        if let Some(package) = self.in_package(&request.path, call)? {
+            let request = OutlineRequest { path: package.below.clone() };
+            let answer = package.engine.outline(&request, &call.of_package())?;
+            return Ok(answer.renamed(|path| package.outside(path)));
+        }
         self.with_code(call, |View { code, mut state }| {
             let chunks = code.corpus.chunks();
             let path = paths::below(&self.project, chunks, &request.path)?;
@@ -121,6 +126,19 @@ impl Engine {
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
         })
+    }
+}
+
+impl OutlineAnswer {
+    /// Returns the outline with other paths.
+    fn renamed(mut self, name: impl Fn(&str) -> String) -> Self {
+        self.path = name(&self.path);
+        if let Outlined::Directory(files) = &mut self.outline {
+            for file in files {
+                file.path = name(&file.path);
+            }
+        }
+        self
     }
 }
 

@@ -1,5 +1,6 @@
 //! A project: a directory with its settings. It creates the objects that work on the directory.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -105,11 +106,7 @@ impl Project {
             None => std::env::current_dir().map_err(ProjectError::NoDirectory)?,
         };
         let layout = Layout::discover(&start, config::home().as_deref())?;
-        // Cortex has no variables that are not UTF-8.
-        let env = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let config = load(&layout.own_place(), config::user_file().as_deref(), env.collect())?;
+        let config = load(&layout.own_place(), config::user_file().as_deref(), environment())?;
         for ignored in &config.ignored {
             tracing::warn!("{}", source::printable(ignored));
         }
@@ -122,6 +119,14 @@ impl Project {
             _ => layout,
         };
         Ok(Self { state: config::state_home(), ..Self::new(layout, config) })
+    }
+
+    /// Returns the settings of the user, without those of a project.
+    ///
+    /// # Errors
+    /// When they are not valid.
+    pub(super) fn user_config() -> Result<Config, ConfigError> {
+        Config::load(None, config::user_file().as_deref(), environment())
     }
 
     /// Counts the files that an index would hold, and the directories that are watched for changes.
@@ -203,6 +208,7 @@ impl Project {
                 vendored: config.vendored.clone(),
                 ordinary: config.ordinary.clone(),
             },
+            package: None,
         };
         let embedder: Arc<dyn Embedder> = match &config.remote_model {
             Some(model) => Arc::new(HttpEmbedder::new(model)),
@@ -227,6 +233,15 @@ impl Project {
     #[must_use]
     pub fn indexer(&self, lock_wait: Duration) -> Indexer {
         Indexer {
+            journal: Some(Arc::new(self.memory_home().journal())),
+            relations: Some(Arc::new(self.graph_rows(true))),
+            ..self.indexer_alone(lock_wait)
+        }
+    }
+
+    /// Returns an indexer that tells nobody what changed.
+    pub(super) fn indexer_alone(&self, lock_wait: Duration) -> Indexer {
+        Indexer {
             lock_wait,
             layout: self.layout.clone(),
             walk: self.walk.clone(),
@@ -239,8 +254,8 @@ impl Project {
             keep_deleted: self.config.keep_deleted,
             history: self.config.history,
             cancel: Arc::default(),
-            journal: Some(Arc::new(self.memory_home().journal())),
-            relations: Some(Arc::new(self.graph_rows(true))),
+            journal: None,
+            relations: None,
             known: config::cache_home()
                 .and_then(|cache| KnownStore::new(cache, self.config.known_bytes)),
         }
@@ -443,4 +458,12 @@ impl Project {
         };
         self.memory_home.get_or_init(decide).clone()
     }
+}
+
+/// Returns the variables of the environment. Cortex has none that are not UTF-8.
+fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
 }

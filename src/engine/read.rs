@@ -82,6 +82,21 @@ impl Engine {
     /// # Errors
     /// When the file, chunk or line does not exist, or must not be read.
     pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
+        let written = request.chunk_id.as_ref().or(request.path.as_ref());
+        if let Some(package) = written.map_or(Ok(None), |written| self.in_package(written, call))? {
+            let below = || Some(package.below.clone());
+            let request = ReadRequest {
+                path: request.path.as_ref().and_then(|_| below()),
+                chunk_id: request.chunk_id.as_ref().and_then(|_| below()),
+                ..request.clone()
+            };
+            let answer = package.engine.read(&request, &call.of_package())?;
+            return Ok(ReadAnswer {
+                path: answer.path.as_deref().map(|path| package.outside(path)),
+                chunk_id: answer.chunk_id.as_deref().map(|id| package.outside(id)),
+                ..answer
+            });
+        }
         let mut others = Vec::new();
         let range = match (&request.lines, request.offset, request.limit) {
             (None, None, None) => None,

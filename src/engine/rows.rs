@@ -47,6 +47,9 @@ pub struct ResultRow {
     /// not hold the lock while writing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
+    /// How its path begins, if it is in a package of others, which has its own root.
+    #[serde(skip)]
+    pub package: Option<String>,
     /// The hit that the row describes.
     #[serde(skip)]
     pub hit: Arc<Hit>,
@@ -78,6 +81,11 @@ impl Part {
         let (start, end) = self.lines?;
         (end.min(last) + 1).checked_sub(start.max(first)).filter(|n| *n > 0)
     }
+}
+
+/// Returns a path or an id below the folder of its package.
+fn below(package: Option<&str>, path: &str) -> String {
+    package.map_or_else(|| path.to_string(), |package| format!("{package}/{path}"))
 }
 
 /// The lines shown of one symbol, or of code or text outside symbols.
@@ -174,6 +182,7 @@ impl ResultRow {
         };
         Self {
             repo: None,
+            package: None,
             path: hit.chunk.metadata.file_path.clone(),
             chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
             score: hit.score,
@@ -192,6 +201,17 @@ impl ResultRow {
             shown: None,
             hit,
         }
+    }
+
+    /// Moves it into a package of others, whose paths begin with `label`.
+    pub(super) fn in_package(mut self, label: &str) -> Self {
+        self.repo = None;
+        self.package = Some(label.to_string());
+        self.path = self.path.map(|path| below(self.package.as_deref(), &path));
+        for chunk in std::iter::once(&mut self.chunk).chain(&mut self.others) {
+            chunk.chunk_id = below(self.package.as_deref(), &chunk.chunk_id);
+        }
+        self
     }
 
     /// Names its project.
@@ -258,7 +278,7 @@ impl ResultRow {
                 self.parts.iter().enumerate().filter_map(|(at, p)| Some((shared(p)?, at)));
             // Of equal ones the first, which is the best.
             if let Some((_, at)) = of_place.max_by_key(|(n, at)| (*n, Reverse(*at))) {
-                chunk.chunk_id = self.hit.parts[at].0.id.to_string();
+                chunk.chunk_id = below(self.package.as_deref(), &self.hit.parts[at].0.id);
                 chunk.chunk_index = self.parts[at].position;
                 self.shown = Some(at);
             }

@@ -58,6 +58,10 @@ pub struct SearchRequest {
     /// Also return the parts of each score.
     #[serde(default)]
     pub explain: bool,
+    /// Also search the sources of the project's dependencies. Their paths begin with
+    /// `name@version/`, and `cortex_read` reads them.
+    #[serde(default)]
+    pub deps: bool,
     /// Whether each file is one result, for a reply that shows several functions of a result.
     #[serde(skip)]
     pub one_per_file: bool,
@@ -174,8 +178,20 @@ impl Engine {
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
         check_query(request)?;
         let filter = request.filters.filter()?;
-        let mut answer =
-            self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        let answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        self.with_memories(answer, request, call)
+    }
+
+    /// Adds memories of the project if the request asks for them.
+    ///
+    /// # Errors
+    /// When the call is cancelled.
+    pub(super) fn with_memories(
+        &self,
+        mut answer: SearchAnswer,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
         call.check()?;
         if request.memories > 0 {
             (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;

@@ -36,6 +36,32 @@ const SERVICE_WAIT: Duration = Duration::from_secs(10);
 /// How often the chunk files are polled if they cannot be watched.
 const POLL_CHUNKS: Duration = Duration::from_secs(2);
 
+/// Most packages of others that an engine holds open.
+const MAX_PACKAGES: usize = 16;
+
+/// The engines of the packages that were asked last, the latest at the end, each with what identifies
+/// its index.
+#[derive(Default)]
+pub(super) struct OpenPackages(Mutex<Vec<(String, Arc<Engine>)>>);
+
+impl OpenPackages {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Engine>> {
+        let mut open = self.0.lock();
+        let at = open.iter().position(|(known, _)| known == id)?;
+        let found = open.remove(at);
+        open.push(found.clone());
+        Some(found.1)
+    }
+
+    pub(super) fn put(&self, id: String, engine: Arc<Engine>) {
+        let mut open = self.0.lock();
+        open.push((id, engine));
+        if open.len() > MAX_PACKAGES {
+            open.remove(0);
+        }
+    }
+}
+
 /// A project that can be queried.
 pub struct Engine {
     pub project: Arc<Project>,
@@ -46,6 +72,8 @@ pub struct Engine {
     pub(super) facts: Facts,
     /// The ranks of the files of a project, with the generation that they belong to.
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
+    /// The packages of others that are open.
+    pub(super) packages: OpenPackages,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -136,7 +164,8 @@ impl Engine {
         facts: Facts,
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
-        Self { project, manager, upkeep, facts, ranked, open }
+        let packages = OpenPackages::default();
+        Self { project, manager, upkeep, facts, ranked, packages, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.

@@ -226,7 +226,8 @@ impl Indexer {
     }
 
     /// Returns everything besides the files that decides what the index holds.
-    fn rules(&self) -> String {
+    #[must_use]
+    pub fn rules(&self) -> String {
         format!(
             "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, hidden {}, include {:?}, embedder {}, {:?}",
             env!("CARGO_PKG_VERSION"),

@@ -629,6 +629,7 @@ mod tests {
             exclude_patterns: Vec::new(),
             included: crate::source::Included::default(),
             origins: crate::source::OriginSettings::default(),
+            package: None,
         };
         for (path, want) in [
             ("/r/src/a.rs", Some("src/a.rs")),

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use globset::GlobSet;
 
@@ -25,6 +26,22 @@ pub struct WalkOptions {
     pub exclude_patterns: Vec<String>,
     pub included: Included,
     pub origins: OriginSettings,
+    /// Set if the tree is a package of others, to which no rule of an ignore file applies.
+    pub package: Option<PackageParts>,
+}
+
+/// The files and folders of a tree that belong to one package of others, relative to the root; all
+/// if there are none.
+#[derive(Debug, Clone, Default)]
+pub struct PackageParts(pub Vec<String>);
+
+impl PackageParts {
+    /// Whether a path is one of the parts, in one, or (a folder) on the way to one.
+    fn hold(&self, path: &Path, is_dir: bool) -> bool {
+        let is_in = |part: &String| path.starts_with(part);
+        let leads_to = |part: &String| is_dir && Path::new(part).starts_with(path);
+        self.0.is_empty() || self.0.iter().any(|part| is_in(part) || leads_to(part))
+    }
 }
 
 /// Settings of the user that include what the tree's own rules leave out.
@@ -182,7 +199,9 @@ impl WalkOptions {
         if is_never(name_bytes(name)) {
             return Choice::Leave(Why::Never);
         }
+        let is_part = self.package.as_ref().is_none_or(|parts| parts.hold(path, is_dir));
         let why = match reach {
+            _ if !is_part => Some(Why::NotIncluded),
             FolderScope::Included => Some(Why::NotIncluded),
             FolderScope::All => self.why_left_out(rules, full, name, is_dir),
         };
@@ -214,6 +233,11 @@ impl WalkOptions {
         }
     }
 
+    /// Returns the rules of ignore files above the root (absolute).
+    pub(super) fn rules_above(&self, root: &Path) -> Option<Arc<Rules>> {
+        if self.package.is_some() { None } else { Rules::above(root) }
+    }
+
     /// Whether something in a folder may be included although a rule leaves the folder out.
     pub(super) fn leads_to_included(&self, folder: &Path) -> bool {
         self.included.files.is_match(folder) || self.included.folders.is_match(folder)
@@ -235,7 +259,7 @@ impl WalkOptions {
     pub fn would_reach(&self, root: &Path, path: &str, is_dir: bool) -> bool {
         let base = real(root);
         let Ok(root) = Dir::open(&base) else { return false };
-        let (mut rules, mut reach) = (Rules::above(&base), FolderScope::All);
+        let (mut rules, mut reach) = (self.rules_above(&base), FolderScope::All);
         let worktrees = git::worktrees(&base);
         let mut folder = PathBuf::new();
         for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
@@ -252,8 +276,10 @@ impl WalkOptions {
                     }
                     reach = FolderScope::Included;
                 }
-                rules =
-                    Rules::within(rules, &dir, &full, |name| matches!(dir.stat(name), Ok(Some(_))));
+                if self.package.is_none() {
+                    let has = |name: &str| matches!(dir.stat(name), Ok(Some(_)));
+                    rules = Rules::within(rules, &dir, &full, has);
+                }
             }
             let is_last = end == path.len();
             let there = Path::new(&path[..end]);

@@ -489,9 +489,10 @@ pub fn git_directory(root: &Path) -> Option<PathBuf> {
 #[must_use]
 pub fn other_worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(own) = GitDir::at(root) else { return Vec::new() };
-    let linked = fs::read_dir(own.common.join("worktrees")).into_iter().flatten().flatten();
-    let linked = linked.take(MAX_WORKTREES).filter_map(|entry| {
-        let named = small_text(&entry.path(), "gitdir")?;
+    let worktrees = own.common.join("worktrees");
+    let names = Dir::open(&worktrees).and_then(|dir| dir.list()).unwrap_or_default();
+    let linked = names.into_iter().take(MAX_WORKTREES).filter_map(|(name, _)| {
+        let named = small_text(&worktrees.join(name), "gitdir")?;
         Some(Path::new(named.trim_end_matches(['\r', '\n'])).parent()?.to_path_buf())
     });
     let main = own.common.parent().map(Path::to_path_buf);

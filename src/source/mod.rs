@@ -14,7 +14,7 @@ mod skip;
 mod walk;
 mod watch;
 
-pub use choice::{IgnoreRule, Included, LeftOut, WalkOptions, is_rule_file};
+pub use choice::{IgnoreRule, Included, LeftOut, PackageParts, WalkOptions, is_rule_file};
 pub use git::{
     Attribution, ChangedFile, Commit, CommitLog, CommitPlace, Committed, DiffError, DiffFile,
     Difference, GitOperation, GitWatch, Hunk, OperationKind, blobs, changed_since, commit_places,

@@ -105,11 +105,15 @@ fn walked(
     let tree = Mutex::new(SourceTree::default());
     match Dir::open(&base) {
         Ok(dir) => {
-            let worktrees = git::worktrees(&base);
+            let worktrees = git::worktrees(&base).filter(|_| options.package.is_none());
             let worktrees = worktrees.as_deref();
             let walk =
                 Walk { root: &dir, base: &base, worktrees, options, scope, tree: &tree, left_out };
-            let rules = (Rules::above(&base), OriginRules::above(&base));
+            let origins = match options.package {
+                Some(_) => OriginRules::default(),
+                None => OriginRules::above(&base),
+            };
+            let rules = (options.rules_above(&base), origins);
             rayon::scope(|tasks| walk.enter(tasks, Path::new(""), rules, FolderScope::All));
         }
         Err(e) => tree.lock().skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
@@ -174,8 +178,14 @@ impl<'a> Walk<'a> {
             }
             reach = FolderScope::Included;
         }
-        let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
-        let origins = origins.within(&dir, &full, &names, is_root);
+        // The author of a package of others does not decide what of it is read.
+        let (rules, origins) = match self.options.package {
+            Some(_) => (above, origins),
+            None => (
+                Rules::within(above, &dir, &full, |name| is(name, |_| true)),
+                origins.within(&dir, &full, &names, is_root),
+            ),
+        };
         let mut found = SourceTree { directories: vec![text(directory)], ..SourceTree::default() };
         for (name, kind) in &names {
             let is_dir = *kind == FileKind::Directory;
@@ -293,6 +303,7 @@ mod tests {
             exclude_patterns: Vec::new(),
             included: Included::default(),
             origins: OriginSettings::default(),
+            package: None,
         };
         walk(root, &options, &Scope::All).files.into_iter().map(|f| f.path).collect()
     }

@@ -48,6 +48,9 @@ const ADDED: &str = "\n# Added by cortex: these stay out of the repository.\n/me
 /// Beginnings of the `.gitignore` files that Cortex wrote and may update.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
+/// The indexes of packages of others, below the user's cache directory.
+const PACKAGES: &str = "cortex/packages";
+
 /// Names below `.cortex`.
 const CHUNKS: &str = "chunks";
 const CACHE: &str = "cache";
@@ -59,6 +62,8 @@ pub(super) const SOURCES: &str = "cache/sources.json";
 pub(super) const RUN: &str = "cache/run.json";
 pub(super) const QUEUE: &str = "cache/queue.json";
 pub(super) const SERVER: &str = "server.json";
+pub(super) const PACKAGE: &str = "package.json";
+pub(super) const WORDS: &str = "words.bin";
 pub(super) const WRITE_LOCK: &str = "write.lock";
 pub(super) const LEADER_LOCK: &str = "leader.lock";
 pub(super) const EMBED_LOCK: &str = "embed.lock";
@@ -154,10 +159,39 @@ impl Layout {
     /// # Errors
     /// When that directory cannot be made.
     pub fn in_cache(self, cache_home: &Path) -> io::Result<Self> {
-        std::fs::create_dir_all(cache_home)?;
         let id = format!("{:032x}", xxh3_128(self.root().as_os_str().as_encoded_bytes()));
-        let place = OwnedDir::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
-        place.make(PRIVATE_DIR)?;
+        let layout = self.placed(cache_home, Path::new("cortex").join(id))?;
+        layout.place.make(PRIVATE_DIR)?;
+        Ok(layout)
+    }
+
+    /// Names the index of a package of others below the user's cache. `key` names the package and
+    /// where it lies. The index may not exist yet.
+    ///
+    /// # Errors
+    /// When the cache cannot be made or opened.
+    pub fn of_package(self, cache_home: &Path, key: &str) -> io::Result<Self> {
+        self.placed(cache_home, Path::new(PACKAGES).join(key))
+    }
+
+    /// Opens the directory of the indexes of packages; `None` if there is none.
+    pub(super) fn packages(cache_home: &Path) -> io::Result<Option<Dir>> {
+        let opened = Dir::open(cache_home).and_then(|cache| cache.dir(PACKAGES));
+        match opened {
+            Ok(packages) => Ok(Some(packages)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Returns when a file of the index was written last; `None` if it is not there.
+    pub(super) fn modified(&self, name: &str) -> Option<SystemTime> {
+        Some(self.data().ok()?.stat(name).ok()??.modified)
+    }
+
+    fn placed(self, cache_home: &Path, path: PathBuf) -> io::Result<Self> {
+        std::fs::create_dir_all(cache_home)?;
+        let place = OwnedDir::new(Arc::new(Dir::open(cache_home)?), path);
         Ok(Self { place, ..self })
     }
 
@@ -398,7 +432,8 @@ impl Layout {
             dir.make_dir(name, SHARED_DIR)?.remove_abandoned();
         }
         dir.remove_abandoned();
-        self.keep_out_of_git(&dir)
+        // An index in the cache is in no repository.
+        if self.is_in_cache() { Ok(()) } else { self.keep_out_of_git(&dir) }
     }
 
     /// Keeps private files out of the repository. Our own `.gitignore` does that, but the
@@ -555,6 +590,12 @@ impl Layout {
         Ok(())
     }
 
+    /// Returns the bytes of all files of the index.
+    #[must_use]
+    pub fn n_bytes(&self) -> u64 {
+        self.data().map_or(0, |dir| bytes_below(&dir, MAX_DEPTH))
+    }
+
     /// Opens a file for locking; creates it if it is missing.
     pub(super) fn lock_file(&self, name: &str) -> io::Result<File> {
         self.place.make(SHARED_DIR)?.file(name, OpenMode::Update, SHARED_FILE)
@@ -579,6 +620,20 @@ fn mark_of(directory: &Path) -> Option<&'static str> {
     let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours))
         && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
     is_index.then_some("it holds a .cortex of yours")
+}
+
+/// Deepest folder of an index.
+const MAX_DEPTH: usize = 4;
+
+/// Returns the bytes of the files in a folder and in the folders below it.
+fn bytes_below(dir: &Dir, depth: usize) -> u64 {
+    let bytes = |(name, kind): (std::ffi::OsString, FileKind)| match kind {
+        FileKind::Directory if depth > 0 => {
+            dir.dir(name).map_or(0, |below| bytes_below(&below, depth - 1))
+        }
+        _ => dir.stat(name).ok().flatten().map_or(0, |stat| stat.bytes),
+    };
+    dir.list().unwrap_or_default().into_iter().map(bytes).sum()
 }
 
 /// Whether everybody may create files in the directory, and only their owners may remove them, as

@@ -2,7 +2,12 @@
 //! `tests/it/languages.rs` tests what is found in them.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::LazyLock;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rayon::prelude::*;
 
 use super::{Outline, outline, outline_and_relations, relations};
 use crate::languages::{Grammar, detect, grammars};
@@ -162,4 +167,166 @@ fn files_that_are_wrong_as_a_whole() {
         names.contains(&"helper") && names.contains(&"last") && !names.contains(&"local"),
         "{names:?}"
     );
+}
+
+/// Pieces that begin or continue what an external scanner reads.
+const PIECES: [&str; 89] = [
+    "<<A",
+    "<<A;\n",
+    "<<'A'\n",
+    "<<\"A B\"\n",
+    "<<~A\n",
+    "<<-A\n",
+    "<<`A`\n",
+    "<<<A\n",
+    "<<<'A'\n",
+    "<<{A",
+    "\nA",
+    "\nA\n",
+    "\"\"\"",
+    "'''",
+    "\"",
+    "'",
+    "`",
+    "``",
+    "@\"",
+    "@'",
+    "$\"",
+    "$\"\"\"{",
+    "#\"",
+    "##\"\"\"",
+    "r\"",
+    "r#\"",
+    "r\"---(",
+    "R\"x(",
+    "q{",
+    "qq<",
+    "qw(",
+    "m/",
+    "s{a}",
+    "s/a/",
+    "tr/a/",
+    "y/a",
+    "%q(",
+    "%w[",
+    "%{",
+    "%(",
+    "#{",
+    "${",
+    "$(",
+    "$((",
+    "\\(",
+    "{|",
+    "{a|",
+    "/*",
+    "/**",
+    "(*",
+    "{-",
+    "#=",
+    "#|",
+    "<!--",
+    "<![CDATA[",
+    "<%",
+    "<script>",
+    "--[[",
+    "--[==[",
+    "[=[",
+    "=begin",
+    "=pod",
+    "__END__",
+    "/",
+    "@",
+    "$a ",
+    "@a ",
+    "a",
+    "A",
+    "\n",
+    "\nab",
+    "\n  ",
+    ";\n",
+    "\\",
+    "\\\n",
+    "\0",
+    "\r",
+    "{",
+    "}",
+    ")",
+    "]",
+    "\u{e9}",
+    "=",
+    " ",
+    "\t",
+    "print ",
+    "x = ",
+    "f(",
+    "\r\n",
+];
+/// Number of texts of each language, and with `STRESS=1`.
+const N_TEXTS: (usize, usize) = (2_000, 150_000);
+/// Names the language to the process that parses texts.
+const LANGUAGE: &str = "CORTEX_TEST_LANGUAGE";
+/// A text that takes longer is endless. A parser that is asked whether to go on ends after four
+/// seconds.
+const ENDLESS: Duration = Duration::from_secs(20);
+
+/// An external scanner can loop for ever, and no callback is asked there. So each language is parsed
+/// in a process of its own. Before the texts of Perl were made whole lines, this found
+/// `<<A;` and a line that does not end.
+#[test]
+fn no_text_is_parsed_for_ever() {
+    let failure = |language: &'static str| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "syntax::samples::texts_of_one_language_end", "--ignored"]);
+        let out = command.args(["--nocapture"]).env(LANGUAGE, language).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        (!out.status.success()).then(|| format!("{language}: {text}"))
+    };
+    let failed: Vec<String> =
+        grammars().par_iter().filter_map(|grammar| failure(grammar.spec.name)).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+#[ignore = "no_text_is_parsed_for_ever runs it for each language"]
+fn texts_of_one_language_end() {
+    let Ok(language) = std::env::var(LANGUAGE) else { return };
+    let grammar = crate::languages::grammar(&language).unwrap();
+    let sample: Vec<char> = sample(&language).1.chars().collect();
+    let (tell, told) = channel::<String>();
+    std::thread::spawn(move || {
+        let mut last = String::new();
+        loop {
+            match told.recv_timeout(ENDLESS) {
+                Ok(text) => last = text,
+                Err(RecvTimeoutError::Timeout) => {
+                    eprintln!("this text is parsed for ever: {last:?}");
+                    std::process::exit(1);
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    });
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % n
+    };
+    let n = if std::env::var_os("STRESS").is_some() { N_TEXTS.1 } else { N_TEXTS.0 };
+    for _ in 0..n {
+        let mut text = String::new();
+        for _ in 0..=random(7) {
+            if random(5) == 0 {
+                let start = random(sample.len());
+                text.extend(sample[start..].iter().take(random(40)));
+            } else {
+                text += PIECES[random(PIECES.len())];
+            }
+        }
+        tell.send(text.clone()).unwrap();
+        if let Some(outline) = outline(grammar, &text) {
+            check(&outline, &text);
+        }
+    }
 }

@@ -65,10 +65,12 @@ impl Question for SearchRequest {
         let is_json = budget.format() == Format::Json;
         let lists_all = self.mode == SearchMode::Exact || is_json;
         let request = Self { one_per_file: !is_json, ..self };
-        let answer = if request.repos.is_empty() {
-            engine.with_lines_beside(engine.search(&request, call)?, call)?
-        } else {
+        let answer = if !request.repos.is_empty() {
             engine.search_in_projects(&request, call)?
+        } else if request.deps {
+            engine.with_lines_beside(engine.search_with_packages(&request, call)?, call)?
+        } else {
+            engine.with_lines_beside(engine.search(&request, call)?, call)?
         };
         Ok(reply(&answer, budget, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }

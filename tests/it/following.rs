@@ -45,6 +45,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
             exclude_patterns: Vec::new(),
             included: Included::default(),
             origins: OriginSettings::default(),
+            package: None,
         },
         embedder,
         packing: Some(Packing::Plain),

@@ -16,7 +16,8 @@ const RUN: &[&str] = &[
     "memory", "deps",
 ];
 /// Parts of examples that need something that is not here: another directory, an id, a file.
-const NEEDS_MORE: &[&str] = &["0199f1c2", ".jsonl", "--from", "~/", "export"];
+const NEEDS_MORE: &[&str] =
+    &["0199f1c2", ".jsonl", "--from", "~/", "export", "deps index", "deps clean"];
 
 /// Returns the names of all commands, each followed by its subcommands.
 fn commands() -> Vec<Vec<String>> {
@@ -68,7 +69,7 @@ fn help_is_what_the_golden_file_says() {
 fn examples(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("Example:").trim());
     lines
-        .filter(|line| line.starts_with("cortex "))
+        .filter(|line| line.starts_with("cortex ") && !line.contains("<COMMAND>"))
         .map(|line| line.split("  #").next().unwrap_or(line).trim().to_string())
         .collect()
 }

@@ -18,6 +18,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod deleted;
+mod dependencies;
 mod docs;
 mod edit;
 mod eval;

@@ -15,7 +15,7 @@ pub(super) fn ask(set: &Set, form: Option<Form>) -> Result<Vec<Scored>> {
     let mut projects = Vec::new();
     for (folder, questions) in set.by_folder() {
         let engine = EvaluatedProject::open(&folder, &[], None)?.engine;
-        projects.push(AskedProject { name: questions[0].repo.clone(), engine });
+        projects.push(AskedProject { name: questions[0].repo.clone(), engine, is_package: false });
     }
     let bar = Bar::questions(set.questions.len());
     let mut scored = Vec::new();

@@ -577,6 +577,21 @@ impl TextReader {
         Ok(false)
     }
 
+    /// Visits every term of the bodies, with the number of chunks that have it. A term may be visited
+    /// several times, and chunks that were deleted may count.
+    pub(super) fn body_terms(&self, mut visit: impl FnMut(&str, u32)) -> Result<(), TextError> {
+        for reader in self.searcher.segment_readers() {
+            let index = reader.inverted_index(self.fields.text[Field::Body as usize])?;
+            let mut terms = index.terms().stream().map_err(TantivyError::from)?;
+            while terms.advance() {
+                if let Ok(term) = std::str::from_utf8(terms.key()) {
+                    visit(term, terms.value().doc_freq);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Visits every name, part of a name and word of a title; some may belong to deleted chunks.
     pub(super) fn names(&self, mut visit: impl FnMut(&str)) -> Result<(), TextError> {
         for reader in self.searcher.segment_readers() {
