@@ -221,6 +221,12 @@ the system with a delay.",
         "Whether `cortex mcp` reaches the one server of this machine, and starts it if none runs. If not, each agent has a server of its own.",
     ),
     (
+        "serve.other_projects",
+        User,
+        "true",
+        "Whether agents may ask your other projects, too (`repo` and `repos` of the tools). If not, an agent reaches the project that it was started in.",
+    ),
+    (
         "serve.idle_minutes",
         User,
         "30",
@@ -304,6 +310,8 @@ pub struct Config {
     pub activity: bool,
     /// Whether agents share the server of the machine.
     pub shared: bool,
+    /// Whether agents may ask other projects of the user.
+    pub other_projects: bool,
     /// How long that server keeps open what nobody asks.
     pub idle: Duration,
     /// Resident bytes that it may hold.
@@ -429,6 +437,7 @@ struct RawServe {
     editor: Option<String>,
     activity: Option<bool>,
     shared: Option<bool>,
+    other_projects: Option<bool>,
     idle_minutes: Option<u64>,
     memory_mb: Option<u64>,
 }
@@ -661,6 +670,7 @@ impl MergedSettings {
             editor: editor(raw.serve.editor.as_deref().unwrap_or("vscode")).map_err(impossible)?,
             activity: raw.serve.activity.unwrap_or(true),
             shared: raw.serve.shared.unwrap_or(true),
+            other_projects: raw.serve.other_projects.unwrap_or(true),
             idle: Duration::from_mins(raw.serve.idle_minutes.unwrap_or(30).min(MAX_IDLE_MINUTES)),
             shared_bytes: raw.serve.memory_mb.unwrap_or(1024).saturating_mul(1 << 20),
             ignored: self.ignored,

@@ -71,6 +71,8 @@ fn command(bed: &Bed, program: &Path) -> Command {
     }
     // What other projects of the user know would be measured, and what is measured would be kept.
     command.env("CORTEX_INDEX_KNOWN_MB", "0");
+    // The bed is no project of the user.
+    command.env("XDG_STATE_HOME", bed.layout().dot_cortex());
     command
 }
 

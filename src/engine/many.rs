@@ -183,7 +183,7 @@ impl Engine {
 
 fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
     call.others.as_deref().ok_or_else(|| {
-        AskError::Arguments("this server answers for one project only: leave `repo` and `repos` out, or ask `cortex mcp`".into())
+        AskError::Arguments("this server answers for one project only (over HTTP, or by serve.other_projects): leave `repo` and `repos` out".into())
     })
 }
 

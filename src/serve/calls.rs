@@ -211,11 +211,13 @@ impl Calls {
         else {
             return Err(CallError::Busy);
         };
-        let (project, call) =
-            (self.project.clone(), Call { others: self.others.clone(), ..Call::default() });
+        let (project, others, call) = (self.project.clone(), self.others.clone(), Call::default());
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
-            let result = project.engine().map(|engine| work(&engine, &call));
+            let result = project.engine().map(|engine| {
+                let may_reach = engine.project.config.other_projects;
+                work(&engine, &Call { others: others.filter(|_| may_reach), ..call })
+            });
             // Released only now, since a thread with a cancelled call counts, too.
             drop((permit, own));
             result
