@@ -297,15 +297,6 @@ impl Asked<'_> {
     }
 }
 
-/// How the results of several engines follow one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// By score.
-    Score,
-    /// By score, after the best results of the first engine, which fill at most a third of a page.
-    FirstEngine,
-}
-
 /// An engine that has a snapshot to answer from.
 struct Part<'a> {
     project: Asked<'a>,
@@ -327,7 +318,7 @@ pub fn search_many(
         is_package: *is_package,
     });
     let asked: Vec<Asked> = asked.collect();
-    search_all(&asked, Order::Score, request, call)
+    search_all(&asked, request, call)
 }
 
 /// Does the same with engines.
@@ -336,7 +327,6 @@ pub fn search_many(
 /// Same as [`search_many`].
 pub(super) fn search_all(
     projects: &[Asked],
-    order: Order,
     request: &SearchRequest,
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
@@ -371,7 +361,7 @@ pub(super) fn search_all(
     let Some(first) = found.first() else { return Ok(SearchAnswer::default()) };
     let (meant, notes) = (first.meant.clone(), first.notes.clone());
     let (mut wanted, wants_places) = (first.wanted.clone(), first.wants_places);
-    let mut hits = merged(found, order, request.limit);
+    let mut hits = merged(found);
     let is_cut = hits.len() >= page.n_wanted();
     hits.truncate(page.n_wanted());
     let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
@@ -450,7 +440,7 @@ fn ask_all(
 
 /// Merges the results of several projects into one list. Each path has the place of its project in
 /// the list of those asked before it, since two projects may have the same path.
-fn merged(found: Vec<Results>, order: Order, limit: usize) -> Vec<Hit> {
+fn merged(found: Vec<Results>) -> Vec<Hit> {
     let mut hits: Vec<Hit> = Vec::new();
     for (at, results) in found.into_iter().enumerate() {
         hits.extend(
@@ -461,20 +451,6 @@ fn merged(found: Vec<Results>, order: Order, limit: usize) -> Vec<Hit> {
         );
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
-    if order == Order::FirstEngine {
-        let mut n_first = 0;
-        hits.sort_by_cached_key(|hit| {
-            let is_first = hit.path.starts_with("0:");
-            n_first += usize::from(is_first);
-            if !is_first {
-                1
-            } else if n_first <= limit.div_ceil(3) {
-                0
-            } else {
-                2
-            }
-        });
-    }
     hits
 }
 

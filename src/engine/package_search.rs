@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::deps::DependenciesRequest;
-use super::many::{Asked, Order, search_all};
+use super::many::{Asked, search_all};
 use super::packages::{Package, Shelf, index_all};
 use super::search::{SearchAnswer, SearchRequest};
 use super::serving::Engine;
@@ -106,7 +106,7 @@ impl Engine {
         let packages =
             about.packages.iter().map(|(name, engine)| Asked { name, engine, is_package: true });
         let asked: Vec<Asked> = std::iter::once(own).chain(packages).collect();
-        let mut answer = search_all(&asked, Order::FirstEngine, request, call)?;
+        let mut answer = search_all(&asked, request, call)?;
         answer.state.warnings.extend(about.warnings);
         if about.n_missing > 0 {
             answer.notes.push(format!(
