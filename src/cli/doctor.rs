@@ -11,6 +11,7 @@ use super::args::OfProject;
 use super::init::{self, Shown};
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
+use super::server;
 use crate::agents::{self, Home, Scope, unreadable, verify, wired};
 use crate::engine::{AnswerFrom, Call, Engine, Project, StatusRequest};
 use crate::platform;
@@ -126,6 +127,7 @@ fn check(report: &mut Report, project: Project) -> Result<()> {
         }
         Err(e) => report.bad("program", e, "install cortex-codesearch again"),
     }
+    server(report, &project);
     place(report, &project);
     watches(report, &project);
     index(report, project);
@@ -213,6 +215,37 @@ fn agents(report: &mut Report, home: &Home, own: &Path) {
     }
     if n_found == 0 {
         report.good("agent", "no coding agent is found on this machine");
+    }
+}
+
+/// Whether agents can reach the one server of this machine.
+fn server(report: &mut Report, project: &Project) {
+    if !project.config.shared {
+        return report.good("server", "each agent has one of its own (serve.shared = false)");
+    }
+    let own = match server::place() {
+        Ok(place) => place,
+        Err(e) => {
+            let remedy =
+                "mend what the message says; until then each agent has a server of its own";
+            return report.bad("server", format!("{e:#}"), remedy);
+        }
+    };
+    let servers = server::running();
+    match servers.iter().find(|(place, _)| place.socket() == own.socket()) {
+        Some((_, server)) => {
+            let agents = server.projects.iter().map(|project| project.agents).sum();
+            report.good(
+                "server",
+                format!(
+                    "process {} serves {} to {}",
+                    server.pid,
+                    count(server.projects.len(), "project"),
+                    count(agents, "agent")
+                ),
+            );
+        }
+        None => report.good("server", "it starts with the first agent"),
     }
 }
 

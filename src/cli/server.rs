@@ -110,7 +110,7 @@ fn start() -> Result<Outcome> {
 }
 
 /// Returns the servers that run.
-fn running() -> Vec<(Place, ServerStatus)> {
+pub(super) fn running() -> Vec<(Place, ServerStatus)> {
     let places = config::socket_homes().into_iter().filter_map(|home| Place::all(&home).ok());
     let asked = |place: Place| {
         let (_, status) = place.ask(&Want::Status).ok()?;
