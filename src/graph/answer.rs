@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::imported::ImportedName;
+
 /// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,6 +117,9 @@ pub struct GraphAnswer {
     /// lines.
     #[serde(skip)]
     pub unknown: BTreeMap<String, Vec<u32>>,
+    /// Those of these names that come from a module outside of the project, with the lines.
+    #[serde(skip)]
+    pub imported: BTreeMap<ImportedName, Vec<u32>>,
     /// Number of results before the limit.
     pub total: usize,
     /// Whether results or targets are left out, or the search stopped early.

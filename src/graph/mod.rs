@@ -8,6 +8,7 @@ mod around;
 mod compare;
 mod error;
 mod impact;
+mod imported;
 mod infer;
 mod map;
 mod meant;
@@ -48,6 +49,7 @@ pub use self::answer::{
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
+pub use self::imported::ImportedName;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 pub use self::meant::Asked;
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
