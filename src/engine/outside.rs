@@ -12,7 +12,7 @@ use super::deps::{DependenciesRequest, Dependency, Ecosystem};
 use super::packages::{Shelf, label, numbers};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::chunk::Name;
+use crate::chunk::{Chunk, ChunkType, Name};
 use crate::graph::ImportedName;
 
 /// Most files of a package that are read for one name.
@@ -185,16 +185,28 @@ impl Engine {
         }
         let shelf = Shelf::open()?;
         let mut opened: BTreeMap<String, Result<Arc<Self>, String>> = BTreeMap::new();
+        let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         let mut out: Vec<OutsideName> = Vec::new();
         for (name, lines) in imported.iter().take(MAX_NAMES) {
             call.check()?;
             let Some(dependency) = package_of(&all, name) else { continue };
+            if !name.is_named {
+                let text = texts
+                    .entry(&name.file)
+                    .or_insert_with(|| self.project.read_text(&name.file).unwrap_or_default());
+                if !is_path_at(text, &name.module, lines) {
+                    continue;
+                }
+            }
             let companions = all.iter().filter(|other| accompanies(other, dependency));
+            let (mut candidates, types): (Vec<_>, Vec<_>) = std::iter::once(dependency)
+                .chain(companions.take(MAX_COMPANIONS))
+                .partition(|one| !one.name.starts_with("@types/"));
+            // As in an editor, declarations come before the code that they describe.
+            candidates.splice(0..0, types);
             let mut searched: Vec<(String, Arc<Self>)> = Vec::new();
             let mut missing = NOT_FOUND.to_string();
-            for (n, one) in
-                std::iter::once(dependency).chain(companions.take(MAX_COMPANIONS)).enumerate()
-            {
+            for one in candidates {
                 let label = address_of(&all, one);
                 let n_opened = opened.values().filter(|engine| engine.is_ok()).count();
                 let engine = opened.entry(label.clone()).or_insert_with(|| {
@@ -207,7 +219,7 @@ impl Engine {
                 });
                 match engine {
                     Ok(engine) => searched.push((label, engine.clone())),
-                    Err(why) if n == 0 => missing.clone_from(why),
+                    Err(why) if *one == *dependency => missing.clone_from(why),
                     Err(_) => {}
                 }
             }
@@ -267,13 +279,18 @@ impl Engine {
             let mut found: Vec<Definition> = Vec::new();
             for (group, path) in files.into_iter().take(MAX_FILES).enumerate() {
                 call.check()?;
-                let mut names: Vec<Name> = Vec::new();
-                for chunk in code.corpus.chunks().read_file(path) {
-                    names.extend(chunk.metadata.names.iter().cloned());
-                }
-                found.extend(definitions(&names, name, path, group));
+                let chunks = code.corpus.chunks().read_file(path);
+                let names: Vec<Name> =
+                    chunks.iter().flat_map(|chunk| &chunk.metadata.names).cloned().collect();
+                let of_file = definitions(&names, name, path, group);
+                let is_rust = wanted.family == "rust";
+                found.extend(of_file.into_iter().filter(|d| !is_rust || d.is_public(&chunks)));
             }
             if fit == Fit::OnlyMember {
+                // Only a type of this package inherits from its types.
+                if code.corpus.files_defining(&wanted.owner).is_empty() {
+                    return Ok(None);
+                }
                 found.retain(|d| d.owner.is_some() && !wanted.owner.is_empty());
                 let mut owners: Vec<_> = found.iter().map(|d| d.owner.clone()).collect();
                 owners.sort_unstable();
@@ -284,6 +301,9 @@ impl Engine {
             } else {
                 let owner = Some(&wanted.owner).filter(|owner| !owner.is_empty());
                 found.retain(|d| d.owner.as_ref() == owner);
+                // `current_user.profile`, where `current_user` is a value and no module.
+                let may_be_value = wanted.family != "rust" && !wanted.below.is_empty();
+                found.retain(|d| !may_be_value || n_in_path(&wanted.below, d.path) > 0);
             }
             let best = found.into_iter().min_by_key(|d| d.rank(wanted));
             Ok(best.map(|d| format!("{}:{}-{}", d.path, d.name.start_line, d.name.end_line)))
@@ -313,25 +333,52 @@ struct Definition<'p> {
 }
 
 impl Definition<'_> {
+    /// Returns whether another crate can use a definition of Rust. A member without `pub` may be one of
+    /// a trait.
+    fn is_public(&self, chunks: &[Arc<Chunk>]) -> bool {
+        let first = self.name.start_line;
+        let lines = chunks.iter().find_map(|chunk| {
+            let is_text = chunk.chunk_type != ChunkType::Symbols;
+            let start = chunk.metadata.start_line.filter(|start| is_text && *start <= first)?;
+            chunk.metadata.end_line.filter(|end| first <= *end)?;
+            Some(chunk.text.lines().skip((first - start) as usize))
+        });
+        let mut head = lines.into_iter().flatten().map(str::trim_start);
+        let is_restricted =
+            head.find(|line| line.contains(last(&self.name.name)) && !line.starts_with("//"));
+        let is_restricted = is_restricted.is_some_and(|line| line.starts_with("pub("));
+        !is_restricted && (self.name.exported || self.owner.is_some() || self.name.kind == "macro")
+    }
+
     /// Orders definitions of one name, the one that users of the package mean first.
     fn rank(&self, wanted: &ImportedName) -> impl Ord + use<> {
         let (kind, path) = (&*self.name.kind, self.path);
-        let parts = wanted.module.split([':', '/', '.']).skip(1);
-        let parts = parts.chain(wanted.below.iter().map(String::as_str));
-        let is_in_path = |part: &&str| {
-            path.split(['/', '.']).any(|of_path| of_path == *part && !part.is_empty())
-        };
+        let parts: Vec<String> =
+            wanted.module.split([':', '/', '.']).skip(1).map(String::from).collect();
         (
             wanted.is_macro != (kind == "macro"),
             matches!(kind, "field" | "constant" | "module"),
             !self.name.exported,
-            Reverse(parts.filter(is_in_path).count()),
+            Reverse(n_in_path(&parts, path) + n_in_path(&wanted.below, path)),
             self.name.depth,
             path.matches('/').count(),
             self.at,
             self.name.start_line,
         )
     }
+}
+
+/// Returns whether one of the lines has a path that begins with a module: a variable may have its name.
+fn is_path_at(text: &str, module: &str, lines: &[u32]) -> bool {
+    let path = format!("{module}::");
+    let mut texts = text.lines().zip(1..).filter(|(_, line)| lines.contains(line));
+    texts.any(|(text, _)| text.contains(&path))
+}
+
+/// Returns how many of some modules are in a path.
+fn n_in_path(modules: &[String], path: &str) -> usize {
+    let is_in_path = |module: &&String| path.split(['/', '.']).any(|part| part == **module);
+    modules.iter().filter(is_in_path).count()
 }
 
 /// Returns the definitions of a name in a file, whose definitions are given in any order.

@@ -21,12 +21,15 @@ pub struct ImportedName {
     pub name: String,
     /// The module as the import writes it, or the first name of a path that no import gives.
     pub module: String,
-    /// The modules between this module and the name, outermost first.
+    /// The modules between this module and the name, outermost first. Where modules and values are
+    /// written alike, they may be values.
     pub below: Vec<String>,
     /// The type that the name is a member of; empty if there is none.
     pub owner: String,
     pub is_macro: bool,
-    /// Whether an import names the module, and no value of unknown type is between it and the name.
+    /// Whether an import names the module. Otherwise it may be a variable, unless the text has `::`.
+    pub is_named: bool,
+    /// Whether no value whose type is unknown may be between the module and the name.
     pub is_sure: bool,
     /// The file of the target.
     pub file: String,
@@ -75,7 +78,8 @@ impl Resolver<'_> {
             name,
             module,
             below: below.iter().map(|(name, _)| name.clone()).collect(),
-            is_sure: is_named && values.iter().all(is_type),
+            is_named,
+            is_sure: (!is_named || below.is_empty()) && values.iter().all(|p| is_type(p) && !p.1),
             owner: owner.unwrap_or_default(),
             is_macro: reference.kind == ReferenceKind::Macro,
             file: path,

@@ -169,12 +169,12 @@ fn outside(answer: &GraphAnswer) -> Vec<String> {
     }
     text.extend(answer.outside.iter().map(|name| {
         let at = name.address.as_ref().unwrap_or(&name.package);
-        format!("{} {} {}", printable(&name.name), name.lines[0], printable(at))
+        let why = name.missing.as_ref().map(|why| format!(", {}", printable(why)));
+        let why = why.unwrap_or_default();
+        format!("{} {} {}{why}", printable(&name.name), name.lines[0], printable(at))
     }));
     let command = OutsideName::command_for(&answer.outside);
-    text.extend(
-        command.map(|command| format!("those without a path are not indexed: `{command}`")),
-    );
+    text.extend(command.map(|command| format!("`{command}` indexes packages")));
     text
 }
 

@@ -142,10 +142,11 @@ fn outside(p: &Project, symbol: &str) -> Vec<(String, String, Option<String>)> {
 fn a_call_leads_to_the_definition_in_the_package_that_the_file_imports() {
     let p = with_kettle();
     let lock = r#"{"lockfileVersion": 3, "packages": {
-        "": {"dependencies": {"kettle": "^1.0.0", "@tea/pot": "2.0.0", "a;\u001b[2Jb": "1.0.0"}},
+        "": {"dependencies": {"kettle": "^1.0.0", "@tea/pot": "2.0.0", "a;\u001b[2Jb": "1.0.0", "b;id": "1.0.0"}},
         "node_modules/kettle": {"version": "1.0.0"},
         "node_modules/@tea/pot": {"version": "2.0.0"},
         "node_modules/events": {"version": "3.0.0"},
+        "node_modules/b;id": {"version": "1.0.0"},
         "node_modules/a;\u001b[2Jb": {"version": "1.0.0"}}}"#;
     p.write("package-lock.json", lock);
     p.write("node_modules/@tea/pot/package.json", r#"{"name": "@tea/pot", "version": "2.0.0"}"#);
@@ -153,9 +154,11 @@ fn a_call_leads_to_the_definition_in_the_package_that_the_file_imports() {
         "node_modules/@tea/pot/lib/pot.js",
         "// A pot.\nexport function boil(pot) { return pot; }\nexport class Pot {\n  fill() {}\n}\n",
     );
+    p.write("node_modules/b;id/package.json", r#"{"name": "b;id", "version": "1.0.0"}"#);
+    p.write("node_modules/b;id/main.js", "export function steep() {}\n");
     p.write(
         "src/tea.js",
-        "import { boil } from 'kettle';\nimport * as pot from '@tea/pot/lib/pot';\nimport { Pot as P } from '@tea/pot';\nimport { once } from 'events';\nimport evil from 'a;\u{1b}[2Jb';\n\nexport function tea(x) {\n  boil(2);\n  pot.boil(3);\n  const p = new P();\n  p.fill();\n  once(x);\n  x.boil();\n  evil();\n}\n",
+        "import { steep } from 'b;id';\nimport { boil } from 'kettle';\nimport * as pot from '@tea/pot/lib/pot';\nimport { Pot as P } from '@tea/pot';\nimport { once } from 'events';\nimport evil from 'a;\u{1b}[2Jb';\n\nexport function tea(x) {\n  boil(2);\n  pot.boil(3);\n  const p = new P();\n  p.fill();\n  once(x);\n  x.boil();\n  evil();\n  steep();\n}\n",
     );
     let names = |rows: Vec<(String, String, Option<String>)>| -> Vec<(String, String)> {
         rows.into_iter()
@@ -170,7 +173,9 @@ fn a_call_leads_to_the_definition_in_the_package_that_the_file_imports() {
     assert!(!before.iter().any(|(name, _)| name == "once"), "{before:?}");
     let text = cortex(&p, &p, &["graph", "callees", "tea"]).expect(0);
     let said = format!("{}{}", text.stdout, text.stderr);
+    // The command that is advised has no name that a shell would read as a command.
     assert!(said.contains("`cortex deps index`"), "{said}");
+    assert!(said.contains("a;\\u{1b}[2Jb@1.0.0"), "{said}");
     assert!(!said.contains('\u{1b}'), "{said}");
 
     index(&p, &p);
@@ -179,6 +184,7 @@ fn a_call_leads_to_the_definition_in_the_package_that_the_file_imports() {
     assert!(after.contains(&pair("boil", boil)), "{after:?}");
     assert!(after.contains(&pair("boil", "@tea/pot@2.0.0/lib/pot.js:1-2")), "{after:?}");
     assert!(after.contains(&pair("fill", "@tea/pot@2.0.0/lib/pot.js:4-4")), "{after:?}");
+    assert!(after.contains(&pair("steep", "b;id@1.0.0/main.js:1-1")), "{after:?}");
     // A value of unknown type is of no package.
     assert_eq!(after.iter().filter(|(name, _)| name == "boil").count(), 2, "{after:?}");
     assert!(cortex(&p, &p, &["read", boil]).expect(0).stdout.contains("Heats water"));
