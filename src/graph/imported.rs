@@ -1,6 +1,7 @@
 //! Says which module outside of the project a name comes from: by the imports of its file, and by the
 //! types and values that its variables are bound to.
 
+use super::answer::ImportedName;
 use super::error::GraphError;
 use super::infer::{Link, steps};
 use super::names;
@@ -11,31 +12,6 @@ use crate::syntax::ReferenceKind;
 
 /// Most variables that are followed from one name.
 const MAX_FOLLOWED: u8 = 4;
-
-/// A name of a module that the project does not have.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ImportedName {
-    /// As the code of the target has it.
-    pub written: String,
-    /// As the module has it; empty for what the module exports by default.
-    pub name: String,
-    /// The module as the import writes it, or the first name of a path that no import gives.
-    pub module: String,
-    /// The modules between this module and the name, outermost first. Where modules and values are
-    /// written alike, they may be values.
-    pub below: Vec<String>,
-    /// The type that the name is a member of; empty if there is none.
-    pub owner: String,
-    pub is_macro: bool,
-    /// Whether an import names the module. Otherwise it may be a variable, unless the text has `::`.
-    pub is_named: bool,
-    /// Whether no value whose type is unknown may be between the module and the name.
-    pub is_sure: bool,
-    /// The file of the target.
-    pub file: String,
-    /// The family of languages of this file.
-    pub family: &'static str,
-}
 
 /// One name of a chain, and whether it is called.
 type Part = (String, bool);
@@ -62,7 +38,7 @@ impl Resolver<'_> {
             return Ok(None);
         }
         chain.push((reference.name.clone(), false));
-        let Some((module, mut chain, is_named)) = self.place(chain, at, MAX_FOLLOWED)? else {
+        let Some((module, mut chain, is_named)) = self.place(&chain, at, MAX_FOLLOWED)? else {
             return Ok(None);
         };
         let name = chain.pop().map(|(name, _)| name).unwrap_or_default();
@@ -90,7 +66,7 @@ impl Resolver<'_> {
     /// Finds the module outside of the project at which a chain of names begins.
     fn place(
         &mut self,
-        chain: Vec<Part>,
+        chain: &[Part],
         at: SymbolId,
         depth: u8,
     ) -> Result<Option<Place>, GraphError> {
@@ -116,7 +92,7 @@ impl Resolver<'_> {
                     continue;
                 }
                 value.extend_from_slice(rest);
-                if let Some(found) = self.place(value, at, depth)? {
+                if let Some(found) = self.place(&value, at, depth)? {
                     return Ok(Some(found));
                 }
             }

@@ -43,13 +43,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::answer::{
-    Around, Depth, GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node,
-    Operation,
+    Around, Depth, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
+    Neighbour, Node, Operation,
 };
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
-pub use self::imported::ImportedName;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 pub use self::meant::Asked;
 pub use self::rename::{NamedIn, RenamePlan, Verdict};

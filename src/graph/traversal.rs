@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::answer::{
-    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Operation,
+    GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour,
+    Operation,
 };
 use super::error::GraphError;
-use super::imported::ImportedName;
 use super::resolver::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
 use crate::languages::Modules;
