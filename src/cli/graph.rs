@@ -21,7 +21,7 @@ use super::render::{count, fitted, json, line, printable, warnings};
 use crate::drawing::DrawingFormat;
 use crate::engine::{
     AnswerFrom, Call, DrawingRequest, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
-    RenameRequest,
+    OutsideName, RenameRequest,
 };
 use crate::graph::Operation;
 
@@ -257,6 +257,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     // Lines of tests with the name are no tests of it.
     let is_empty = answer.results.is_empty()
         && answer.candidates.is_empty()
+        && answer.outside.is_empty()
         && (answer.unresolved.is_empty() || answer.test_files.is_some());
     Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }
@@ -328,7 +329,8 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
 
 /// Prints the uses of the target's name that are not among the results.
 fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
-    let is_empty = answer.results.is_empty() && answer.candidates.is_empty();
+    let is_empty =
+        answer.results.is_empty() && answer.candidates.is_empty() && answer.outside.is_empty();
     if answer.results.is_empty() && !answer.namesakes.is_empty() {
         line(&style("other symbols of that name that are used:").dim().to_string())?;
         for Namesake { node, uses } in answer.namesakes.iter().take(MAX_NAMESAKES) {
@@ -369,6 +371,20 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
             answer.unresolved.len(),
             count(answer.total_unresolved, "such line")
         );
+    }
+    for name in &answer.outside {
+        let at = name.address.as_ref().unwrap_or(&name.package);
+        let why = name.missing.as_ref().map(|why| format!("  {}", style(printable(why)).dim()));
+        line(&fitted(&format!(
+            "{}  {}:{}{}",
+            style(printable(at)).cyan(),
+            style(printable(&name.name)).green(),
+            name.lines[0],
+            why.unwrap_or_default()
+        )))?;
+    }
+    if let Some(command) = OutsideName::command_for(&answer.outside) {
+        tell!("`{command}` indexes packages, so that their definitions are shown");
     }
     if !answer.unknown.is_empty() {
         let names: Vec<String> = answer

@@ -1,6 +1,7 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use super::freshness::AnswerState;
 use super::graph_rows::BUSY;
 use super::grep::GrepRequest;
 use super::operation::Advised;
+use super::outside::OutsideName;
 use super::paths;
 use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
@@ -90,6 +92,10 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub unknown: Vec<UnknownName>,
+    /// callees, dependencies: names that the target uses, and that packages define.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub outside: Vec<OutsideName>,
     /// Number of all results.
     pub total: usize,
     /// Whether results were left out.
@@ -166,6 +172,20 @@ pub struct UnknownName {
     pub name: String,
     /// Lines of its uses in the target's file.
     pub lines: Vec<u32>,
+}
+
+impl UnknownName {
+    /// Lists the uses of unknown names that are not uses of names of packages.
+    fn all(unknown: &BTreeMap<String, Vec<u32>>, outside: &[OutsideName]) -> Vec<Self> {
+        let is_outside = |name: &str, line: u32| {
+            outside.iter().any(|outside| outside.name == name && outside.lines.contains(&line))
+        };
+        let rows = unknown.iter().map(|(name, lines)| Self {
+            name: name.clone(),
+            lines: lines.iter().copied().filter(|line| !is_outside(name, *line)).collect(),
+        });
+        rows.filter(|row| !row.lines.is_empty()).collect()
+    }
 }
 
 /// A definition on the other side of a use.
@@ -275,6 +295,15 @@ impl Engine {
         };
         let near = answer.targets.first().map_or("", |target| &target.file);
         let other = self.other_uses(&answer.name_uses, near, n_uses, &work, call)?;
+        let outside = match self.outside(&answer.imported, call) {
+            Ok(outside) => outside,
+            // The rest of the answer needs no packages.
+            Err(e) => {
+                call.check()?;
+                state.warnings.push(e.to_string());
+                Vec::new()
+            }
+        };
         let row = |found: &Neighbour| {
             self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
@@ -286,11 +315,8 @@ impl Engine {
             unresolved: other.uses,
             total_unresolved: other.total,
             namesakes: other.namesakes,
-            unknown: answer
-                .unknown
-                .iter()
-                .map(|(name, lines)| UnknownName { name: name.clone(), lines: lines.clone() })
-                .collect(),
+            unknown: UnknownName::all(&answer.unknown, &outside),
+            outside,
             total: answer.total,
             truncated: answer.truncated,
             ..GraphAnswer::new(operation, state)
@@ -524,6 +550,7 @@ impl GraphAnswer {
             total_unresolved: 0,
             namesakes: Vec::new(),
             unknown: Vec::new(),
+            outside: Vec::new(),
             total: 0,
             truncated: false,
             commands: Vec::new(),

@@ -25,6 +25,7 @@ mod map;
 mod memory;
 mod operation;
 mod outline;
+mod outside;
 mod package_search;
 mod packages;
 mod past;
@@ -69,6 +70,7 @@ pub use memory::{
 };
 pub use operation::{Advised, FrontEnd};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
+pub use outside::OutsideName;
 pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};

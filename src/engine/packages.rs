@@ -261,7 +261,7 @@ fn indexer(project: &Project) -> Indexer {
 }
 
 /// Returns how the paths of the files of a dependency begin.
-fn label(dependency: &Dependency) -> String {
+pub(super) fn label(dependency: &Dependency) -> String {
     format!("{}@{}", dependency.name, dependency.version)
 }
 
@@ -438,7 +438,7 @@ fn several(written: &str, found: &[Dependency]) -> AskError {
 }
 
 /// Returns the numbers of a version, which order versions well enough to find the newest.
-fn numbers(version: &str) -> Vec<u64> {
+pub(super) fn numbers(version: &str) -> Vec<u64> {
     let digits = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
     digits.map(|part| part.parse().unwrap_or(u64::MAX)).collect()
 }

@@ -96,6 +96,31 @@ pub struct GraphQuery<'a> {
 pub const MAX_DEPTH: usize = 10;
 /// A neighbour is a result from this confidence on, and a candidate below it.
 pub const LEAST_CONFIDENCE: f32 = 0.5;
+/// A name of a module that the project does not have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ImportedName {
+    /// As the code of the target has it.
+    pub written: String,
+    /// As the module has it; empty for what the module exports by default.
+    pub name: String,
+    /// The module as the import writes it, or the first name of a path that no import gives.
+    pub module: String,
+    /// The modules between this module and the name, outermost first. Where modules and values are
+    /// written alike, they may be values.
+    pub below: Vec<String>,
+    /// The type that the name is a member of; empty if there is none.
+    pub owner: String,
+    pub is_macro: bool,
+    /// Whether an import names the module. Otherwise it may be a variable, unless the text has `::`.
+    pub is_named: bool,
+    /// Whether no value whose type is unknown may be between the module and the name.
+    pub is_sure: bool,
+    /// The file of the target.
+    pub file: String,
+    /// The family of languages of this file.
+    pub family: &'static str,
+}
+
 /// The answer to a query of the code graph.
 #[derive(Debug, Clone, Serialize)]
 pub struct GraphAnswer {
@@ -115,6 +140,9 @@ pub struct GraphAnswer {
     /// lines.
     #[serde(skip)]
     pub unknown: BTreeMap<String, Vec<u32>>,
+    /// Those of these names that come from a module outside of the project, with the lines.
+    #[serde(skip)]
+    pub imported: BTreeMap<ImportedName, Vec<u32>>,
     /// Number of results before the limit.
     pub total: usize,
     /// Whether results or targets are left out, or the search stopped early.

@@ -20,15 +20,16 @@ fn surely(entity: Entity) -> Known {
 
 /// One name of a chain such as `a::B::new().items[]`.
 #[derive(Debug, PartialEq)]
-struct Link<'a> {
-    name: &'a str,
-    is_called: bool,
+pub(super) struct Link<'a> {
+    pub(super) name: &'a str,
+    pub(super) is_called: bool,
     n_indexed: usize,
     /// Whether `::` is before or after the name.
     is_path: bool,
 }
 
-fn steps(chain: &str) -> Vec<Link<'_>> {
+/// Takes a chain apart.
+pub(super) fn steps(chain: &str) -> Vec<Link<'_>> {
     let mut out = Vec::new();
     let mut rest = chain;
     let mut follows_path = false;

@@ -8,6 +8,7 @@ mod around;
 mod compare;
 mod error;
 mod impact;
+mod imported;
 mod infer;
 mod map;
 mod meant;
@@ -42,8 +43,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::answer::{
-    Around, Depth, GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Node,
-    Operation,
+    Around, Depth, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
+    Neighbour, Node, Operation,
 };
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;

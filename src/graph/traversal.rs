@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::answer::{
-    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour, Operation,
+    GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour,
+    Operation,
 };
 use super::error::GraphError;
 use super::resolver::{Meaning, Resolver};
@@ -101,6 +102,8 @@ pub(super) struct Traversal<'a> {
     unresolved: BTreeMap<SymbolId, Edge>,
     /// Names that a target uses and that no symbol has, or whose receiver is unknown, with the lines.
     unknown: BTreeMap<String, Vec<u32>>,
+    /// Those of these names that come from outside of the project.
+    imported: BTreeMap<ImportedName, Vec<u32>>,
     /// If a drawing asks for them, the steps of the walk by the node that they begin at.
     pub(super) steps: Option<BTreeMap<SymbolId, BTreeMap<SymbolId, Edge>>>,
 }
@@ -116,6 +119,7 @@ impl<'a> Traversal<'a> {
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
+            imported: BTreeMap::new(),
             steps: None,
         }
     }
@@ -130,6 +134,7 @@ impl<'a> Traversal<'a> {
             candidates: Vec::new(),
             name_uses: NameUses::default(),
             unknown: BTreeMap::new(),
+            imported: BTreeMap::new(),
             total: 0,
             truncated: targets.len() > MAX_TARGETS,
             is_cut: false,
@@ -169,6 +174,7 @@ impl<'a> Traversal<'a> {
         }
         if question.operation.points_outward() {
             answer.unknown = std::mem::take(&mut self.unknown);
+            answer.imported = std::mem::take(&mut self.imported);
         } else {
             let answered = results.iter().chain(&candidates);
             answer.name_uses = self.name_uses(question.operation, targets, answered)?;
@@ -592,6 +598,9 @@ impl<'a> Traversal<'a> {
                 || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
             if is_inside && !self.add_meanings(reference, &mut found)? && is_target {
                 merge(self.unknown.entry(reference.name.clone()).or_default(), &reference.lines);
+                if let Some(name) = self.resolver.imported_name(reference)? {
+                    merge(self.imported.entry(name).or_default(), &reference.lines);
+                }
             }
         }
         if let Some(uses) = self.resolver.precise_uses(of.file)? {

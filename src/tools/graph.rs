@@ -5,7 +5,7 @@ use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse,
-    Namesake,
+    Namesake, OutsideName,
 };
 use crate::text::count;
 
@@ -161,6 +161,23 @@ fn tests(answer: &GraphAnswer) -> Vec<String> {
     text
 }
 
+/// One line for each name of a package, and one for the packages without an index.
+fn outside(answer: &GraphAnswer) -> Vec<String> {
+    let mut text = Vec::new();
+    if !answer.outside.is_empty() {
+        text.push("in packages, with the line:".into());
+    }
+    text.extend(answer.outside.iter().map(|name| {
+        let at = name.address.as_ref().unwrap_or(&name.package);
+        let why = name.missing.as_ref().map(|why| format!(", {}", printable(why)));
+        let why = why.unwrap_or_default();
+        format!("{} {} {}{why}", printable(&name.name), name.lines[0], printable(at))
+    }));
+    let command = OutsideName::command_for(&answer.outside);
+    text.extend(command.map(|command| format!("`{command}` indexes packages")));
+    text
+}
+
 impl Reply for GraphAnswer {
     fn state(&self) -> &AnswerState {
         &self.state
@@ -191,6 +208,7 @@ impl Reply for GraphAnswer {
         text.extend(tests(self));
         text.extend(self.beside());
         text.extend(self.unresolved.iter().map(unresolved));
+        text.extend(outside(self));
         if !self.unknown.is_empty() {
             let names: Vec<String> = self
                 .unknown

@@ -124,3 +124,109 @@ fn a_package_is_asked_by_its_name_and_removed_when_nobody_uses_it() {
     assert!(clean("0").starts_with("1 package removed"));
     assert_eq!(index(&p, &p)["n_new"], 1);
 }
+
+/// Asks what a symbol calls. Returns the names that packages define, with package and address.
+fn outside(p: &Project, symbol: &str) -> Vec<(String, String, Option<String>)> {
+    let mut command = p.cortex(&["graph", "callees", symbol, "--json"]);
+    command.env("XDG_CACHE_HOME", p.home().join(".cache"));
+    command.env("CARGO_HOME", p.home().join(".cargo"));
+    let answer: Value = serde_json::from_str(&run(&mut command).expect(0).stdout).unwrap();
+    let text = |value: &Value| value.as_str().map(String::from);
+    let row = |row: &Value| {
+        (text(&row["name"]).unwrap(), text(&row["package"]).unwrap(), text(&row["address"]))
+    };
+    answer["outside"].as_array().map(|rows| rows.iter().map(row).collect()).unwrap_or_default()
+}
+
+#[test]
+fn a_call_leads_to_the_definition_in_the_package_that_the_file_imports() {
+    let p = with_kettle();
+    let lock = r#"{"lockfileVersion": 3, "packages": {
+        "": {"dependencies": {"kettle": "^1.0.0", "@tea/pot": "2.0.0", "a;\u001b[2Jb": "1.0.0", "b;id": "1.0.0"}},
+        "node_modules/kettle": {"version": "1.0.0"},
+        "node_modules/@tea/pot": {"version": "2.0.0"},
+        "node_modules/events": {"version": "3.0.0"},
+        "node_modules/b;id": {"version": "1.0.0"},
+        "node_modules/a;\u001b[2Jb": {"version": "1.0.0"}}}"#;
+    p.write("package-lock.json", lock);
+    p.write("node_modules/@tea/pot/package.json", r#"{"name": "@tea/pot", "version": "2.0.0"}"#);
+    p.write(
+        "node_modules/@tea/pot/lib/pot.js",
+        "// A pot.\nexport function boil(pot) { return pot; }\nexport class Pot {\n  fill() {}\n}\n",
+    );
+    p.write("node_modules/b;id/package.json", r#"{"name": "b;id", "version": "1.0.0"}"#);
+    p.write("node_modules/b;id/main.js", "export function steep() {}\n");
+    p.write(
+        "src/tea.js",
+        "import { steep } from 'b;id';\nimport { boil } from 'kettle';\nimport * as pot from '@tea/pot/lib/pot';\nimport { Pot as P } from '@tea/pot';\nimport { once } from 'events';\nimport evil from 'a;\u{1b}[2Jb';\n\nexport function tea(x) {\n  boil(2);\n  pot.boil(3);\n  const p = new P();\n  p.fill();\n  once(x);\n  x.boil();\n  evil();\n  steep();\n}\n",
+    );
+    let names = |rows: Vec<(String, String, Option<String>)>| -> Vec<(String, String)> {
+        rows.into_iter()
+            .map(|(name, package, address)| (name, address.unwrap_or(package)))
+            .collect()
+    };
+    let pair = |name: &str, at: &str| (name.to_string(), at.to_string());
+    // Without an index, the package is known. `events` is a module of Node.
+    let before = names(outside(&p, "tea"));
+    assert!(before.contains(&pair("boil", "kettle@1.0.0")), "{before:?}");
+    assert!(before.contains(&pair("boil", "@tea/pot@2.0.0")), "{before:?}");
+    assert!(!before.iter().any(|(name, _)| name == "once"), "{before:?}");
+    let text = cortex(&p, &p, &["graph", "callees", "tea"]).expect(0);
+    let said = format!("{}{}", text.stdout, text.stderr);
+    // The command that is advised has no name that a shell would read as a command.
+    assert!(said.contains("`cortex deps index`"), "{said}");
+    assert!(said.contains("a;\\u{1b}[2Jb@1.0.0"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said}");
+
+    index(&p, &p);
+    let after = names(outside(&p, "tea"));
+    let boil = "kettle@1.0.0/index.d.ts:1-2";
+    assert!(after.contains(&pair("boil", boil)), "{after:?}");
+    assert!(after.contains(&pair("boil", "@tea/pot@2.0.0/lib/pot.js:1-2")), "{after:?}");
+    assert!(after.contains(&pair("fill", "@tea/pot@2.0.0/lib/pot.js:4-4")), "{after:?}");
+    assert!(after.contains(&pair("steep", "b;id@1.0.0/main.js:1-1")), "{after:?}");
+    // A value of unknown type is of no package.
+    assert_eq!(after.iter().filter(|(name, _)| name == "boil").count(), 2, "{after:?}");
+    assert!(cortex(&p, &p, &["read", boil]).expect(0).stdout.contains("Heats water"));
+}
+
+#[test]
+fn a_path_of_rust_leads_to_the_crate_also_to_a_part_of_it() {
+    let source = "registry+https://example.com/index";
+    let lock = format!(
+        "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\ndependencies = [\"hot-water\"]\n\n[[package]]\nname = \"hot-water\"\nversion = \"1.2.0\"\nsource = \"{source}\"\n\n[[package]]\nname = \"hot-water_core\"\nversion = \"1.2.1\"\nsource = \"{source}\"\n"
+    );
+    let p = Project::with(&[
+        ("Cargo.toml", "[package]\nname = \"app\"\nversion = \"0.1.0\"\n"),
+        ("Cargo.lock", &lock),
+        (
+            "src/lib.rs",
+            "use hot_water::Kettle;\n\npub fn tea(std: &str) {\n    let k = Kettle::new();\n    k.pour();\n    hot_water::cold::boil(3);\n    std.boil();\n    String::new();\n}\n",
+        ),
+    ]);
+    let put = |path: &str, text: &str| {
+        let path = p.home().join(".cargo/registry/src/example.com-1").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("hot-water-1.2.0/src/lib.rs", "pub fn boil() {}\npub use hot_water_core::*;\n");
+    put("hot-water-1.2.0/src/cold.rs", "//! Cold.\npub fn boil(n: u8) {}\nfn hidden() {}\n");
+    put(
+        "hot-water_core-1.2.1/src/lib.rs",
+        "pub struct Kettle;\nimpl Kettle {\n    pub fn new() -> Self { Kettle }\n    pub fn pour(&self) {}\n}\npub struct Cup;\nimpl Cup {\n    pub fn new() -> Self { Cup }\n    pub fn pour(&self) {}\n}\n",
+    );
+    let mut command = p.cortex(&["deps", "index", "--json"]);
+    command.env("XDG_CACHE_HOME", p.home().join(".cache"));
+    command.env("CARGO_HOME", p.home().join(".cargo"));
+    run(&mut command).expect(0);
+    let found: Vec<(String, String)> = outside(&p, "tea")
+        .into_iter()
+        .map(|(name, _, address)| (name, address.unwrap_or_default()))
+        .collect();
+    let wanted = [
+        ("new", "hot-water_core@1.2.1/src/lib.rs:3-3"),
+        ("pour", "hot-water_core@1.2.1/src/lib.rs:4-4"),
+        ("boil", "hot-water@1.2.0/src/cold.rs:2-2"),
+    ];
+    assert_eq!(found, wanted.map(|(name, at)| (name.to_string(), at.to_string())));
+}
