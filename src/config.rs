@@ -1021,6 +1021,15 @@ pub fn socket_homes() -> Vec<PathBuf> {
     runtime.filter(|path| path.is_absolute()).into_iter().chain(state_home()).collect()
 }
 
+/// Returns the variables of the environment. Cortex has none that are not UTF-8.
+#[must_use]
+pub fn environment() -> Vec<(String, String)> {
+    let variables = std::env::vars_os();
+    variables
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// Returns what the environment decides for all projects of the user: settings, and where the files
 /// of the user are. Two programs with the same values answer alike.
 #[must_use]

@@ -39,13 +39,21 @@ pub fn survive_file_size_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
+/// Returns a stream that gets a byte for each of these signals, which end the process no longer.
+fn told_of(signals: &[i32]) -> io::Result<LocalStream> {
+    let (told, teller) = LocalStream::pair()?;
+    for signal in signals {
+        signal_hook::low_level::pipe::register(*signal, teller.try_clone()?)?;
+    }
+    Ok(told)
+}
+
 /// Calls `work` when the user interrupts the process (Ctrl-C), which then ends as it would have.
 ///
 /// # Errors
 /// When no thread or no pipe can be created.
 pub fn before_interrupt(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let (mut interrupted, signal) = LocalStream::pair()?;
-    signal_hook::low_level::pipe::register(SIGINT, signal)?;
+    let mut interrupted = told_of(&[SIGINT])?;
     let wait = move || {
         if interrupted.read_exact(&mut [0]).is_ok() {
             work();
@@ -63,10 +71,8 @@ pub fn before_interrupt(work: impl FnOnce() + Send + 'static) -> io::Result<()> 
 /// # Errors
 /// When no thread or no pipe can be created.
 pub fn end_with_parent(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let (mut ordered, signal) = LocalStream::pair()?;
+    let mut ordered = told_of(&[SIGINT, SIGTERM])?;
     ordered.set_read_timeout(Some(PARENT_POLL))?;
-    signal_hook::low_level::pipe::register(SIGINT, signal.try_clone()?)?;
-    signal_hook::low_level::pipe::register(SIGTERM, signal)?;
     let parent = parent_process();
     let wait = move || {
         while ordered.read_exact(&mut [0]).is_err() && parent_process() == parent {}

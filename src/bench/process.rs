@@ -71,7 +71,7 @@ fn command(bed: &Bed, program: &Path) -> Command {
     }
     // What other projects of the user know would be measured, and what is measured would be kept.
     command.env("CORTEX_INDEX_KNOWN_MB", "0");
-    // The bed is no project of the user.
+    // Nobody asks a question of the bed later, so it is not noted among the user's projects.
     command.env("XDG_STATE_HOME", bed.layout().dot_cortex());
     command
 }

@@ -145,14 +145,14 @@ fn index(args: &Index) -> Result<Outcome> {
             tell!("no dependency of this project matches");
         } else {
             let new = format!("{} of them new", answer.n_new);
-            let size = answer.bytes as f64 / f64::from(1 << 20);
             let n_missing = match missing().count() {
                 0 => String::new(),
                 n => format!(", {n} without sources here"),
             };
             line(&format!(
-                "{} indexed, {new}, {size:.1} MB{n_missing}, {}",
+                "{} indexed, {new}, {}{n_missing}, {}",
                 count(answer.n_indexed, "package"),
+                megabytes(answer.bytes),
                 render::duration(answer.ms)
             ))?;
         }
@@ -163,9 +163,12 @@ fn index(args: &Index) -> Result<Outcome> {
 fn clean(args: &Clean) -> Result<Outcome> {
     let days = args.unused.map_or(UNUSED, |days| Duration::from_hours(days.saturating_mul(24)));
     let (n, bytes) = remove_packages(days)?;
-    let size = bytes as f64 / f64::from(1 << 20);
-    line(&format!("{} removed, {size:.1} MB", count(n, "package")))?;
+    line(&format!("{} removed, {}", count(n, "package"), megabytes(bytes)))?;
     Ok(Outcome::Done)
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / f64::from(1 << 20))
 }
 
 fn list(args: &List) -> Result<Outcome> {

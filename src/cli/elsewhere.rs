@@ -18,7 +18,7 @@ use crate::store::Layout;
 /// Longer workspace files are not read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Selects the projects that a question is asked of.
+/// Selects which projects a command asks.
 #[derive(clap::Args)]
 pub(super) struct Elsewhere {
     /// Search these projects, by name, glob of names, or path, or these dependencies, by name (repeat,
@@ -34,7 +34,7 @@ pub(super) struct Elsewhere {
     workspace: Option<PathBuf>,
 }
 
-/// The projects and packages that a question is asked of.
+/// The projects and packages that a command asks.
 #[derive(Default)]
 pub(super) struct Chosen {
     pub(super) packages: Vec<AskedProject>,

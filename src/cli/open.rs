@@ -44,14 +44,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         format!("/search?q={}", utf8_percent_encode(&query, NON_ALPHANUMERIC))
     };
     let project = args.server.project.open()?;
-    let state = config::state_home();
-    let running = state.and_then(|state| Running::of(&state, project.layout.root()));
-    let running = match running {
-        None if project.config.shared && args.server.is_for_all() => {
-            let served = serve::in_background(&args.server);
-            served.inspect_err(|e| tell!("serving here, because {e:#}")).ok()
-        }
-        running => running,
+    let running = if project.config.shared && args.server.is_for_all() {
+        let served = serve::in_background(&args.server, project);
+        served.inspect_err(|e| tell!("serving here, because {e:#}")).ok()
+    } else {
+        config::state_home().and_then(|state| Running::of(&state, project.layout.root()))
     };
     match running {
         Some(running) => {

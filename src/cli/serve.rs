@@ -105,7 +105,7 @@ impl Offered {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.detach {
-        line(&in_background(args)?.url())?;
+        line(&in_background(args, args.project.open()?)?.url())?;
         return Ok(Outcome::Done);
     }
     serve_and_show(args, None)
@@ -120,13 +120,12 @@ impl Args {
     }
 }
 
-/// Lets the server of this machine serve the project, and returns where.
-pub(super) fn in_background(args: &Args) -> Result<Running> {
+/// Returns where the project is served. If it is not, the server of this machine begins to.
+pub(super) fn in_background(args: &Args, project: Project) -> Result<Running> {
     ensure!(
         args.is_for_all(),
         "--detach cannot be combined with --no-watch, --read-only or --edit-trusted-files"
     );
-    let project = args.project.open()?;
     let state = config::state_home().context("there is no home directory")?;
     let root = project.layout.root().to_path_buf();
     if let Some(running) = Running::of(&state, &root) {

@@ -74,9 +74,8 @@ pub(super) fn place() -> Result<Place> {
 }
 
 fn host() -> Result<Outcome> {
-    let env = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let config = Config::load_or_default(None, config::user_file().as_deref(), env)?;
+    let user = config::user_file();
+    let config = Config::load_or_default(None, user.as_deref(), config::environment())?;
     let place = place()?;
     compute_threads();
     let limits = PoolLimits { bytes: config.shared_bytes, idle: config.idle, open: MOST_OPEN };

@@ -12,13 +12,10 @@ use globset::Glob;
 use super::freshness::{AnswerState, Freshness};
 use super::project::{Project, ProjectError};
 use super::rows::ResultRow;
-use super::search::{
-    Page, SearchAnswer, SearchMode, SearchRequest, SearchStats, check_query, exact,
-};
+use super::search::{Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact};
 use super::serving::{Engine, View};
 use super::{AskError, Call, chain};
 use crate::embed::{StaticModel, vector_of_question};
-use crate::excerpt::{Compared, Excerpts};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
 use crate::search::{Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term};
 use crate::text::count;
@@ -351,30 +348,15 @@ pub(super) fn search_all(
         return Err(e);
     }
     let generation = parts.iter().fold(0u64, |sum, p| sum.wrapping_add(p.view.code.generation));
-    let mut page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
+    let page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
     warnings.extend(page.changed_from(request.cursor.as_deref()));
     let start = Instant::now();
     let found = ask_all(&mut parts, request, &filter, page.n_wanted(), &mut warnings)?;
-    let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
+    let took = start.elapsed();
     call.check()?;
-    let total = found.iter().map(|results| results.total).sum();
-    let Some(first) = found.first() else { return Ok(SearchAnswer::default()) };
-    let (meant, notes) = (first.meant.clone(), first.notes.clone());
-    let (mut wanted, wants_places) = (first.wanted.clone(), first.wants_places);
-    let mut hits = merged(found);
-    let is_cut = hits.len() >= page.n_wanted();
-    hits.truncate(page.n_wanted());
-    let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
-    let mut n_before = 0;
-    hits.retain(|hit| {
-        n_before += 1;
-        n_before == 1 || request.mode != SearchMode::Hybrid || hit.is_evident(nearest)
-    });
-    let mut compared = Compared::default();
-    compared.add(hits.iter(), &meant, &mut wanted);
-    let hits = compared.rows(hits, wants_places && !request.one_per_file, is_cut);
-    page.n_found = hits.len();
-    let of_page = hits.into_iter().skip(page.offset).take(page.limit);
+    let Some(mut results) = merged(found) else { return Ok(SearchAnswer::default()) };
+    let is_cut = results.hits.len() >= page.n_wanted();
+    results.hits.truncate(page.n_wanted());
     let row = |hit: Hit| {
         let at = hit.path.split(':').next().and_then(|at| at.parse::<usize>().ok())?;
         let Part { project, view } = parts.get(at)?;
@@ -382,34 +364,14 @@ pub(super) fn search_all(
             .unless_gone(&|path| project.engine.project.has_file(path));
         Some(project.placed(row))
     };
-    let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
-    let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
-    compared.add(hits.iter().copied(), &meant, &mut wanted);
-    let excerpts = Excerpts::of(&hits, compared, &mut wanted);
-    let n = rows.len();
-    let results = ResultRow::best(rows, &excerpts, 0);
     let n_chunks = parts.iter().map(|part| part.view.code.corpus.chunks().len()).sum();
     let index = Freshness {
         pending: parts.iter().map(|part| part.view.state.index.pending).sum(),
         vectors_pending: parts.iter().map(|part| part.view.state.index.vectors_pending).sum(),
         ..Freshness::default()
     };
-    Ok(SearchAnswer {
-        next_cursor: page.next(n),
-        results,
-        total,
-        stats: request.include_stats.then_some(SearchStats {
-            chunks: n_chunks,
-            candidates: total,
-            milliseconds,
-        }),
-        notes,
-        state: AnswerState { index, warnings, projects: parts.len() }.in_brief(call),
-        excerpts: Arc::new(excerpts),
-        n_chunks,
-        page,
-        ..SearchAnswer::default()
-    })
+    let state = AnswerState { index, warnings, projects: parts.len() }.in_brief(call);
+    Ok(Ranking { results, is_cut, n_chunks, took }.answer(request, page, state, row))
 }
 
 /// Asks each project. One that cannot answer is taken out of `parts`, and a warning says so. Returns
@@ -438,20 +400,22 @@ fn ask_all(
     }
 }
 
-/// Merges the results of several projects into one list. Each path has the place of its project in
-/// the list of those asked before it, since two projects may have the same path.
-fn merged(found: Vec<Results>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = Vec::new();
-    for (at, results) in found.into_iter().enumerate() {
-        hits.extend(
-            results
-                .hits
-                .into_iter()
-                .map(|hit| Hit { path: format!("{at}:{}", hit.path).into(), ..hit }),
-        );
-    }
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
-    hits
+/// Merges the results of several projects; `None` if there are none. Each path has the place of its
+/// project in the list of those asked before it, since two projects may have the same path.
+fn merged(found: Vec<Results>) -> Option<Results> {
+    let placed = |(at, mut results): (usize, Results)| {
+        for hit in &mut results.hits {
+            hit.path = format!("{at}:{}", hit.path).into();
+        }
+        results
+    };
+    let mut all = found.into_iter().enumerate().map(placed).reduce(|mut all, more| {
+        all.total += more.total;
+        all.hits.extend(more.hits);
+        all
+    })?;
+    all.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    Some(all)
 }
 
 /// A project that cannot answer, by its place in the list of those asked.
@@ -481,16 +445,10 @@ fn ask(
         return Ok((found, warnings));
     }
     let query = Searcher::query_of_all(&searchers, &request.query, &StaticModel::knows);
-    let mut query = query.map_err(|why| {
+    let query = request.refined(query.map_err(|why| {
         let is_damaged = |s: &Searcher| s.query(&request.query, &StaticModel::knows).is_err();
         by(searchers.iter().position(is_damaged).unwrap_or(0))(why)
-    })?;
-    if let Some(form) = request.form {
-        query = query.with_form(form);
-    }
-    if let Some(hidden) = &request.hidden_commits {
-        query = query.without_commits(hidden.clone());
-    }
+    })?);
     let (mut pooled, mut counts) = (Statistics::default(), Vec::new());
     for (at, searcher) in searchers.iter().enumerate() {
         counts.push(searcher.statistics(&query).map_err(by(at))?);

@@ -5,6 +5,7 @@
 //! so a project that brings its own `node_modules` cannot change what another one reads. Settings of
 //! the project do not count, only those of the user.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +39,7 @@ const KEY_DIGITS: usize = 32;
 const POLL: Duration = Duration::from_millis(20);
 /// An index that no question used for this long is removed.
 pub const UNUSED: Duration = Duration::from_hours(90 * 24);
-/// What of a package is left out, because nobody who uses it reads it: tests and benchmarks. The
+/// The files of a package that are left out: nobody who uses it reads its tests and benchmarks. The
 /// folders `test` and `spec` count only at the top, since they are public in some packages.
 const LEFT_OUT: [&str; 13] = [
     "test/**",
@@ -154,10 +155,14 @@ impl Package {
         sha256(said.join("\0").as_bytes())[..KEY_DIGITS].to_string()
     }
 
-    /// Opens the package as a project whose index is in the user's cache.
+    /// Names the index, which is in the user's cache.
+    fn layout(&self) -> io::Result<Layout> {
+        Layout::at(&self.root)?.of_package(&self.shelf.cache_home, &self.key())
+    }
+
+    /// Opens the package as a project.
     fn project(&self) -> Result<Project, ProjectError> {
-        let layout = Layout::at(&self.root)?.of_package(&self.shelf.cache_home, &self.key())?;
-        let mut project = Project::new(layout, self.shelf.config.clone());
+        let mut project = Project::new(self.layout()?, self.shelf.config.clone());
         project.walk = WalkOptions {
             max_file_bytes: project.walk.max_file_bytes,
             exclude: self.shelf.left_out.clone(),
@@ -246,7 +251,7 @@ impl Package {
 
     /// Reads the words of the index.
     pub(super) fn sketch(&self) -> Option<Sketch> {
-        Sketch::read(&PackageRecord::read_words(&self.project().ok()?.layout).ok()?)
+        Sketch::read(&PackageRecord::read_words(&self.layout().ok()?).ok()?)
     }
 }
 

@@ -68,12 +68,23 @@ pub struct Pooled {
     /// The memory budget of its engine in bytes; `None` if the settings of the project decide.
     budget: Option<u64>,
     changes: Changes,
-    engine: Mutex<Option<Arc<Engine>>>,
-    /// The files that decided its settings.
-    settings: Mutex<Option<SettingsFiles>>,
+    engine: Mutex<Option<Opened>>,
     asked: Mutex<Instant>,
     /// Whether the project had memories when its engine was open.
     remembers: AtomicBool,
+}
+
+/// An open engine.
+struct Opened {
+    engine: Arc<Engine>,
+    /// The files of settings at that time, or those that were told to be of no use.
+    settings: SettingsFiles,
+}
+
+impl Opened {
+    fn new(engine: Arc<Engine>) -> Self {
+        Self { settings: settings_of(&engine.project), engine }
+    }
 }
 
 impl Pooled {
@@ -85,8 +96,7 @@ impl Pooled {
             budget: None,
             changes,
             remembers: AtomicBool::new(engine.remembers()),
-            engine: Mutex::new(Some(engine)),
-            settings: Mutex::default(),
+            engine: Mutex::new(Some(Opened::new(engine))),
             asked: Mutex::new(Instant::now()),
         }
     }
@@ -97,7 +107,6 @@ impl Pooled {
             budget: Some(limits.bytes),
             changes: Changes::default(),
             engine: Mutex::default(),
-            settings: Mutex::default(),
             asked: Mutex::new(Instant::now()),
             remembers: AtomicBool::new(false),
         }
@@ -124,10 +133,10 @@ impl Pooled {
     pub fn engine(&self) -> Result<Arc<Engine>, ProjectError> {
         let mut open = self.engine.lock();
         self.touch();
-        if let Some(engine) = &*open
-            && (self.budget.is_none() || self.is_as_opened(engine))
+        if let Some(opened) = &mut *open
+            && (self.budget.is_none() || self.may_go_on(opened))
         {
-            return Ok(engine.clone());
+            return Ok(opened.engine.clone());
         }
         close(open.take());
         let gone = || ProjectError::Gone(self.root.clone());
@@ -139,22 +148,21 @@ impl Pooled {
         project.config.memory_budget = self.budget;
         let engine = Arc::new(Engine::for_server(project, true, self.changes.callback())?);
         self.remembers.store(engine.remembers(), Ordering::Relaxed);
-        *self.settings.lock() = Some(settings_of(&engine.project));
-        *open = Some(engine.clone());
+        *open = Some(Opened::new(engine.clone()));
         Ok(engine)
     }
 
     /// Whether an engine may go on: its directory is where it was, and so are its settings. Settings
     /// that cannot be used are told once, and the old ones hold.
-    fn is_as_opened(&self, engine: &Engine) -> bool {
+    fn may_go_on(&self, Opened { engine, settings }: &mut Opened) -> bool {
         if engine.project.layout.tree().check_in_place().is_err() {
             return false;
         }
-        let (now, mut known) = (settings_of(&engine.project), self.settings.lock());
-        if known.as_ref() == Some(&now) {
+        let now = settings_of(&engine.project);
+        if *settings == now {
             return true;
         }
-        *known = Some(now);
+        *settings = now;
         let opened = Project::open(Some(&self.root));
         if let Err(e) = &opened {
             tracing::warn!("{}: the old settings hold: {e}", self.root.display());
@@ -166,7 +174,7 @@ impl Pooled {
     /// it keeps nothing open.
     #[must_use]
     pub fn engine_if_open(&self) -> Option<Arc<Engine>> {
-        self.engine.try_lock()?.clone()
+        Some(self.engine.try_lock()?.as_ref()?.engine.clone())
     }
 
     /// Whether the project has memories; in a closed project, whether it had.
@@ -195,7 +203,7 @@ impl Pooled {
             return false;
         }
         let Some(mut open) = self.engine.try_lock() else { return false };
-        let is_unused = open.as_ref().is_some_and(|engine| Arc::strong_count(engine) == 1);
+        let is_unused = open.as_ref().is_some_and(|o| Arc::strong_count(&o.engine) == 1);
         if is_unused {
             close(open.take());
         }
@@ -208,8 +216,8 @@ fn settings_of(project: &Project) -> SettingsFiles {
 }
 
 /// Ends an engine. What is loaded is saved, so that the next one begins with it.
-fn close(engine: Option<Arc<Engine>>) {
-    if let Some(engine) = engine {
+fn close(opened: Option<Opened>) {
+    if let Some(Opened { engine, .. }) = opened {
         engine.stop();
         engine.save(0.0);
     }

@@ -1,6 +1,5 @@
 //! A project: a directory with its settings. It creates the objects that work on the directory.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -106,7 +105,8 @@ impl Project {
             None => std::env::current_dir().map_err(ProjectError::NoDirectory)?,
         };
         let layout = Layout::discover(&start, config::home().as_deref())?;
-        let config = load(&layout.own_place(), config::user_file().as_deref(), environment())?;
+        let config =
+            load(&layout.own_place(), config::user_file().as_deref(), config::environment())?;
         for ignored in &config.ignored {
             tracing::warn!("{}", source::printable(ignored));
         }
@@ -126,7 +126,7 @@ impl Project {
     /// # Errors
     /// When they are not valid.
     pub(super) fn user_config() -> Result<Config, ConfigError> {
-        Config::load(None, config::user_file().as_deref(), environment())
+        Config::load(None, config::user_file().as_deref(), config::environment())
     }
 
     /// Counts the files that an index would hold, and the directories that are watched for changes.
@@ -458,12 +458,4 @@ impl Project {
         };
         self.memory_home.get_or_init(decide).clone()
     }
-}
-
-/// Returns the variables of the environment. Cortex has none that are not UTF-8.
-fn environment() -> Vec<(String, String)> {
-    let text = |(name, value): (OsString, OsString)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    };
-    std::env::vars_os().filter_map(text).collect()
 }

@@ -1,7 +1,7 @@
 //! Searches the code corpus: ranked results for a question, or every match of an exact query.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,9 +141,79 @@ pub struct Page {
     generation: u64,
     /// Number of results before this page.
     pub offset: usize,
-    pub(super) limit: usize,
+    limit: usize,
     /// Number of hits found. It is greater than `offset + limit` if another page follows.
-    pub(super) n_found: usize,
+    n_found: usize,
+}
+
+impl SearchRequest {
+    /// Returns a query with what measurements set.
+    pub(super) fn refined(&self, mut query: Query) -> Query {
+        if let Some(form) = self.form {
+            query = query.with_form(form);
+        }
+        if let Some(hidden) = &self.hidden_commits {
+            query = query.without_commits(hidden.clone());
+        }
+        query
+    }
+}
+
+/// What a search ranked, in one corpus or in several.
+pub(super) struct Ranking {
+    pub(super) results: Results,
+    /// Whether more hits than these may follow.
+    pub(super) is_cut: bool,
+    /// Number of chunks that were searched.
+    pub(super) n_chunks: usize,
+    pub(super) took: Duration,
+}
+
+impl Ranking {
+    /// Returns the page of what is shown, with its code. `row` makes the row of a hit.
+    pub(super) fn answer(
+        self,
+        request: &SearchRequest,
+        mut page: Page,
+        state: AnswerState,
+        row: impl Fn(Hit) -> Option<ResultRow>,
+    ) -> SearchAnswer {
+        let Self { results, is_cut, n_chunks, took } = self;
+        let Results { hits, total, notes, mut wanted, meant, wants_places, .. } = results;
+        let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
+        let is_shown = |(i, hit): &(usize, Hit)| {
+            *i == 0 || request.mode != SearchMode::Hybrid || hit.is_evident(nearest)
+        };
+        let hits: Vec<Hit> =
+            hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();
+        let mut compared = Compared::default();
+        compared.add(hits.iter(), &meant, &mut wanted);
+        let hits = compared.rows(hits, wants_places && !request.one_per_file, is_cut);
+        page.n_found = hits.len();
+        let of_page = hits.into_iter().skip(page.offset).take(page.limit);
+        let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
+        let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
+        compared.add(hits.iter().copied(), &meant, &mut wanted);
+        let excerpts = Excerpts::of(&hits, compared, &mut wanted);
+        let n = rows.len();
+        SearchAnswer {
+            next_cursor: page.next(n),
+            results: ResultRow::best(rows, &excerpts, 0),
+            total,
+            memories: Vec::new(),
+            stats: request.include_stats.then(|| SearchStats {
+                chunks: n_chunks,
+                candidates: total,
+                milliseconds: (took.as_secs_f64() * 10_000.0).round() / 10.0,
+            }),
+            notes,
+            state,
+            excerpts: Arc::new(excerpts),
+            beside: Lines::default(),
+            n_chunks,
+            page,
+        }
+    }
 }
 
 impl SearchAnswer {
@@ -220,7 +290,7 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let corpus = &view.code.corpus;
-        let mut page = Page::new(request.cursor.as_deref(), request.limit, view.code.generation)?;
+        let page = Page::new(request.cursor.as_deref(), request.limit, view.code.generation)?;
         if let Some(changed) = page.changed_from(request.cursor.as_deref()) {
             view.state.warnings.push(changed);
         }
@@ -232,56 +302,24 @@ impl Engine {
         ));
         let start = Instant::now();
         let found = self.found(Searcher::new(corpus), request, filter, page.n_wanted())?;
-        let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
+        let took = start.elapsed();
         view.state.warnings.extend(found.warning);
         if request.mode != SearchMode::Exact {
             view.state.warnings.extend(self.lacking_vectors(&view.code));
         }
-        let Results { hits, total, notes, mut wanted, meant, wants_places, .. } = found.results;
-        let is_cut = hits.len() >= page.n_wanted();
-        let hits = if request.mode == SearchMode::Exact {
-            hits
-        } else {
-            places_first(corpus, places_in(&self.project, corpus, &request.query), hits)
+        let mut results = found.results;
+        let is_cut = results.hits.len() >= page.n_wanted();
+        if request.mode != SearchMode::Exact {
+            let named = places_in(&self.project, corpus, &request.query);
+            results.hits = places_first(corpus, named, results.hits);
+        }
+        let row = |hit: Hit| {
+            let row = ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain);
+            Some(row.unless_gone(&|path| self.project.has_file(path)))
         };
-        let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
-        let is_shown = |(i, hit): &(usize, Hit)| {
-            *i == 0 || request.mode != SearchMode::Hybrid || hit.is_evident(nearest)
-        };
-        let hits: Vec<Hit> =
-            hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();
-        let mut compared = Compared::default();
-        compared.add(hits.iter(), &meant, &mut wanted);
-        let hits = compared.rows(hits, wants_places && !request.one_per_file, is_cut);
-        page.n_found = hits.len();
-        let of_page = hits.into_iter().skip(page.offset).take(page.limit);
-        let rows: Vec<ResultRow> = of_page
-            .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain))
-            .map(|row| row.unless_gone(&|path| self.project.has_file(path)))
-            .collect();
-        let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
-        compared.add(hits.iter().copied(), &meant, &mut wanted);
-        let excerpts = Excerpts::of(&hits, compared, &mut wanted);
-        let n = rows.len();
-        let results = ResultRow::best(rows, &excerpts, 0);
         let n_chunks = corpus.chunks().len();
-        Ok(SearchAnswer {
-            next_cursor: page.next(n),
-            results,
-            total,
-            memories: Vec::new(),
-            stats: request.include_stats.then_some(SearchStats {
-                chunks: n_chunks,
-                candidates: total,
-                milliseconds,
-            }),
-            notes,
-            state: view.state.in_brief(call),
-            excerpts: Arc::new(excerpts),
-            beside: Lines::default(),
-            n_chunks,
-            page,
-        })
+        let ranking = Ranking { results, is_cut, n_chunks, took };
+        Ok(ranking.answer(request, page, view.state.in_brief(call), row))
     }
 
     /// Returns a warning if chunks have no vectors and, as in every command, no thread makes them.
@@ -306,13 +344,7 @@ impl Engine {
         if request.mode == SearchMode::Exact {
             return Ok(exact(searcher, &request.query, filter, n)?);
         }
-        let mut query = searcher.query(&request.query, &StaticModel::knows)?;
-        if let Some(form) = request.form {
-            query = query.with_form(form);
-        }
-        if let Some(hidden) = &request.hidden_commits {
-            query = query.without_commits(hidden.clone());
-        }
+        let query = request.refined(searcher.query(&request.query, &StaticModel::knows)?);
         let (vector, warning) = vector_of_question(self.manager.embedder(), &query.meant);
         let results = match request.mode {
             SearchMode::Semantic if warning.is_none() => searcher.by_meaning(&vector, filter, n)?,

@@ -96,6 +96,7 @@ pub struct GraphQuery<'a> {
 pub const MAX_DEPTH: usize = 10;
 /// A neighbour is a result from this confidence on, and a candidate below it.
 pub const LEAST_CONFIDENCE: f32 = 0.5;
+
 /// A name of a module that the project does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportedName {

@@ -76,19 +76,16 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/healthz", get(async || "ok\n"))
         .route(
             "/readyz",
-            get(async |State(calls): State<Arc<Calls>>| match calls.engine().await {
-                Ok(engine) => ready(&engine),
-                Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
-            }),
+            get(async |State(calls): State<Arc<Calls>>| of_engine(&calls, ready).await),
         )
         .route(
             "/metrics",
-            get(async move || match on_page.engine().await {
-                Ok(engine) => {
-                    let text = metrics::page(&engine, &on_page);
+            get(async move || {
+                let page = |engine: &Engine| {
+                    let text = metrics::page(engine, &on_page);
                     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
-                }
-                Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
+                };
+                of_engine(&on_page, page).await
             }),
         )
         .route("/events", get(async move || events::stream(heard, &streams)))
@@ -243,6 +240,14 @@ fn unknown(uri: &Uri) -> Response {
         StatusCode::NOT_FOUND,
         format!("there is no path {}; the paths are {}", uri.path(), paths.join(", ")),
     )
+}
+
+/// Answers from the engine, which is opened if it is closed.
+async fn of_engine(calls: &Calls, answer: impl FnOnce(&Engine) -> Response) -> Response {
+    match calls.engine().await {
+        Ok(engine) => answer(&engine),
+        Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
+    }
 }
 
 /// Answers whether a generation can be searched, and if not, why.

@@ -40,6 +40,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 const MAX_DURATION: Duration = Duration::from_secs(10);
 /// Where the objects of a repository are, below its common directory.
 const OBJECTS: &str = "objects";
+/// Where it keeps the data of its linked work trees.
+const WORKTREES: &str = "worktrees";
 /// Most linked working trees of a repository that are looked at.
 const MAX_WORKTREES: usize = 64;
 
@@ -489,11 +491,10 @@ pub fn git_directory(root: &Path) -> Option<PathBuf> {
 #[must_use]
 pub fn other_worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(own) = GitDir::at(root) else { return Vec::new() };
-    let worktrees = own.common.join("worktrees");
+    let worktrees = own.worktrees();
     let names = Dir::open(&worktrees).and_then(|dir| dir.list()).unwrap_or_default();
     let linked = names.into_iter().take(MAX_WORKTREES).filter_map(|(name, _)| {
-        let named = small_text(&worktrees.join(name), "gitdir")?;
-        Some(Path::new(named.trim_end_matches(['\r', '\n'])).parent()?.to_path_buf())
+        Some(path_in(&worktrees.join(name), "gitdir")?.parent()?.to_path_buf())
     });
     let main = own.common.parent().map(Path::to_path_buf);
     let trees = main.into_iter().chain(linked).filter_map(|root| GitDir::at(&root));
@@ -540,8 +541,8 @@ impl GitDir {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let top = real(top)?;
         let own = real(&git_dir(&top.join(".git"))?)?;
-        let common = match small_text(&own, "commondir") {
-            Some(path) => real(&own.join(path.trim_end_matches(['\r', '\n'])))?,
+        let common = match path_in(&own, "commondir") {
+            Some(path) => real(&path)?,
             None => own.clone(),
         };
         let belongs = if own.starts_with(&top) && common.starts_with(&top) {
@@ -563,12 +564,15 @@ impl GitDir {
             real(&own.join(config.lines().find_map(value)?))? == top
         } else {
             // For a linked work tree, `worktrees/<name>/gitdir` in the repository names its `.git`.
-            let named = small_text(&own, "gitdir")?;
-            own.parent()? == common.join("worktrees")
-                && real(&own.join(named.trim_end_matches(['\r', '\n'])))?
-                    == real(&top.join(".git"))?
+            let named = path_in(&own, "gitdir")?;
+            own.parent()? == common.join(WORKTREES) && real(&named)? == real(&top.join(".git"))?
         };
         belongs.then_some(Self { top, own, common })
+    }
+
+    /// The directory in which the repository keeps the data of its linked work trees.
+    fn worktrees(&self) -> PathBuf {
+        self.common.join(WORKTREES)
     }
 
     /// Whether all objects are in the repository itself. Alternates and links among the objects
@@ -620,14 +624,19 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
 /// Returns where the repository of a tree keeps its linked work trees. `None` without a repository,
 /// and for the folder around a bare one, which holds nothing but work trees.
 pub(super) fn worktrees(root: &Path) -> Option<PathBuf> {
-    let GitDir { top, own, common } = GitDir::at(root)?;
-    let is_around_bare = own == common && common != top.join(".git");
-    (!is_around_bare).then(|| common.join("worktrees"))
+    let git = GitDir::at(root)?;
+    let is_around_bare = git.own == git.common && git.common != git.top.join(".git");
+    (!is_around_bare).then(|| git.worktrees())
 }
 
 /// Whether a folder is a work tree that is linked below `worktrees`.
 pub(super) fn is_worktree(folder: &Path, worktrees: &Path) -> bool {
     GitDir::at(folder).is_some_and(|git| git.own.parent() == Some(worktrees))
+}
+
+/// Reads the path in a small git file, which may be relative to its directory.
+fn path_in(directory: &Path, name: &str) -> Option<PathBuf> {
+    Some(directory.join(small_text(directory, name)?.trim_end_matches(['\r', '\n'])))
 }
 
 /// Reads a small git file, such as one of a single line.

@@ -81,9 +81,15 @@ impl Machine {
         status["servers"][0]["pid"].as_u64().unwrap()
     }
 
-    /// Returns where the socket is.
+    /// Returns the directory of the socket.
     fn sockets(&self) -> PathBuf {
         self.user.home().join(".local/state/cortex")
+    }
+
+    /// Returns the socket of the one server.
+    fn socket(&self) -> PathBuf {
+        let mut files = fs::read_dir(self.sockets()).unwrap().map(|entry| entry.unwrap().path());
+        files.find(|path| path.extension().is_some_and(|ending| ending == "sock")).unwrap()
     }
 }
 
@@ -367,9 +373,7 @@ fn another_user_cannot_connect() {
     let machine = Machine::with(&["lisbon"]);
     let mut agent = machine.agent("lisbon");
     agent.search();
-    let sockets = machine.sockets();
-    let socket = fs::read_dir(&sockets).unwrap().map(|e| e.unwrap().path());
-    let socket = socket.into_iter().find(|p| p.extension().is_some_and(|e| e == "sock")).unwrap();
+    let (sockets, socket) = (machine.sockets(), machine.socket());
     assert_eq!(fs::metadata(&sockets).unwrap().permissions().mode() & 0o777, 0o700);
     let ask = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
                s.sendall(b'{\"want\":\"status\"}\\n')\nsys.stdout.write(s.makefile().read())\n";
@@ -404,8 +408,7 @@ fn a_hostile_program_of_the_same_user_harms_nobody() {
     let machine = Machine::with(&["lisbon"]);
     let mut agent = machine.agent("lisbon");
     agent.search();
-    let socket = fs::read_dir(machine.sockets()).unwrap().map(|e| e.unwrap().path());
-    let socket = socket.into_iter().find(|p| p.extension().is_some_and(|e| e == "sock")).unwrap();
+    let socket = machine.socket();
     let long = vec![b'x'; 1 << 17];
     let lines: [&[u8]; 5] = [
         b"\n",

@@ -136,6 +136,23 @@ impl Request {
     }
 }
 
+impl State {
+    /// Returns the first line that was not sent, and notes that it is sent now.
+    fn next_line(&mut self, link: &Link) -> Option<Vec<u8>> {
+        let message = self.open.iter_mut().find(|message| message.link.is_none())?;
+        message.link = Some(link.number);
+        message.n_sent += 1;
+        let line = message.line.clone();
+        self.forget_answered();
+        Some(line)
+    }
+
+    /// Drops messages of which nothing is awaited: all was answered, or they are notifications.
+    fn forget_answered(&mut self) {
+        self.open.retain(|message| message.n_sent == 0 || !message.requests.is_empty());
+    }
+}
+
 impl Bridge {
     /// Creates a bridge that writes to the agent on `output`.
     #[must_use]
@@ -201,37 +218,22 @@ impl Bridge {
         for message in &mut state.open {
             message.requests.retain(|request| request.id != *id);
         }
-        state.open.retain(|message| message.n_sent == 0 || !message.requests.is_empty());
+        state.forget_answered();
     }
 
     /// Sends all messages that were not sent to the present server.
     fn send(self: &Arc<Self>) {
         let _sending = self.sending.lock();
-        loop {
-            let is_next = |message: &&mut Message| message.link.is_none();
-            if !self.state.lock().open.iter_mut().any(|m| is_next(&m)) {
-                return;
-            }
+        while self.state.lock().open.iter().any(|message| message.link.is_none()) {
             let link = match self.connect() {
                 Ok(link) => link,
                 Err(e) => {
-                    let mut state = self.state.lock();
-                    let open = std::mem::take(&mut state.open);
-                    drop(state);
+                    let open = std::mem::take(&mut self.state.lock().open);
                     self.fail(&open, &format!("no server of cortex can be reached ({e})"));
                     return;
                 }
             };
-            let line = {
-                let mut state = self.state.lock();
-                let Some(message) = state.open.iter_mut().find(is_next) else { return };
-                message.link = Some(link.number);
-                message.n_sent += 1;
-                let line = message.line.clone();
-                // Nothing is awaited from a notification.
-                state.open.retain(|message| message.n_sent == 0 || !message.requests.is_empty());
-                line
-            };
+            let Some(line) = self.state.lock().next_line(&link) else { return };
             if (&*link.stream).write_all(&line).is_err() {
                 self.lost(link.number);
             }

@@ -93,6 +93,8 @@ impl Drop for Client {
 struct Listening {
     place: Place,
     listener: LocalListener,
+    /// Identifies the file of the socket.
+    id: Option<(u64, u64)>,
     _lock: File,
 }
 
@@ -114,13 +116,21 @@ impl Listening {
         let _ = place.remove_old();
         let listener = LocalListener::bind(place.socket())?;
         listener.set_nonblocking(true)?;
-        Ok(Some(Self { place: place.clone(), listener, _lock: lock }))
+        let id = place.socket_id();
+        Ok(Some(Self { place: place.clone(), listener, id, _lock: lock }))
+    }
+
+    /// Whether clients still find this server: nobody removed or replaced its socket.
+    fn is_found(&self) -> bool {
+        self.place.socket_id() == self.id
     }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        let _ = self.place.remove_socket();
+        if self.is_found() {
+            let _ = self.place.remove_socket();
+        }
     }
 }
 
@@ -157,7 +167,6 @@ impl Host {
     async fn accept(self: &Arc<Self>, listening: Listening) -> io::Result<()> {
         let mut signals = Signals::catch()?;
         let listener = UnixListener::from_std(listening.listener.try_clone()?)?;
-        let own_socket = listening.place.socket_id();
         let mut ticks = interval(TICK);
         loop {
             tokio::select! {
@@ -167,7 +176,7 @@ impl Host {
                     let host = self.clone();
                     drop(spawn_blocking(move || host.pool.tidy()));
                     // Somebody removed the directory, for example.
-                    if self.is_abandoned() || listening.place.socket_id() != own_socket {
+                    if self.is_abandoned() || !listening.is_found() {
                         break;
                     }
                 }
@@ -181,11 +190,7 @@ impl Host {
             }
         }
         tracing::info!("shutting down");
-        if listening.place.socket_id() == own_socket {
-            drop(listening);
-        } else {
-            std::mem::forget(listening);
-        }
+        drop(listening);
         self.closing.cancel();
         let hosted: Vec<_> = self.hosted.lock().values().cloned().collect();
         let finished = async {
