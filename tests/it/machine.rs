@@ -93,12 +93,6 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        run(&mut self.cortex(&["server", "stop"]));
-    }
-}
-
 fn content(name: &str) -> String {
     format!("/// Greets the people of {name}.\npub fn greet_{name}() -> u32 {{\n    1\n}}\n")
 }

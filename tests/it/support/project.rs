@@ -52,6 +52,17 @@ impl Output {
     }
 }
 
+impl Drop for Project {
+    /// Ends the servers that agents of this user started: they would write while all is removed.
+    fn drop(&mut self) {
+        let sockets = fs::read_dir(self.home().join(".local/state/cortex"));
+        let is_socket = |path: &Path| path.extension().is_some_and(|ending| ending == "sock");
+        if sockets.is_ok_and(|mut files| files.any(|file| is_socket(&file.unwrap().path()))) {
+            let _ = self.cortex(&["server", "stop"]).output();
+        }
+    }
+}
+
 impl Project {
     /// Creates an empty project.
     pub fn new() -> Self {
