@@ -43,6 +43,7 @@ pub mod source;
 pub mod sqlite;
 pub mod store;
 pub mod syntax;
+pub mod team;
 pub mod text;
 pub mod tools;
 pub mod work;

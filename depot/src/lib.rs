@@ -105,6 +105,15 @@ pub struct Wanted {
     pub limit: usize,
 }
 
+/// A file that is proposed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Found {
+    /// Its key.
+    pub file: i64,
+    /// The generation at which it was stored: a file that is born later is another one.
+    pub born: u64,
+}
+
 /// The size of what is stored of a repository, of all generations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Size {
@@ -137,11 +146,11 @@ pub trait Depot: Send + Sync {
     /// See [`DepotError`].
     fn replace(&self, record: &Record) -> Result<bool>;
 
-    /// Returns the keys of the files whose chunks are proposed, each once.
+    /// Returns the files whose chunks are proposed, each once.
     ///
     /// # Errors
     /// See [`DepotError`].
-    fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<i64>>;
+    fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<Found>>;
 
     /// Returns the facts of one kind with these keys, in any order; what is missing is left out.
     ///

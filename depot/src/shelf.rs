@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{At, Depot, FILE, Fact, FactName, LIVING, Record, Result, Row, Size, Sparse, Wanted};
+use crate::{
+    At, Depot, FILE, Fact, FactName, Found, LIVING, Record, Result, Row, Size, Sparse, Wanted,
+};
 
 /// The depot.
 #[derive(Debug, Default)]
@@ -31,9 +33,9 @@ impl<T> Kept<T> {
 }
 
 /// Returns what a question sees of a repository.
-fn seen<T>(all: &BTreeMap<i64, Vec<Kept<T>>>, at: At) -> impl Iterator<Item = &T> {
+fn seen<T>(all: &BTreeMap<i64, Vec<Kept<T>>>, at: At) -> impl Iterator<Item = &Kept<T>> {
     let kept = all.get(&at.repository).into_iter().flatten();
-    kept.filter(move |kept| kept.is_seen(at.generation)).map(|kept| &kept.what)
+    kept.filter(move |kept| kept.is_seen(at.generation))
 }
 
 fn product(a: &Sparse, b: &Sparse) -> f32 {
@@ -70,16 +72,17 @@ impl Depot for Shelf {
         Ok(fits)
     }
 
-    fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<i64>> {
+    fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<Found>> {
         let held = self.held();
-        let may = |row: &&Row| {
-            wanted.only.iter().all(|set| set.iter().any(|key| row.keys.contains(key)))
+        let may = |row: &&Kept<Row>| {
+            wanted.only.iter().all(|set| set.iter().any(|key| row.what.keys.contains(key)))
         };
-        let rows: Vec<&Row> = seen(&held.rows, at).filter(may).collect();
+        let rows: Vec<&Kept<Row>> = seen(&held.rows, at).filter(may).collect();
         let mut files = BTreeSet::new();
         let mut best = |score: &dyn Fn(&Row) -> f32| {
-            let mut scored: Vec<(f32, i64)> =
-                rows.iter().map(|row| (score(row), row.file)).filter(|row| row.0 > 0.0).collect();
+            let found = |row: &Kept<Row>| Found { file: row.what.file, born: row.born };
+            let scored = rows.iter().map(|row| (score(&row.what), found(row)));
+            let mut scored: Vec<(f32, Found)> = scored.filter(|row| row.0 > 0.0).collect();
             scored.sort_by(|a, b| b.0.total_cmp(&a.0));
             files.extend(scored.into_iter().take(wanted.limit).map(|row| row.1));
         };
@@ -95,13 +98,14 @@ impl Depot for Shelf {
 
     fn facts(&self, at: At, kind: u8, keys: &[i64]) -> Result<Vec<Fact>> {
         let held = self.held();
+        let facts = seen(&held.facts, at).map(|kept| &kept.what);
         let is_asked = |fact: &&Fact| fact.kind == kind && keys.contains(&fact.key);
-        Ok(seen(&held.facts, at).filter(is_asked).cloned().collect())
+        Ok(facts.filter(is_asked).cloned().collect())
     }
 
     fn names(&self, at: At, kind: u8) -> Result<Vec<(FactName, i64)>> {
         let held = self.held();
-        let facts = seen(&held.facts, at).filter(|fact| fact.kind == kind);
+        let facts = seen(&held.facts, at).map(|kept| &kept.what).filter(|fact| fact.kind == kind);
         Ok(facts.map(|fact| (FactName { kind, key: fact.key }, fact.hash)).collect())
     }
 

@@ -81,7 +81,7 @@ const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 const SURPRISE: f64 = 2.0;
 
 /// Returns the idf after Robertson, never negative.
-fn idf(n: u64, df: usize) -> f32 {
+pub(super) fn idf(n: u64, df: usize) -> f32 {
     let (n, df) = (n as f32, df as f32);
     (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
 }
@@ -93,8 +93,22 @@ fn rarity(n: u64, df: usize) -> f32 {
     idf(n + ASSUMED, df) / idf(n + ASSUMED, 1)
 }
 
-fn bm25(frequency: f32, much: f32) -> f32 {
+pub(super) fn bm25(frequency: f32, much: f32) -> f32 {
     frequency / (frequency + much)
+}
+
+/// Returns, by length of a body, the normalisation of the score over all fields, and the saturation of
+/// BM25. `average`: the mean length, in terms.
+pub(super) fn lengths(average: f32) -> (Lengths, Lengths) {
+    let normal = |length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average;
+    let much = |length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average);
+    (Lengths::new(normal), Lengths::new(much))
+}
+
+/// Returns the weight of a term in a chunk, over all fields, 0–1. `length`: the normalisation.
+pub(super) fn field_weight(f: &Frequencies, length: f32) -> f32 {
+    let tf = chunk_frequency(f, length);
+    tf / (tf + K1)
 }
 
 impl TermWeight {
@@ -110,11 +124,10 @@ impl TermWeight {
             let n = |field: Field| o.frequencies[field as usize];
             let counted = |field| u16::try_from(n(field)).unwrap_or(u16::MAX);
             df += usize::from(n(Field::Body) > 0);
-            let tf = chunk_frequency(&o.frequencies, lengths.get(o.length));
             hits.push(TermMatch {
                 slot: o.slot,
                 place: o.place,
-                fields: tf / (tf + K1),
+                fields: field_weight(&o.frequencies, lengths.get(o.length)),
                 body: bm25(n(Field::Body) as f32, much.get(o.length)),
                 counts: Counts {
                     names: counted(Field::Name),
@@ -152,9 +165,7 @@ impl Lexical {
         let (n_chunks, total_length) =
             pooled.map_or_else(|| text.size(), |all| (all.size.chunks, all.size.length));
         let average = average_length(n_chunks, total_length);
-        let lengths = Lengths::new(|length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average);
-        // Saturation by length.
-        let much = Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average));
+        let (lengths, much) = lengths(average);
         let of_term = |(at, term): &(usize, &QueryTerm)| {
             let pooled = pooled.map(|all| (n_chunks, all.chunks[*at]));
             TermWeight::new(term, text, [&lengths, &much], pooled)

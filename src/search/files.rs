@@ -20,7 +20,7 @@ pub(super) fn key(text: &str) -> Key {
 }
 
 /// A file as ranking sees it.
-#[derive(Debug, Default, Encode, Decode)]
+#[derive(Debug, Clone, Default, Encode, Decode)]
 pub(super) struct IndexedFile {
     /// The path, or the id of a chunk without one.
     pub(super) path: Arc<str>,
@@ -198,6 +198,15 @@ impl IndexedFile {
         } else {
             FileGroup::Source
         }
+    }
+
+    /// Returns a copy whose slots, which count from 0, begin at `first`.
+    pub(super) fn starting_at(&self, first: Slot) -> Self {
+        let mut file = self.clone();
+        file.parts.iter_mut().for_each(|part| part.slot += first);
+        file.definitions.iter_mut().for_each(|definition| definition.slot += first);
+        file.outline = file.outline.map(|slot| slot + first);
+        file
     }
 
     /// Builds a file from its chunks, which must be in the order of their ids.

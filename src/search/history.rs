@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::query::{HiddenCommits, Query};
 use super::stop_words::is_stop_word;
 use super::tokens::{Analyzer, lower, lower_parts, runs};
-use crate::chunk::Entry;
+use crate::chunk::{Chunk, Entry};
 
 /// Saturation constant and length normalisation of BM25.
 const K1: f64 = 1.2;
@@ -88,16 +88,7 @@ impl History {
     pub(super) fn new(commits: &[Arc<Entry>]) -> Self {
         let read = |analyzer: &mut Analyzer, entry: &Arc<Entry>| {
             let Some(chunk) = entry.chunk() else { return Message::default() };
-            let mut words = BTreeMap::new();
-            for text in [&chunk.title, &chunk.text] {
-                for run in runs(text).filter(|r| !is_stop_word(&lower(&text[r.range.clone()]))) {
-                    for part in run.parts {
-                        let stem = analyzer.canonical(&lower(&text[part]));
-                        *words.entry(stem).or_default() += WEIGHT;
-                    }
-                }
-            }
-            Message { words, files: chunk.metadata.files.clone() }
+            Message { words: message(&chunk, analyzer), files: chunk.metadata.files.clone() }
         };
         let messages: Vec<Message> =
             commits.par_iter().with_min_len(64).map_init(Analyzer::default, read).collect();
@@ -144,13 +135,11 @@ impl History {
             total += idf;
             for (commit, frequency) in found {
                 let length = f64::from(self.lengths[*commit as usize]) / average;
-                let frequency = f64::from(*frequency);
-                let much = K1 * (1.0 - B + B * length);
-                scores[*commit as usize] += idf * frequency / (frequency + much);
+                scores[*commit as usize] += idf * saturated(*frequency, length);
             }
         }
         for (score, n_files) in scores.iter_mut().zip(&self.n_files) {
-            *score /= total.max(1e-9) * (1.0 + SHARED * f64::from((*n_files).max(1)).ln());
+            *score /= total.max(1e-9) * shared(*n_files);
         }
         if let Some(hidden) = &query.hidden_commits {
             hide(hidden, query, commits, &mut scores);
@@ -221,6 +210,42 @@ impl History {
         }
         best
     }
+}
+
+/// Returns the stems of a commit's message with their weighted frequencies.
+pub(super) fn message(commit: &Chunk, analyzer: &mut Analyzer) -> BTreeMap<String, f32> {
+    let mut words = BTreeMap::new();
+    for text in [&commit.title, &commit.text] {
+        for run in runs(text).filter(|r| !is_stop_word(&lower(&text[r.range.clone()]))) {
+            for part in run.parts {
+                let stem = analyzer.canonical(&lower(&text[part]));
+                *words.entry(stem).or_default() += WEIGHT;
+            }
+        }
+    }
+    words
+}
+
+/// Returns what each word of a commit adds to its score, for an idf of 1. `length`: the sum of the
+/// lengths of `n` commits.
+pub(super) fn weights(commit: &Chunk, n: u64, length: f64) -> BTreeMap<String, f64> {
+    let words = message(commit, &mut Analyzer::default());
+    let own = f64::from(words.values().sum::<f32>());
+    let average = length.max(1.0) / (n as f64).max(1.0);
+    let shared = shared(u32::try_from(commit.metadata.files.len()).unwrap_or(u32::MAX));
+    let weight = |(word, n): (String, f32)| (word, saturated(n, own / average) / shared);
+    words.into_iter().map(weight).collect()
+}
+
+/// BM25 of a word without its idf. `length`: relative to the mean.
+fn saturated(frequency: f32, length: f64) -> f64 {
+    let frequency = f64::from(frequency);
+    frequency / (frequency + K1 * (1.0 - B + B * length))
+}
+
+/// By how much the score of a commit is divided that changed this many files.
+fn shared(n_files: u32) -> f64 {
+    1.0 + SHARED * f64::from(n_files.max(1)).ln()
 }
 
 /// Sets the scores of hidden commits to 0.

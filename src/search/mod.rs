@@ -18,6 +18,7 @@ mod history;
 mod hit;
 mod names;
 mod operators;
+mod part;
 mod places;
 mod proximity;
 mod query;
@@ -41,12 +42,16 @@ pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
 pub use history::ChangedTogether;
 pub use hit::{Hit, QueryWords, Results, Term};
+pub use part::{
+    CountBlock, NameBlock, Part, PreparedFile, Proposal, Remote, SearchRow, Whole, WordCount,
+    WordCounts, WordSource, commit_row,
+};
 pub use places::{NamedPlace, places_first};
 pub use query::{HiddenCommits, Query};
 pub use rank::{FEATURES, Feature};
 pub use searcher::Searcher;
 pub use sketch::{Sketch, Sketched, nearest};
-pub use statistics::Statistics;
+pub use statistics::{CorpusSize, Statistics};
 pub(crate) use stop_words::is_stop_word;
 pub use text::{ExactError, TextError};
 pub use tokens::{Highlighter, search_words};

@@ -86,6 +86,10 @@ pub(super) struct AllReferences {
 }
 
 impl AllReferences {
+    pub(super) fn new(with_header: Vec<u32>, uses: Vec<Vec<u32>>) -> Self {
+        Self { with_header, uses }
+    }
+
     /// Returns whether there is an entry for each of `n_files` files.
     pub(super) fn covers(&self, n_files: usize) -> bool {
         self.uses.len() == n_files && self.uses.iter().flatten().all(|f| (*f as usize) < n_files)

@@ -16,13 +16,25 @@ const TWO_WRONG: usize = 8;
 /// Largest number of unknown words of a query for which a near name is looked up.
 const MAX_WORDS: usize = 8;
 
+/// The words and names by which a query is corrected.
+pub(super) trait Vocabulary {
+    type Error;
+
+    /// Returns whether a part of a word, in lower case, occurs in a text, a name or a path.
+    fn holds(&self, part: &str) -> Result<bool, Self::Error>;
+
+    /// Returns the name, part of a name or word of a title that differs from `word` in the fewest
+    /// letters, at most `allowed`; of several, the one that most chunks have.
+    fn nearest(&self, word: &Name, allowed: usize) -> Result<Option<Near>, Self::Error>;
+}
+
 /// Parses a query and corrects the words that none of `corpora` holds. The notes of the query name
 /// each correction. `is_word` tells the words of natural language, which are never misspelled names.
-pub(super) fn corrected(
-    corpora: &[&Corpus],
+pub(super) fn corrected<V: Vocabulary>(
+    corpora: &[&V],
     text: &str,
     is_word: &dyn Fn(&str) -> bool,
-) -> Result<Query, TextError> {
+) -> Result<Query, V::Error> {
     let mut query = Query::new(text);
     query.has_known_word = runs(&query.text).any(|run| is_word(&query.text[run.range]));
     // Sentences are full of words that code does not use.
@@ -58,15 +70,15 @@ pub(super) fn corrected(
     Ok(query.with_words(&corrected, notes))
 }
 
-/// Returns whether every part of a word occurs in a text, a name or a path of one of `corpora`.
-fn is_known(corpora: &[&Corpus], word: &str) -> Result<bool, TextError> {
+/// Returns whether every part of a word occurs in one of `corpora`.
+fn is_known<V: Vocabulary>(corpora: &[&V], word: &str) -> Result<bool, V::Error> {
     let anywhere = |part: &str| {
         for corpus in corpora {
-            if part_is_known(corpus, part)? {
+            if corpus.holds(part)? {
                 return Ok(true);
             }
         }
-        Ok::<_, TextError>(false)
+        Ok(false)
     };
     for part in lower_parts(word) {
         // Numbers and short words are never corrected.
@@ -80,56 +92,62 @@ fn is_known(corpora: &[&Corpus], word: &str) -> Result<bool, TextError> {
     Ok(true)
 }
 
-fn part_is_known(corpus: &Corpus, part: &str) -> Result<bool, TextError> {
-    for field in [Field::Body, Field::Name, Field::Path] {
-        if corpus.text.contains(field, part)? {
-            return Ok(true);
-        }
-    }
-    for stem in Query::words(part).terms.iter().flat_map(|t| &t.variants) {
-        if corpus.text.contains(Field::Body, stem)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Returns the name, part of a name or word of a title that differs from `word` in the fewest
-/// letters; of several, the one that most chunks have.
-pub(super) fn nearest_name(corpora: &[&Corpus], word: &str) -> Result<Option<String>, TextError> {
+/// Returns the name in any of `corpora` that differs from `word` in the fewest letters.
+pub(super) fn nearest_name<V: Vocabulary>(
+    corpora: &[&V],
+    word: &str,
+) -> Result<Option<String>, V::Error> {
+    let word = Name::written(word);
+    let allowed = if word.text.chars().count() < TWO_WRONG { 1 } else { 2 };
     let mut best: Option<Near> = None;
     for corpus in corpora {
-        let near = nearest_in(corpus, word)?;
+        let near = corpus.nearest(&word, allowed)?;
         best = [best, near].into_iter().flatten().min();
     }
     Ok(best.map(|near| near.2))
 }
 
 /// The number of wrong letters, the number of chunks that have the name, and the name.
-type Near = (usize, Reverse<usize>, String);
+pub(super) type Near = (usize, Reverse<usize>, String);
 
-fn nearest_in(corpus: &Corpus, word: &str) -> Result<Option<Near>, TextError> {
-    let word = Name::written(word);
-    let allowed = if word.text.chars().count() < TWO_WRONG { 1 } else { 2 };
-    let mut near: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in corpus.names()? {
-        near.extend(word.distance(name, allowed).map(|wrong| (&*name.text, wrong)));
-    }
-    let mut best: Option<(usize, Reverse<usize>, &str, Slot)> = None;
-    for (name, wrong) in near {
-        let mut slots = Vec::new();
-        corpus.text.postings(Field::Name, name, |p| slots.push(p.slot))?;
-        let id = |slot: &Slot| corpus.entry(*slot).map(|e| e.id.clone());
-        // A name without postings belongs to chunks that were deleted.
-        let Some(first) = slots.iter().copied().min_by_key(id) else { continue };
-        let candidate = (wrong, Reverse(slots.len()), name, first);
-        if best.as_ref().is_none_or(|b| candidate < *b) {
-            best = Some(candidate);
+impl Vocabulary for Corpus {
+    type Error = TextError;
+
+    fn holds(&self, part: &str) -> Result<bool, TextError> {
+        for field in [Field::Body, Field::Name, Field::Path] {
+            if self.text.contains(field, part)? {
+                return Ok(true);
+            }
         }
+        for stem in Query::words(part).terms.iter().flat_map(|t| &t.variants) {
+            if self.text.contains(Field::Body, stem)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
-    Ok(best.map(|(wrong, n, name, slot)| {
-        (wrong, n, as_written(corpus, slot, name).unwrap_or_else(|| name.to_string()))
-    }))
+
+    fn nearest(&self, word: &Name, allowed: usize) -> Result<Option<Near>, TextError> {
+        let mut near: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in self.names()? {
+            near.extend(word.distance(name, allowed).map(|wrong| (&*name.text, wrong)));
+        }
+        let mut best: Option<(usize, Reverse<usize>, &str, Slot)> = None;
+        for (name, wrong) in near {
+            let mut slots = Vec::new();
+            self.text.postings(Field::Name, name, |p| slots.push(p.slot))?;
+            let id = |slot: &Slot| self.entry(*slot).map(|e| e.id.clone());
+            // A name without postings belongs to chunks that were deleted.
+            let Some(first) = slots.iter().copied().min_by_key(id) else { continue };
+            let candidate = (wrong, Reverse(slots.len()), name, first);
+            if best.as_ref().is_none_or(|b| candidate < *b) {
+                best = Some(candidate);
+            }
+        }
+        Ok(best.map(|(wrong, n, name, slot)| {
+            (wrong, n, as_written(self, slot, name).unwrap_or_else(|| name.to_string()))
+        }))
+    }
 }
 
 /// Returns how a chunk writes a name that is known in lower case.

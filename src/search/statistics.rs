@@ -1,6 +1,7 @@
 //! How common the words of a query are: the counts that idf and similar features need. The counts of
 //! several corpora can be pooled, so that files of different corpora get comparable scores.
 
+use bitcode::{Decode, Encode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::corpus::Corpus;
@@ -13,8 +14,8 @@ use super::text::{Field, TextError};
 pub(super) const FEW: usize = 2;
 
 /// The size of a corpus. It depends on no query, so it can be stored.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct CorpusSize {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
+pub struct CorpusSize {
     pub(super) chunks: u64,
     /// Sum of the lengths of all bodies, in terms.
     pub(super) length: u64,
@@ -63,13 +64,23 @@ impl CorpusSize {
         }
     }
 
-    fn add(&mut self, other: &Self) {
-        self.chunks += other.chunks;
-        self.length += other.length;
-        self.files += other.files;
-        self.file_bytes += other.file_bytes;
-        self.commits += other.commits;
-        self.commit_length += other.commit_length;
+    /// Adds another size, or subtracts it if `sign` is −1.
+    pub(super) fn add_signed(&mut self, other: &Self, sign: i32) {
+        let add = |sum: &mut u64, n: u64| {
+            *sum = if sign < 0 { sum.saturating_sub(n) } else { *sum + n };
+        };
+        add(&mut self.chunks, other.chunks);
+        add(&mut self.length, other.length);
+        add(&mut self.files, other.files);
+        add(&mut self.commits, other.commits);
+        self.file_bytes += other.file_bytes * f64::from(sign);
+        self.commit_length += other.commit_length * f64::from(sign);
+    }
+
+    /// Number of chunks.
+    #[must_use]
+    pub fn chunks(&self) -> u64 {
+        self.chunks
     }
 
     /// Returns the mean size of a file, in bytes.
@@ -133,7 +144,7 @@ impl Statistics {
             own.resize(own.len().max(other.len()), 0);
             own.iter_mut().zip(other).for_each(|(n, other)| *n += other);
         };
-        self.size.add(&other.size);
+        self.size.add_signed(&other.size, 1);
         sum(&mut self.chunks, &other.chunks);
         sum(&mut self.files, &other.files);
         self.files.iter_mut().for_each(|n| *n = (*n).min(FEW + 1));

@@ -178,6 +178,63 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
+    /// A corpus of all files of another one, made from what can be stored, gives the same results.
+    #[test]
+    fn a_part_ranks_as_the_whole(
+        texts in prop::collection::vec((0..24usize, text()), 1..40),
+        queries in prop::collection::vec(text(), 4),
+    ) {
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for (n, text) in texts {
+            chunks.retain(|c| *c.id != format!("c{n}"));
+            chunks.push(chunk(n, &text, 0));
+        }
+        // As the chunk files have them.
+        chunks.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
+        let whole = fresh(&chunks);
+        let mut counts = WordCounts::default();
+        let mut files = Vec::new();
+        for (path, slots) in PreparedFile::all_of(&whole) {
+            files.push(counts.add_file(&path, PreparedFile::chunks_of(&whole, &slots).unwrap()));
+        }
+        for commit in whole.chunks().commits() {
+            counts.add_commit(&commit.chunk().unwrap());
+        }
+        prop_assert_eq!(counts.size(), whole.whole().size);
+        let blocks: Vec<CountBlock> =
+            counts.blocks(2).iter().map(|bytes| CountBlock::read(bytes).unwrap()).collect();
+        let key = |path: &str| xxhash_rust::xxh3::xxh3_64(path.as_bytes()) as i64;
+        let relations: std::collections::HashMap<&str, (Vec<i64>, bool)> = whole
+            .relations()
+            .map(|(path, uses, has_header)| (path, (uses.into_iter().map(key).collect(), has_header)))
+            .collect();
+        let parts: Vec<Part> = files
+            .iter()
+            .map(|file| {
+                let (uses, has_header) = &relations[file.path()];
+                Part { file, key: key(file.path()), uses, has_header: *has_header }
+            })
+            .collect();
+        let part =
+            Corpus::of_parts(&whole.whole(), &parts, whole.chunks().commits().to_vec()).unwrap();
+        for text in &queries {
+            let query = Query::new(text);
+            let of = |word| blocks[CountBlock::number(word, 2)].count(word);
+            let stored = Statistics::stored(&query, whole.whole().size, of);
+            prop_assert_eq!(&stored, &Searcher::new(&whole).statistics(&query).unwrap());
+            let shown = |found: Results| -> Vec<_> {
+                let row = |h: &Hit| (h.path.clone(), h.score.to_bits(), h.chunk.id.clone(), h.lines);
+                found.hits.iter().map(row).collect()
+            };
+            let filter = Filter::default();
+            let here = Searcher::new(&whole).search(&query, &vector(text), &filter, 30).unwrap();
+            let there = Searcher::new(&part)
+                .search_among(&query, &vector(text), &filter, 30, &stored)
+                .unwrap();
+            prop_assert_eq!(shown(there), shown(here));
+        }
+    }
+
     /// Invariant 7 of `specs/architecture.md`: after any sequence of updates, ids, order and scores
     /// are those of a fresh build.
     #[test]

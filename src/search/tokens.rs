@@ -154,6 +154,28 @@ fn push(out: &mut Vec<Range<usize>>, part: Range<usize>, text: &str) {
     }
 }
 
+/// What a term is of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An identifier of several parts.
+    Whole,
+    /// A part, or an identifier of one part.
+    Word,
+    /// A stem that differs from its word, marked.
+    Stem,
+}
+
+/// A term of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Analyzed<'t> {
+    pub(super) text: &'t str,
+    pub(super) kind: Kind,
+    /// Number of parts before it.
+    pub(super) position: usize,
+    /// Its bytes in the text.
+    pub(super) range: Range<usize>,
+}
+
 /// Splits, lower-cases and stems words. It caches the stems.
 #[derive(Clone)]
 pub(super) struct Analyzer {
@@ -178,25 +200,28 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// Calls `emit(term, position, byte range)` for each term of `text`: whole, parts and stems.
-    pub(super) fn terms(&mut self, text: &str, mut emit: impl FnMut(&str, usize, Range<usize>)) {
+    /// Calls `emit` for each term of `text`: wholes, parts and stems.
+    pub(super) fn terms(&mut self, text: &str, mut emit: impl FnMut(Analyzed)) {
         let mut position = 0;
         let (mut word, mut whole, mut marked) = (String::new(), String::new(), String::new());
         for run in runs(text) {
             if run.parts.len() > 1 {
                 whole.clear();
                 run.parts.iter().for_each(|p| push_lower(&mut whole, &text[p.clone()]));
-                emit(&whole, position, run.range.clone());
+                let range = run.range.clone();
+                emit(Analyzed { text: &whole, kind: Kind::Whole, position, range });
             }
             for part in run.parts {
                 word.clear();
                 push_lower(&mut word, &text[part.clone()]);
-                emit(&word, position, part.clone());
+                let range = part.clone();
+                emit(Analyzed { text: &word, kind: Kind::Word, position, range });
                 if let Some(stem) = self.stem(&word) {
                     marked.clear();
                     marked.push(STEM_MARK);
                     marked.push_str(stem);
-                    emit(&marked, position, part);
+                    let kind = Kind::Stem;
+                    emit(Analyzed { text: &marked, kind, position, range: part });
                 }
                 position += 1;
             }
@@ -349,7 +374,7 @@ mod tests {
 
     fn terms(text: &str) -> Vec<(String, usize)> {
         let mut out = Vec::new();
-        Analyzer::default().terms(text, |t, p, _| out.push((t.to_string(), p)));
+        Analyzer::default().terms(text, |t| out.push((t.text.to_string(), t.position)));
         out
     }
 

@@ -5,6 +5,8 @@
 //! ([`TextReader::postings`]) without deleted documents, and `bm25` computes the scores.
 
 mod directory;
+mod few;
+mod reader;
 
 use std::collections::HashMap;
 use std::io;
@@ -27,9 +29,11 @@ use tantivy::{
 };
 
 use self::directory::Overlay;
+pub(super) use self::few::{ChunkTerms, FewTexts};
+pub(super) use self::reader::TextReader;
 use super::Slot;
 use super::damage::Health;
-use super::tokens::{Analyzer, STEM_MARK};
+use super::tokens::{Analyzed, Analyzer, Kind, STEM_MARK};
 use crate::chunk::{Chunk, SaveWriter, SavedFiles};
 
 const TOKENIZER: &str = "identifiers";
@@ -365,14 +369,14 @@ impl TextIndex {
                     u64::from(FieldNormReader::id_to_fieldnorm(segment.lengths[doc as usize]));
             }
         }
-        Ok(TextReader {
+        Ok(TextReader::Indexed(IndexedText {
             searcher,
             segments: in_order,
             fields: self.fields.clone(),
             n_chunks,
             total_length,
             health: self.health.clone(),
-        })
+        }))
     }
 }
 
@@ -431,9 +435,9 @@ struct Opened<'a> {
     postings: SegmentPostings,
 }
 
-/// An immutable view of the index.
+/// An immutable view of an index in tantivy.
 #[derive(Clone)]
-pub(super) struct TextReader {
+pub(super) struct IndexedText {
     searcher: Searcher,
     segments: Vec<Arc<Segment>>,
     fields: Fields,
@@ -442,15 +446,10 @@ pub(super) struct TextReader {
     health: Arc<Health>,
 }
 
-impl TextReader {
+impl IndexedText {
     /// The state of the files that this reads.
     pub(super) fn health(&self) -> &Health {
         &self.health
-    }
-
-    /// Number of live chunks.
-    pub(super) fn n_chunks(&self) -> u64 {
-        self.n_chunks
     }
 
     /// Number of live chunks, and the sum of the lengths of their bodies, in terms.
@@ -662,11 +661,6 @@ impl TextReader {
         Ok(postings.map_err(TantivyError::from)?.map(opened))
     }
 
-    /// Returns every chunk that holds the words of this phrase in order.
-    pub(super) fn phrase(&self, phrase: &str) -> Result<Vec<Slot>, ExactError> {
-        self.matching(&format!("\"{}\"", phrase.replace(['"', '\\'], " ")))
-    }
-
     /// Returns every chunk that matches an exact query, in no particular order.
     pub(super) fn matching(&self, query: &str) -> Result<Vec<Slot>, ExactError> {
         check_size(query)?;
@@ -751,14 +745,14 @@ struct Terms {
 }
 
 impl Terms {
-    fn fill(&mut self, text: &str, keep: impl Fn(&str, &Range<usize>) -> bool) {
+    fn fill(&mut self, text: &str, keep: impl Fn(&Analyzed) -> bool) {
         self.buffer.clear();
         self.ends.clear();
         let (buffer, ends) = (&mut self.buffer, &mut self.ends);
-        self.analyzer.terms(text, |term, position, range| {
-            if keep(term, &range) {
-                buffer.push_str(term);
-                ends.push((buffer.len(), position, range));
+        self.analyzer.terms(text, |term| {
+            if keep(&term) {
+                buffer.push_str(term.text);
+                ends.push((buffer.len(), term.position, term.range));
             }
         });
     }
@@ -772,7 +766,7 @@ impl Tokenizer for IndexTokenizer {
     type TokenStream<'a> = Stream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        self.terms.fill(text, |_, _| true);
+        self.terms.fill(text, |_| true);
         self.terms.stream()
     }
 }
@@ -781,10 +775,7 @@ impl Tokenizer for ExactTokenizer {
     type TokenStream<'a> = Stream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        let single_part = |range: &Range<usize>| {
-            super::tokens::runs(&text[range.clone()]).next().is_some_and(|r| r.parts.len() == 1)
-        };
-        self.terms.fill(text, |term, range| !term.starts_with(STEM_MARK) && single_part(range));
+        self.terms.fill(text, |term| term.kind == Kind::Word);
         self.terms.stream()
     }
 }

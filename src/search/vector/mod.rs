@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashSet;
 
 use super::Slot;
-use crate::chunk::SavedFile;
+use crate::chunk::{Quantized, SavedFile};
 pub use hnsw::Hnsw;
 use scan::{QuantizedRows, QueryVector};
 
@@ -82,6 +82,12 @@ impl VectorTable {
     pub fn get(&self, slot: Slot) -> Option<Vec<f32>> {
         let (_, row) = self.rows.get(slot)?;
         Some(row.components.iter().map(|c| f32::from(*c) * row.scale).collect())
+    }
+
+    /// Returns the vector of a slot as it is stored.
+    pub(super) fn quantized(&self, slot: Slot) -> Option<Quantized> {
+        let (_, row) = self.rows.get(slot)?;
+        Some(Quantized { scale: row.scale, components: row.components.to_vec() })
     }
 
     /// Compares vectors with `query` (L2-normalised): all of them at once, unless there is an HNSW

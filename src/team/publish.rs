@@ -1,0 +1,436 @@
+//! Publishes a repository: what changed since the last generation is stored, and then one record says
+//! that the next generation is there.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
+use rayon::prelude::*;
+
+use super::stored::{
+    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, Segment, USES, Uses, WithVector,
+    at, compressed, key, number, pack, unpack,
+};
+use super::{Result, TeamError};
+use crate::search::{
+    Corpus, NameBlock, PreparedFile, SearchRow, Whole, WordCounts, commit_row,
+};
+
+/// How long a publisher may be silent before another one takes over, in seconds.
+const LEASE: i64 = 60;
+/// How long a generation is kept after the next one was published, in seconds: longer than any
+/// question takes.
+const KEPT: i64 = 600;
+/// Number of changes of counts that are kept beside the counts of all files.
+const MAX_SEGMENTS: usize = 16;
+/// Words in one block of counts, about.
+const WORDS_PER_BLOCK: usize = 512;
+/// Rows that are stored in one call.
+const BATCH: usize = 2_000;
+
+/// What is published.
+pub struct Publication<'a> {
+    pub name: &'a str,
+    pub commit: &'a str,
+    pub embedder: &'a str,
+    pub corpus: &'a Corpus,
+    /// Who publishes, for people.
+    pub who: &'a str,
+}
+
+/// What a publication did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Published {
+    pub generation: u64,
+    /// Files and commits that were stored.
+    pub stored: usize,
+    /// Files and commits that are gone or were replaced.
+    pub retired: usize,
+    /// Files and commits of the generation.
+    pub all: usize,
+    /// Rows that were stored: one for each chunk.
+    pub rows: usize,
+    /// Bytes of facts that were stored.
+    pub bytes: u64,
+    /// Rows and facts of old generations that were removed.
+    pub collected: u64,
+}
+
+/// Publishes to one depot.
+pub struct Publisher<'a> {
+    depot: &'a dyn Depot,
+    /// Returns the seconds since 1970.
+    clock: &'a dyn Fn() -> i64,
+    /// Is told how many files of how many are stored.
+    progress: &'a dyn Fn(usize, usize),
+}
+
+/// A file or a commit of the corpus that is published.
+struct Item {
+    path: Arc<str>,
+    data: Vec<u8>,
+    hash: i64,
+    is_commit: bool,
+}
+
+impl Item {
+    fn name(&self) -> FactName {
+        FactName { kind: FILE, key: key(&self.path) }
+    }
+
+    fn chunks(&self, name: &str) -> Result<Vec<WithVector>> {
+        chunks(&self.data, name)
+    }
+}
+
+/// Unpacks the chunks of a stored file.
+fn chunks(data: &[u8], name: &str) -> Result<Vec<WithVector>> {
+    let chunks = unpack::<Pack>(data).and_then(|pack| pack.chunks());
+    chunks.ok_or_else(|| TeamError::Damaged("a file", name.into()))
+}
+
+/// The right to publish, as long as it is renewed.
+struct Held<'a> {
+    publisher: &'a Publisher<'a>,
+    record: Record,
+    manifest: Manifest,
+    lease: Lease,
+}
+
+impl Held<'_> {
+    /// Stores a manifest in the place of the one that this publisher stored last.
+    fn store(&mut self, manifest: Manifest) -> Result<()> {
+        self.record.version += 1;
+        self.record.text = manifest.text();
+        self.manifest = manifest;
+        if self.publisher.depot.replace(&self.record)? { Ok(()) } else { Err(TeamError::Lost) }
+    }
+
+    /// Keeps the right if a third of its time is over.
+    fn renew(&mut self) -> Result<()> {
+        let now = (self.publisher.clock)();
+        if self.lease.until - now > LEASE * 2 / 3 {
+            return Ok(());
+        }
+        self.lease.until = now + LEASE;
+        let manifest = Manifest { lease: Some(self.lease.clone()), ..self.manifest.clone() };
+        self.store(manifest)
+    }
+}
+
+impl<'a> Publisher<'a> {
+    /// Creates a publisher. `clock` returns the seconds since 1970; `progress` is told how many files
+    /// of how many are stored.
+    #[must_use]
+    pub fn new(
+        depot: &'a dyn Depot,
+        clock: &'a dyn Fn() -> i64,
+        progress: &'a dyn Fn(usize, usize),
+    ) -> Self {
+        Self { depot, clock, progress }
+    }
+
+    /// Publishes a corpus as the next generation of a repository, unless nothing changed. What is not
+    /// finished is not seen, and the next publication removes it.
+    ///
+    /// # Errors
+    /// When another publisher is at work, what is stored was made by another embedder or version, or
+    /// the depot fails.
+    pub fn publish(&self, of: &Publication) -> Result<Published> {
+        let whole = of.corpus.whole();
+        self.depot.prepare(whole.dimensions as usize)?;
+        let mut held = self.hold(of)?;
+        let done = self.publish_held(of, &whole, &mut held);
+        if done.is_err() {
+            // The next one need not wait. If this fails, too, it waits for the end of the lease.
+            let manifest = Manifest { lease: None, ..held.manifest.clone() };
+            let _ = held.store(manifest);
+        }
+        done
+    }
+
+    /// Takes the right to publish.
+    fn hold(&self, of: &Publication) -> Result<Held<'_>> {
+        let name = of.name.to_string();
+        let record = self.depot.records(Some(std::slice::from_ref(&name)))?.pop();
+        let record = record.unwrap_or(Record { name, version: 0, text: String::new() });
+        let manifest = if record.version == 0 {
+            Manifest::new(of.embedder)
+        } else {
+            let manifest = Manifest::read(&record.text);
+            manifest.ok_or_else(|| TeamError::Damaged("the record", of.name.into()))?
+        };
+        let other = |found: String, ours: String| {
+            Err(TeamError::Other { name: of.name.into(), found, ours })
+        };
+        if manifest.schema != SCHEMA {
+            return other(format!("schema {}", manifest.schema), format!("schema {SCHEMA}"));
+        }
+        if manifest.embedder != of.embedder {
+            return other(
+                format!("vectors of {}", manifest.embedder),
+                format!("a project with those of {}", of.embedder),
+            );
+        }
+        let now = (self.clock)();
+        if let Some(lease) = manifest.lease.as_ref().filter(|lease| lease.until > now) {
+            return Err(TeamError::Busy {
+                name: of.name.into(),
+                who: lease.who.clone(),
+                seconds: lease.until - now,
+            });
+        }
+        let lease = Lease { who: of.who.into(), nonce: fastrand::u64(..), until: now + LEASE };
+        let mut held = Held { publisher: self, record, manifest: manifest.clone(), lease };
+        let lease = Some(held.lease.clone());
+        held.store(Manifest { lease, ..manifest }).map_err(|error| match error {
+            TeamError::Lost => {
+                TeamError::Busy { name: of.name.into(), who: "another one".into(), seconds: LEASE }
+            }
+            error => error,
+        })?;
+        Ok(held)
+    }
+
+    fn publish_held(
+        &self,
+        of: &Publication,
+        whole: &Whole,
+        held: &mut Held,
+    ) -> Result<Published> {
+        let old = at(of.name, held.manifest.generation);
+        let new = At { generation: old.generation + 1, ..old };
+        self.depot.undo(old)?;
+        let items = items(of.corpus);
+        let stored: HashMap<FactName, i64> = self.depot.names(old, FILE)?.into_iter().collect();
+        let changed: Vec<&Item> =
+            items.iter().filter(|item| stored.get(&item.name()) != Some(&item.hash)).collect();
+        let here: BTreeSet<FactName> = items.iter().map(Item::name).collect();
+        let gone = stored.keys().filter(|name| !here.contains(name));
+        let replaced = changed.iter().map(|item| item.name()).filter(|n| stored.contains_key(n));
+        let retired: Vec<FactName> = gone.copied().chain(replaced).collect();
+        let is_first = held.manifest.generation == 0;
+        if changed.is_empty() && retired.is_empty() && held.manifest.commit == of.commit && !is_first {
+            held.store(Manifest { lease: None, ..held.manifest.clone() })?;
+            return Ok(Published {
+                generation: old.generation,
+                all: items.len(),
+                ..Published::default()
+            });
+        }
+        let mut done = Published {
+            generation: new.generation,
+            stored: changed.len(),
+            retired: retired.len(),
+            all: items.len(),
+            ..Published::default()
+        };
+        let mut manifest = held.manifest.clone();
+        self.put_counts(of, held, &items, &changed, &retired, &mut manifest, &mut done)?;
+        let mut n_done = 0;
+        // As many files as have about a batch of chunks.
+        for files in changed.chunks(BATCH / 10) {
+            held.renew()?;
+            let rows = |item: &&Item| Ok(rows(item, &item.chunks(of.name)?, whole));
+            let rows: Vec<Vec<Row>> = files.par_iter().map(rows).collect::<Result<_>>()?;
+            let rows: Vec<Row> = rows.into_iter().flatten().collect();
+            let fact = |item: &&Item| Fact {
+                kind: FILE,
+                key: key(&item.path),
+                hash: item.hash,
+                data: item.data.clone(),
+            };
+            let mut facts: Vec<Fact> = files.iter().map(fact).collect();
+            for rows in rows.chunks(BATCH) {
+                self.put(new, rows, &std::mem::take(&mut facts), &mut done)?;
+            }
+            self.put(new, &[], &facts, &mut done)?;
+            n_done += files.len();
+            (self.progress)(n_done, changed.len());
+        }
+        self.depot.retire(new, &retired)?;
+        held.renew()?;
+        self.exchange(new, USES, uses(of.corpus), &mut done)?;
+        held.renew()?;
+        self.exchange(new, NAMES, names(&items, of.name)?, &mut done)?;
+        let now = (self.clock)();
+        manifest.generation = new.generation;
+        manifest.commit = of.commit.into();
+        manifest.set_whole(whole);
+        // The last generation that is surely in no question any more.
+        let oldest = manifest.published.iter().rposition(|(_, when)| now - when > KEPT);
+        manifest.published.drain(..oldest.unwrap_or(0));
+        manifest.published.push((new.generation, now));
+        manifest.lease = None;
+        let oldest = manifest.published[0].0;
+        held.store(manifest)?;
+        done.collected = self.depot.collect(At { generation: oldest, ..new })?;
+        Ok(done)
+    }
+
+    fn put(&self, at: At, rows: &[Row], facts: &[Fact], done: &mut Published) -> Result<()> {
+        if rows.is_empty() && facts.is_empty() {
+            return Ok(());
+        }
+        done.rows += rows.len();
+        done.bytes += facts.iter().map(|fact| fact.data.len() as u64).sum::<u64>();
+        Ok(self.depot.insert(at, rows, facts)?)
+    }
+
+    /// Replaces the facts of one kind by others; those with equal hashes stay.
+    fn exchange(
+        &self,
+        new: At,
+        kind: u8,
+        facts: BTreeMap<i64, (Vec<u8>, i64)>,
+        done: &mut Published,
+    ) -> Result<()> {
+        let old = At { generation: new.generation - 1, ..new };
+        let stored: BTreeMap<i64, i64> =
+            self.depot.names(old, kind)?.into_iter().map(|(name, hash)| (name.key, hash)).collect();
+        let is_other = |key: &i64| facts.get(key).map(|fact| fact.1) != stored.get(key).copied();
+        let retired: Vec<FactName> =
+            stored.keys().filter(|key| is_other(key)).map(|key| FactName { kind, key: *key }).collect();
+        let changed: BTreeSet<i64> = facts.keys().copied().filter(|key| is_other(key)).collect();
+        let facts: Vec<Fact> = facts
+            .into_iter()
+            .filter(|(key, _)| changed.contains(key))
+            .map(|(key, (data, hash))| Fact { kind, key, hash, data })
+            .collect();
+        self.put(new, &[], &facts, done)?;
+        Ok(self.depot.retire(new, &retired)?)
+    }
+
+    /// Stores the counts of words: what changed, or from time to time all of them.
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of one publication")]
+    fn put_counts(
+        &self,
+        of: &Publication,
+        held: &mut Held,
+        items: &[Item],
+        changed: &[&Item],
+        retired: &[FactName],
+        manifest: &mut Manifest,
+        done: &mut Published,
+    ) -> Result<()> {
+        let old = at(of.name, manifest.generation);
+        let new = At { generation: old.generation + 1, ..old };
+        let anew = manifest.counts.is_empty()
+            || manifest.counts.len() >= MAX_SEGMENTS
+            || 4 * changed.len() > items.len();
+        let counts = if anew {
+            counts(items.iter().map(|item| (item.path.clone(), item.data.as_slice())), of.name)?
+        } else {
+            let mut sum =
+                counts(changed.iter().map(|item| (item.path.clone(), item.data.as_slice())), of.name)?;
+            for names in retired.chunks(BATCH / 10) {
+                held.renew()?;
+                let keys: Vec<i64> = names.iter().map(|name| name.key).collect();
+                let facts = self.depot.facts(old, FILE, &keys)?;
+                if facts.len() != keys.len() {
+                    return Err(TeamError::Damaged("a file", of.name.into()));
+                }
+                let path = |fact: &Fact| unpack::<Pack>(&fact.data).map(|pack| pack.path.into());
+                let files = facts.iter().map(|fact| (path(fact).unwrap_or_default(), &*fact.data));
+                sum.add(&counts(files, of.name)?, -1);
+            }
+            sum
+        };
+        if anew {
+            let names = self.depot.names(old, COUNTS)?.into_iter().map(|(name, _)| name);
+            self.depot.retire(new, &names.collect::<Vec<_>>())?;
+        }
+        let number = manifest.counts.last().map_or(0, |last| last.number + 1);
+        let bits = (counts.len() / WORDS_PER_BLOCK).max(1).ilog2().min(16);
+        let segment = Segment { number, bits };
+        if anew {
+            manifest.counts.clear();
+        }
+        manifest.counts.push(segment);
+        let fact = |(block, bytes): (usize, Vec<u8>)| {
+            let (data, hash) = compressed(&bytes);
+            Fact { kind: COUNTS, key: segment.key(block), hash, data }
+        };
+        let facts: Vec<Fact> = counts.blocks(bits).into_iter().enumerate().map(fact).collect();
+        self.put(new, &[], &facts, done)
+    }
+}
+
+/// Returns the files and the commits of a corpus.
+fn items(corpus: &Corpus) -> Vec<Item> {
+    let item = |path: &Arc<str>, chunks: &[WithVector], is_commit| {
+        let (data, hash) = pack(&Pack::new(path, chunks));
+        Item { path: path.clone(), data, hash, is_commit }
+    };
+    let files = PreparedFile::all_of(corpus);
+    let files = files.par_iter().filter_map(|(path, slots)| {
+        Some(item(path, &PreparedFile::chunks_of(corpus, slots)?, false))
+    });
+    let mut items: Vec<Item> = files.collect();
+    let commits = corpus.chunks().commits().par_iter().filter_map(|entry| {
+        Some(item(&entry.id, &[(entry.chunk()?, None)], true))
+    });
+    items.par_extend(commits);
+    items
+}
+
+/// Counts the words of packed files and commits.
+fn counts<'d>(
+    files: impl Iterator<Item = (Arc<str>, &'d [u8])>,
+    name: &str,
+) -> Result<WordCounts> {
+    let files: Vec<_> = files.collect();
+    let of_some = |files: &[(Arc<str>, &[u8])]| {
+        let mut counts = WordCounts::default();
+        for (path, data) in files {
+            let chunks = chunks(data, name)?;
+            match &chunks[..] {
+                [(commit, _)] if !commit.chunk_type.is_searched() => counts.add_commit(commit),
+                _ => drop(counts.add_file(path, chunks)),
+            }
+        }
+        Ok(counts)
+    };
+    let parts: Vec<WordCounts> = files.par_chunks(64).map(of_some).collect::<Result<_>>()?;
+    let mut sum = WordCounts::default();
+    parts.iter().for_each(|part| sum.add(part, 1));
+    Ok(sum)
+}
+
+/// Returns by what the chunks of a file are found.
+fn rows(item: &Item, chunks: &[WithVector], whole: &Whole) -> Vec<Row> {
+    let rows = if item.is_commit {
+        chunks.iter().map(|(commit, _)| commit_row(commit, &whole.size)).collect()
+    } else {
+        PreparedFile::with_rows(&item.path, chunks.to_vec(), &whole.size).1
+    };
+    let file = key(&item.path);
+    let row = |SearchRow { words, vector, keys }| Row { file, words, vector, keys };
+    rows.into_iter().map(row).collect()
+}
+
+/// Returns which files each file uses, packed, with its hash.
+fn uses(corpus: &Corpus) -> BTreeMap<i64, (Vec<u8>, i64)> {
+    let packed = |(path, files, has_header): (&str, Vec<&str>, bool)| {
+        let uses = Uses { files: files.into_iter().map(key).collect(), has_header };
+        (uses != Uses::default()).then(|| (key(path), pack(&uses)))
+    };
+    corpus.relations().filter_map(packed).collect()
+}
+
+/// Returns the names of all files, in blocks, packed, with their hashes.
+fn names(items: &[Item], name: &str) -> Result<BTreeMap<i64, (Vec<u8>, i64)>> {
+    let files = items.iter().filter(|item| !item.is_commit);
+    let chunks: Vec<WithVector> =
+        files.map(|item| item.chunks(name)).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let blocks = NameBlock::of(chunks.iter().map(|(chunk, _)| &**chunk), NAME_BLOCKS);
+    Ok((0..).zip(blocks.iter().map(|block| compressed(&block.bytes()))).collect())
+}
+
+/// Removes a repository.
+///
+/// # Errors
+/// When the depot fails.
+pub fn remove(depot: &dyn Depot, name: &str) -> Result<()> {
+    Ok(depot.remove(number(name), name)?)
+}
