@@ -4,6 +4,7 @@ mod files;
 mod graph;
 mod open;
 mod print;
+mod published;
 mod set;
 mod together;
 mod tokens;
@@ -55,6 +56,10 @@ pub(super) struct Args {
     /// Ask all repositories together: an answer must be the right file of the right repository
     #[arg(long, requires = "repos", conflicts_with_all = ["baseline", "without", "features", "tokens"])]
     together: bool,
+    /// Publish the repositories to this depot (`memory:`, `postgres://…`, `milvus://…`), ask each
+    /// question there, too, and compare the answers
+    #[arg(long, value_name = "URL", requires = "queries", conflicts_with_all = ["baseline", "without", "features", "tokens", "together", "save", "compare"])]
+    depot: Option<String>,
     /// Make at most this many questions of each kind
     #[arg(long, value_name = "N", default_value_t = 40, requires = "own")]
     count: usize,
@@ -127,6 +132,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let own_files =
             args.queries.iter().filter_map(|f| fs::canonicalize(f).ok()).collect::<Vec<_>>();
         tokens::run(&set, &args.server, &own_files, args.json)?;
+        return Ok(Outcome::Done);
+    }
+    if let Some(depot) = &args.depot {
+        published::run(&set, depot, args.json)?;
         return Ok(Outcome::Done);
     }
     let (scored, plain) = if args.together {

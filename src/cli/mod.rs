@@ -15,6 +15,7 @@ mod bench;
 mod browser;
 mod clean;
 mod completions;
+mod depot;
 mod deps;
 mod doctor;
 mod elsewhere;

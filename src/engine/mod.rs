@@ -42,6 +42,7 @@ mod scip;
 mod search;
 mod serving;
 mod status;
+mod team;
 mod tested;
 mod timeline;
 mod treemap;

@@ -148,7 +148,8 @@ pub struct Page {
 
 impl SearchRequest {
     /// Returns a query with what measurements set.
-    pub(super) fn refined(&self, mut query: Query) -> Query {
+    #[must_use]
+    pub fn refined(&self, mut query: Query) -> Query {
         if let Some(form) = self.form {
             query = query.with_form(form);
         }

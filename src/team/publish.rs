@@ -8,13 +8,11 @@ use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, Segment, USES, Uses, WithVector,
-    at, compressed, key, number, pack, unpack,
+    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, Segment, USES, Uses,
+    WithVector, at, compressed, key, number, pack, unpack,
 };
 use super::{Result, TeamError};
-use crate::search::{
-    Corpus, NameBlock, PreparedFile, SearchRow, Whole, WordCounts, commit_row,
-};
+use crate::search::{Corpus, NameBlock, PreparedFile, SearchRow, Whole, WordCounts, commit_row};
 
 /// How long a publisher may be silent before another one takes over, in seconds.
 const LEASE: i64 = 60;
@@ -192,12 +190,7 @@ impl<'a> Publisher<'a> {
         Ok(held)
     }
 
-    fn publish_held(
-        &self,
-        of: &Publication,
-        whole: &Whole,
-        held: &mut Held,
-    ) -> Result<Published> {
+    fn publish_held(&self, of: &Publication, whole: &Whole, held: &mut Held) -> Result<Published> {
         let old = at(of.name, held.manifest.generation);
         let new = At { generation: old.generation + 1, ..old };
         self.depot.undo(old)?;
@@ -210,7 +203,11 @@ impl<'a> Publisher<'a> {
         let replaced = changed.iter().map(|item| item.name()).filter(|n| stored.contains_key(n));
         let retired: Vec<FactName> = gone.copied().chain(replaced).collect();
         let is_first = held.manifest.generation == 0;
-        if changed.is_empty() && retired.is_empty() && held.manifest.commit == of.commit && !is_first {
+        if changed.is_empty()
+            && retired.is_empty()
+            && held.manifest.commit == of.commit
+            && !is_first
+        {
             held.store(Manifest { lease: None, ..held.manifest.clone() })?;
             return Ok(Published {
                 generation: old.generation,
@@ -289,8 +286,11 @@ impl<'a> Publisher<'a> {
         let stored: BTreeMap<i64, i64> =
             self.depot.names(old, kind)?.into_iter().map(|(name, hash)| (name.key, hash)).collect();
         let is_other = |key: &i64| facts.get(key).map(|fact| fact.1) != stored.get(key).copied();
-        let retired: Vec<FactName> =
-            stored.keys().filter(|key| is_other(key)).map(|key| FactName { kind, key: *key }).collect();
+        let retired: Vec<FactName> = stored
+            .keys()
+            .filter(|key| is_other(key))
+            .map(|key| FactName { kind, key: *key })
+            .collect();
         let changed: BTreeSet<i64> = facts.keys().copied().filter(|key| is_other(key)).collect();
         let facts: Vec<Fact> = facts
             .into_iter()
@@ -321,8 +321,10 @@ impl<'a> Publisher<'a> {
         let counts = if anew {
             counts(items.iter().map(|item| (item.path.clone(), item.data.as_slice())), of.name)?
         } else {
-            let mut sum =
-                counts(changed.iter().map(|item| (item.path.clone(), item.data.as_slice())), of.name)?;
+            let mut sum = counts(
+                changed.iter().map(|item| (item.path.clone(), item.data.as_slice())),
+                of.name,
+            )?;
             for names in retired.chunks(BATCH / 10) {
                 held.renew()?;
                 let keys: Vec<i64> = names.iter().map(|name| name.key).collect();
@@ -367,18 +369,17 @@ fn items(corpus: &Corpus) -> Vec<Item> {
         Some(item(path, &PreparedFile::chunks_of(corpus, slots)?, false))
     });
     let mut items: Vec<Item> = files.collect();
-    let commits = corpus.chunks().commits().par_iter().filter_map(|entry| {
-        Some(item(&entry.id, &[(entry.chunk()?, None)], true))
-    });
+    let commits = corpus
+        .chunks()
+        .commits()
+        .par_iter()
+        .filter_map(|entry| Some(item(&entry.id, &[(entry.chunk()?, None)], true)));
     items.par_extend(commits);
     items
 }
 
 /// Counts the words of packed files and commits.
-fn counts<'d>(
-    files: impl Iterator<Item = (Arc<str>, &'d [u8])>,
-    name: &str,
-) -> Result<WordCounts> {
+fn counts<'d>(files: impl Iterator<Item = (Arc<str>, &'d [u8])>, name: &str) -> Result<WordCounts> {
     let files: Vec<_> = files.collect();
     let of_some = |files: &[(Arc<str>, &[u8])]| {
         let mut counts = WordCounts::default();
@@ -421,8 +422,12 @@ fn uses(corpus: &Corpus) -> BTreeMap<i64, (Vec<u8>, i64)> {
 /// Returns the names of all files, in blocks, packed, with their hashes.
 fn names(items: &[Item], name: &str) -> Result<BTreeMap<i64, (Vec<u8>, i64)>> {
     let files = items.iter().filter(|item| !item.is_commit);
-    let chunks: Vec<WithVector> =
-        files.map(|item| item.chunks(name)).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let chunks: Vec<WithVector> = files
+        .map(|item| item.chunks(name))
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
     let blocks = NameBlock::of(chunks.iter().map(|(chunk, _)| &**chunk), NAME_BLOCKS);
     Ok((0..).zip(blocks.iter().map(|block| compressed(&block.bytes()))).collect())
 }

@@ -199,23 +199,37 @@ impl<'a> Shared<'a> {
         let name = |found: &Found| (self.at.repository, FILE, found.file, found.born);
         let mut kept: Vec<Option<Kept>> =
             found.iter().map(|found| self.cache.get(&name(found))).collect();
-        let missing: Vec<i64> =
-            found.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(f, _)| f.file).collect();
+        let missing: Vec<i64> = found
+            .iter()
+            .zip(&kept)
+            .filter(|(_, kept)| kept.is_none())
+            .map(|(f, _)| f.file)
+            .collect();
         let keys: Vec<i64> = found.iter().map(|found| found.file).collect();
         let (files, uses) = rayon::join(
-            || if missing.is_empty() { Ok(Vec::new()) } else { self.depot.facts(self.at, FILE, &missing) },
+            || {
+                if missing.is_empty() {
+                    Ok(Vec::new())
+                } else {
+                    self.depot.facts(self.at, FILE, &missing)
+                }
+            },
             || self.depot.facts(self.at, USES, &keys),
         );
         let read = |fact: &cortex_depot::Fact| {
             let pack = unpack::<Pack>(&fact.data);
-            let chunks = pack.as_ref().and_then(Pack::chunks).ok_or_else(|| self.damaged("a file"))?;
+            let chunks =
+                pack.as_ref().and_then(Pack::chunks).ok_or_else(|| self.damaged("a file"))?;
             let path = pack.map(|pack| pack.path).unwrap_or_default();
-            Ok((fact.key, match &chunks[..] {
-                [(commit, _)] if !commit.chunk_type.is_searched() => {
-                    Kept::Commit(Arc::new(Entry::from(commit.clone())))
-                }
-                _ => Kept::File(Arc::new(PreparedFile::new(&path, chunks))),
-            }))
+            Ok((
+                fact.key,
+                match &chunks[..] {
+                    [(commit, _)] if !commit.chunk_type.is_searched() => {
+                        Kept::Commit(Arc::new(Entry::from(commit.clone())))
+                    }
+                    _ => Kept::File(Arc::new(PreparedFile::new(&path, chunks))),
+                },
+            ))
         };
         let read: Vec<(i64, Kept)> = files?.par_iter().map(read).collect::<Result<_>>()?;
         for (key, file) in read {

@@ -89,7 +89,8 @@ impl WordCounts {
                 if own_stems.stem(term.text).is_none() && in_chunk.insert((word, 0)) {
                     count.stems += 1;
                 }
-            } else if field == Field::Name && term.kind != Kind::Stem && in_chunk.insert((word, 2)) {
+            } else if field == Field::Name && term.kind != Kind::Stem && in_chunk.insert((word, 2))
+            {
                 count.names += 1;
             }
         });
@@ -143,8 +144,12 @@ impl WordCounts {
     #[must_use]
     pub fn blocks(&self, bits: u32) -> Vec<Vec<u8>> {
         let mut blocks = vec![Vec::new(); 1 << bits];
-        let mut words: Vec<(Key, WordCount)> =
-            self.words.iter().filter(|(_, n)| **n != WordCount::default()).map(|(k, n)| (*k, *n)).collect();
+        let mut words: Vec<(Key, WordCount)> = self
+            .words
+            .iter()
+            .filter(|(_, n)| **n != WordCount::default())
+            .map(|(k, n)| (*k, *n))
+            .collect();
         words.sort_unstable_by_key(|(key, _)| *key);
         for (word, count) in words {
             blocks[CountBlock::number(word, bits)].push((word, count));

@@ -82,7 +82,8 @@ impl Corpus {
             for chunk in &part.file.chunks {
                 let slot = Slot::try_from(rows.len()).unwrap_or(Slot::MAX);
                 vectors.set(slot, |row| {
-                    let vector = chunk.vector.as_ref().filter(|v| v.components.len() == row.len())?;
+                    let vector =
+                        chunk.vector.as_ref().filter(|v| v.components.len() == row.len())?;
                     row.copy_from_slice(&vector.components);
                     Some(vector.scale)
                 });

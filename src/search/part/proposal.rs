@@ -58,7 +58,8 @@ enum Space {
 }
 
 fn dimension(space: Space, word: &str) -> u32 {
-    let hash = xxh3_64(word.as_bytes()).wrapping_mul(2 * space as u64 + 1).rotate_left(space as u32);
+    let hash =
+        xxh3_64(word.as_bytes()).wrapping_mul(2 * space as u64 + 1).rotate_left(space as u32);
     u32::try_from(hash % DIMENSIONS).unwrap_or_default()
 }
 

@@ -30,7 +30,8 @@ impl NameBlock {
                 analyzer.terms(text, |term| {
                     if term.kind != Kind::Stem {
                         let written = &text[term.range.clone()];
-                        let known = all.entry(term.text.to_string()).or_insert_with(|| written.into());
+                        let known =
+                            all.entry(term.text.to_string()).or_insert_with(|| written.into());
                         if written < &**known {
                             *known = written.into();
                         }

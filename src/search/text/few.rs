@@ -132,7 +132,8 @@ impl FewTexts {
 
     pub(super) fn contains(&self, field: Field, term: &str) -> bool {
         let term = key(term);
-        let holds = |terms: &ChunkTerms| terms.frequencies(term).is_some_and(|f| f[field as usize] > 0);
+        let holds =
+            |terms: &ChunkTerms| terms.frequencies(term).is_some_and(|f| f[field as usize] > 0);
         self.terms().any(|(_, terms)| holds(terms))
     }
 

@@ -2,7 +2,9 @@
 
 use super::super::Slot;
 use super::super::damage::Health;
-use super::{DocAddress, ExactError, FewTexts, Field, IndexedText, Occurrences, Posting, TextError};
+use super::{
+    DocAddress, ExactError, FewTexts, Field, IndexedText, Occurrences, Posting, TextError,
+};
 
 /// An immutable view of the texts of a corpus.
 #[derive(Clone)]
@@ -75,7 +77,10 @@ impl TextReader {
 
     /// Visits every term of the bodies, with the number of chunks that have it. A term may be visited
     /// several times, and chunks that were deleted may count. A part of a corpus visits none.
-    pub(in super::super) fn body_terms(&self, visit: impl FnMut(&str, u32)) -> Result<(), TextError> {
+    pub(in super::super) fn body_terms(
+        &self,
+        visit: impl FnMut(&str, u32),
+    ) -> Result<(), TextError> {
         match self {
             Self::Indexed(text) => text.body_terms(visit),
             Self::Few(_) => Ok(()),
