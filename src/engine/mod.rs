@@ -43,6 +43,7 @@ mod search;
 mod serving;
 mod status;
 mod tested;
+mod tied;
 mod timeline;
 mod treemap;
 mod unused;
