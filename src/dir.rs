@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, renameat, renameat_with,
-    statat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, readlinkat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -310,6 +310,18 @@ impl Dir {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// Returns the path that a symbolic link holds, as it is written there. Nothing is asked about what
+    /// the path names.
+    ///
+    /// # Errors
+    /// When it is not a link, or a link is in the middle of the path.
+    pub fn link_text(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let path = path.as_ref();
+        let (above, name) = self.parent(path)?;
+        let text = readlinkat(&above, name, Vec::new()).map_err(|e| self.explained(path, e))?;
+        Ok(name_of_bytes(text.into_bytes()).into())
     }
 
     /// Whether the path is a regular file.

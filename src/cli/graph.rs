@@ -7,6 +7,7 @@ mod routes;
 mod row;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
@@ -15,13 +16,14 @@ use console::style;
 use self::import::Import;
 use self::row::print_row;
 use super::args::{self, OfAnyProject};
+use super::elsewhere::opening;
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{count, fitted, json, line, printable, warnings};
 use crate::drawing::DrawingFormat;
 use crate::engine::{
     AnswerFrom, Call, DrawingRequest, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
-    OutsideName, RenameRequest,
+    OpenProject, OutsideName, RenameRequest,
 };
 use crate::graph::Operation;
 
@@ -245,7 +247,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if matches!(operation, OperationArg::Routes) {
         return routes::run(engine, &request, &args.clients, args.json);
     }
-    let answer = engine.graph(&request, &Call::default())?;
+    let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
+    let answer = engine.graph(&request, &Call { others: Some(others), ..Call::default() })?;
     if args.json {
         json(&answer)?;
     } else if answer.targets.is_empty() {

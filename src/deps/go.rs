@@ -7,7 +7,7 @@ use super::dependency::{Ecosystem, List, Sources};
 use super::folder::{Folder, folder_in, open, small_file};
 use crate::dir::Dir;
 
-const MANIFEST: &str = "go.mod";
+pub(super) const MANIFEST: &str = "go.mod";
 const ADVICE: &str = "not in the module cache: `go mod download` gets it";
 /// From this minor version on, `go.mod` names every module that is needed.
 const COMPLETE_SINCE: u32 = 17;
@@ -20,8 +20,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
     let caches = Caches::open(folder);
     for (name, (version, is_direct)) in &found.required {
         match found.replaced(name, version) {
-            // A folder of this machine.
-            Some([by]) if by.starts_with(['.', '/']) => {}
+            Some([by]) if is_folder(by) => {}
             Some([by, version]) => {
                 list.add((Ecosystem::Go, &path), (by, version), *is_direct, || {
                     // `vendor` keeps it under the name that is imported.
@@ -52,6 +51,22 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
         }
     }
     true
+}
+
+/// Returns the modules that `go.mod` replaces by folders, each with the path of the folder.
+pub(super) fn replaced_by_folders(manifest: &str) -> Vec<(&str, &str)> {
+    let replaced = Manifest::read(manifest).replaced.into_iter();
+    replaced
+        .filter_map(|(of, by)| match by[..] {
+            [by] if is_folder(by) => Some((*of.first()?, by)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether a module is replaced by a folder of this machine, and not by another module.
+fn is_folder(by: &str) -> bool {
+    by.starts_with(['.', '/'])
 }
 
 #[derive(Default)]

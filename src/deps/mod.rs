@@ -16,11 +16,13 @@ mod maven;
 mod npm;
 mod python;
 mod swift;
+mod tied;
 mod yaml;
 
 pub use dependency::{Dependency, Ecosystem};
 pub use described::description;
 pub use folder::Machine;
+pub use tied::Ties;
 
 use std::collections::BTreeSet;
 

@@ -13,10 +13,10 @@ use super::folder::{
 };
 use crate::dir::{Dir, is_refused};
 
-const MANIFEST: &str = "package.json";
+pub(super) const MANIFEST: &str = "package.json";
 const ADVICE: &str = "not installed";
-const MODULES: &str = "node_modules";
-const NAMED_IN: [&str; 4] =
+pub(super) const MODULES: &str = "node_modules";
+pub(super) const NAMED_IN: [&str; 4] =
     ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 /// Most packages within packages that are looked for.
 const MAX_NESTED: usize = 50_000;

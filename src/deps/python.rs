@@ -10,7 +10,7 @@ use super::folder::{
 };
 use crate::dir::Dir;
 
-const MANIFEST: &str = "pyproject.toml";
+pub(super) const MANIFEST: &str = "pyproject.toml";
 const ADVICE: &str = "not in a virtual environment of the project";
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 /// Most bytes of the list of the files of a package.

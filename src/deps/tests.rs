@@ -473,3 +473,57 @@ fn broken_and_huge_lock_files_are_named_and_cost_little() {
     assert!(found.len() <= 50_000 && warnings.iter().any(|w| w.contains("is cut")), "{warnings:?}");
     assert!(start.elapsed().as_secs() < 30);
 }
+
+/// A manifest ties what its package manager would take, and each path is only text: none of the folders
+/// is there.
+#[test]
+fn the_nearest_manifest_that_names_a_dependency_ties_it() {
+    let place = Place::with(&[
+        (
+            "Cargo.toml",
+            "[workspace.dependencies]\nshared = { path = \"../shared\" }\n[dependencies]\nouter = { path = \"../outer\" }\n[patch.crates-io]\npatched = { path = \"/src/./patched\" }\n",
+        ),
+        (
+            "crates/a/Cargo.toml",
+            "[package]\nname = \"a\"\n[dependencies]\npatched = \"1\"\nplain = \"1\"\nshared = { workspace = true }\n[target.'cfg(unix)'.dev-dependencies]\nunix = { path = \"../../../x/../unix\" }\n",
+        ),
+        (
+            "web/package.json",
+            r#"{"devDependencies": {"a": "file:../../a", "b": "file:b.tgz", "@c/../../d": "workspace:*"}}"#,
+        ),
+        ("web/in/package.json", r#"{"dependencies": {"a": "^1.0.0"}}"#),
+        (
+            "py/pyproject.toml",
+            "[tool.poetry.group.x.dependencies]\na = { path = \"../../a\" }\n[tool.uv.sources]\nb = [{ git = \"x\" }, { path = \"../../b\" }]\n",
+        ),
+        (
+            "go.mod",
+            "module m\nreplace (\n e.com/a => ../a\n e.com/a/b v1.0.0 => ../b\n e.com/c => e.com/d v1.0.0\n)\n",
+        ),
+        ("torn/Cargo.toml", "[dependencies\n"),
+    ]);
+    let root = Dir::open(&place.full("")).unwrap();
+    let mut ties = Ties::new(&root);
+    let around = root.path().parent().unwrap().to_path_buf();
+    for (ecosystem, file, name, tied) in [
+        (Ecosystem::Cargo, "crates/a/src/lib.rs", "shared", Some("shared")),
+        (Ecosystem::Cargo, "crates/a/src/lib.rs", "unix", Some("unix")),
+        (Ecosystem::Cargo, "crates/a/src/lib.rs", "patched", Some("/src/patched")),
+        (Ecosystem::Cargo, "crates/a/src/lib.rs", "plain", None),
+        (Ecosystem::Cargo, "crates/a/src/lib.rs", "outer", None),
+        (Ecosystem::Cargo, "src/lib.rs", "outer", Some("outer")),
+        (Ecosystem::Cargo, "torn/lib.rs", "outer", Some("outer")),
+        (Ecosystem::Npm, "web/a.js", "a", Some("a")),
+        (Ecosystem::Npm, "web/a.js", "b", None),
+        (Ecosystem::Npm, "web/a.js", "@c/../../d", None),
+        (Ecosystem::Npm, "web/in/a.js", "a", None),
+        (Ecosystem::Python, "py/a.py", "a", Some("a")),
+        (Ecosystem::Python, "py/a.py", "b", Some("b")),
+        (Ecosystem::Go, "x/a.go", "e.com/a", Some("a")),
+        (Ecosystem::Go, "x/a.go", "e.com/a/b", Some("b")),
+        (Ecosystem::Go, "x/a.go", "e.com/c", None),
+    ] {
+        let found = ties.folder(ecosystem, file, &|named| named == name);
+        assert_eq!(found, tied.map(|tied| around.join(tied)), "{file}: {name}");
+    }
+}

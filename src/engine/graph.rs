@@ -92,7 +92,7 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub unknown: Vec<UnknownName>,
-    /// callees, dependencies: names that the target uses, and that packages define.
+    /// callees, dependencies: names that the target uses, and that packages or tied projects define.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub outside: Vec<OutsideName>,

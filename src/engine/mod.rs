@@ -44,6 +44,7 @@ mod serving;
 mod status;
 mod team;
 mod tested;
+mod tied;
 mod timeline;
 mod treemap;
 mod unused;

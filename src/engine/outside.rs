@@ -1,16 +1,19 @@
 //! Leads from a name that code of the project imports to its definition in a package that the project
-//! depends on. It reads the indexes that are there and makes none: to index a package takes seconds.
+//! depends on, or in a project that a manifest ties by its path. It reads the indexes that are there and
+//! makes none: to index a package takes seconds.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::deps::{DependenciesRequest, Dependency, Ecosystem};
 use super::packages::{Shelf, label, numbers};
 use super::serving::{Engine, View};
+use super::tied::{TiedFolder, TiedProjects};
 use super::{AskError, Call};
 use crate::chunk::{Chunk, ChunkType, Name};
 use crate::graph::ImportedName;
@@ -28,16 +31,17 @@ const MAX_ADVISED: usize = 5;
 /// Kinds of definitions that have members.
 const TYPES: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "impl", "type"];
 
-/// A name that the target uses and that a package defines.
+/// A name that the target uses, and that a package or another project defines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OutsideName {
     /// The name as it is written.
     pub name: String,
     /// Lines of its uses in the target's file.
     pub lines: Vec<u32>,
-    /// `name@version`.
+    /// `name@version`, or the name of a project that a manifest ties by its path.
     pub package: String,
-    /// The definition, as `cortex read` takes it: `serde@1.0.228/src/lib.rs:10-20`.
+    /// The definition, as `cortex read` takes it: `serde@1.0.228/src/lib.rs:10-20`,
+    /// `helix:src/lib.rs:10-20`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Why there is no address.
@@ -98,27 +102,35 @@ fn npm_package(module: &str) -> &str {
     module.match_indices('/').nth(n_parts - 1).map_or(module, |(at, _)| &module[..at])
 }
 
-/// Returns whether a module is in a package. Only what a manifest names can be imported in Cargo and
-/// npm; the rest could have the name of a module of the standard library.
-fn provides(dependency: &Dependency, module: &str) -> bool {
-    let name = &*dependency.name;
-    match dependency.ecosystem {
-        Ecosystem::Cargo => {
-            let first = module.split("::").next().unwrap_or_default();
-            dependency.is_direct
-                && normal(name) == first
-                && !matches!(first, "std" | "core" | "alloc")
-        }
-        Ecosystem::Npm => dependency.is_direct && npm_package(module) == name,
-        Ecosystem::Python => {
-            let first = module.split('.').next().unwrap_or_default();
-            let is_part = |part: &String| part.strip_suffix(".py").unwrap_or(part) == first;
-            normal(name) == normal(first) || dependency.parts.iter().any(is_part)
-        }
+/// Returns whether a module belongs to the package of this name, by the names alone.
+fn is_of(ecosystem: Ecosystem, name: &str, module: &str) -> bool {
+    match ecosystem {
+        Ecosystem::Cargo => module.split("::").next() == Some(&normal(name)),
+        Ecosystem::Npm => npm_package(module) == name,
+        Ecosystem::Python => module.split('.').next().map(normal) == Some(normal(name)),
         Ecosystem::Go => {
             module.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         }
         _ => false,
+    }
+}
+
+/// Returns whether a module is in a package. Only what a manifest names can be imported in Cargo and
+/// npm; the rest could have the name of a module of the standard library.
+fn provides(dependency: &Dependency, module: &str) -> bool {
+    let is_named = is_of(dependency.ecosystem, &dependency.name, module);
+    match dependency.ecosystem {
+        Ecosystem::Cargo => {
+            let is_standard = ["std", "core", "alloc"].contains(&&*normal(&dependency.name));
+            is_named && dependency.is_direct && !is_standard
+        }
+        Ecosystem::Npm => is_named && dependency.is_direct,
+        Ecosystem::Python => {
+            let first = module.split('.').next().unwrap_or_default();
+            let is_part = |part: &String| part.strip_suffix(".py").unwrap_or(part) == first;
+            is_named || dependency.parts.iter().any(is_part)
+        }
+        _ => is_named,
     }
 }
 
@@ -166,8 +178,116 @@ enum Fit {
     OnlyMember,
 }
 
+/// Where a definition is looked for: the index of a package, or a folder of a tied project.
+struct Place {
+    /// The name of the package or the project.
+    name: String,
+    /// What is between the name and the path in an address.
+    mark: char,
+    engine: Arc<Engine>,
+    /// The folder of a project, and globs in it that are left out; `None` for all files.
+    within: Option<(String, Arc<GlobSet>)>,
+}
+
+impl Place {
+    /// Whether those who use the package see a file.
+    fn shows(&self, path: &str) -> bool {
+        self.within.as_ref().is_none_or(|(folder, left_out)| {
+            path.strip_prefix(&**folder).is_some_and(|path| !left_out.is_match(path))
+        })
+    }
+}
+
+/// The packages of a project, opened for one answer.
+struct Packages<'a> {
+    engine: &'a Engine,
+    all: Vec<Dependency>,
+    shelf: Option<Arc<Shelf>>,
+    opened: BTreeMap<String, Result<Arc<Engine>, String>>,
+}
+
+impl<'a> Packages<'a> {
+    fn of(engine: &'a Engine, call: &Call) -> Result<Self, AskError> {
+        let all = engine.project.dependencies(&DependenciesRequest::default(), call)?.dependencies;
+        let shelf = (!all.is_empty()).then(Shelf::open).transpose()?;
+        Ok(Self { engine, all, shelf, opened: BTreeMap::new() })
+    }
+
+    /// Opens the package of a module, and those that hold a part of it. Returns them, the name of the
+    /// package, and why it has no definition if none is found.
+    fn places(&mut self, imported: &ImportedName, call: &Call) -> Option<Sought> {
+        let dependency = package_of(&self.all, imported)?;
+        let shelf = self.shelf.as_ref()?;
+        let companions = self.all.iter().filter(|other| accompanies(other, dependency));
+        let (mut candidates, types): (Vec<_>, Vec<_>) = std::iter::once(dependency)
+            .chain(companions.take(MAX_COMPANIONS))
+            .partition(|one| !one.name.starts_with("@types/"));
+        // As in an editor, declarations come before the code that they describe.
+        candidates.splice(0..0, types);
+        let mut sought = Sought {
+            places: Vec::new(),
+            default: dependency.name.clone(),
+            label: label(dependency),
+            missing: NOT_FOUND.to_string(),
+        };
+        for one in candidates {
+            let label = address_of(&self.all, one);
+            let n_opened = self.opened.values().filter(|engine| engine.is_ok()).count();
+            let engine = self.opened.entry(label.clone()).or_insert_with(|| {
+                if n_opened >= MAX_OPENED {
+                    return Err(NOT_OPENED.to_string());
+                }
+                let package = shelf.package(one.clone())?;
+                package.record().ok_or(NOT_INDEXED)?;
+                self.engine.engine_of(&package, call).map_err(|e| e.to_string())
+            });
+            match engine {
+                Ok(engine) => sought.places.push(Place {
+                    name: label,
+                    mark: '/',
+                    engine: engine.clone(),
+                    within: None,
+                }),
+                Err(why) if *one == *dependency => sought.missing.clone_from(why),
+                Err(_) => {}
+            }
+        }
+        Some(sought)
+    }
+}
+
+/// Where the definition of a name is looked for.
+struct Sought {
+    /// The best first.
+    places: Vec<Place>,
+    /// The name of the package, which what it exports by default mostly has.
+    default: String,
+    /// What is said if no definition is found: where it should be, and why it is missing.
+    label: String,
+    missing: String,
+}
+
+impl Sought {
+    /// Looks in the folder of a project.
+    fn of_project(tied: TiedFolder, imported: &ImportedName) -> Self {
+        let TiedFolder { name, within, left_out, engine } = tied;
+        let default = npm_package(&imported.module).to_string();
+        let mut sought =
+            Self { places: Vec::new(), default, label: name.clone(), missing: NOT_FOUND.into() };
+        match engine {
+            Ok(engine) => {
+                let within = Some((within, left_out));
+                sought.places.push(Place { name, mark: ':', engine, within });
+            }
+            Err(why) => sought.missing = why,
+        }
+        sought
+    }
+}
+
 impl Engine {
-    /// Finds the packages and the definitions of imported names. Names of no package are left out.
+    /// Finds the packages and the tied projects of imported names, and their definitions there. Other
+    /// names are left out.
     ///
     /// # Errors
     /// When the dependencies cannot be listed, or the call was cancelled.
@@ -179,17 +299,19 @@ impl Engine {
         if imported.is_empty() {
             return Ok(Vec::new());
         }
-        let all = self.project.dependencies(&DependenciesRequest::default(), call)?.dependencies;
-        if all.is_empty() {
-            return Ok(Vec::new());
-        }
-        let shelf = Shelf::open()?;
-        let mut opened: BTreeMap<String, Result<Arc<Self>, String>> = BTreeMap::new();
+        let mut packages = Packages::of(self, call)?;
+        let mut tied = TiedProjects::new(&self.project, call)?;
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         let mut out: Vec<OutsideName> = Vec::new();
         for (name, lines) in imported.iter().take(MAX_NAMES) {
             call.check()?;
-            let Some(dependency) = package_of(&all, name) else { continue };
+            let Some(ecosystem) = ecosystem(name.family) else { continue };
+            let is_it = |key: &str| is_of(ecosystem, key, &name.module);
+            let sought = match tied.of(ecosystem, &name.file, &is_it) {
+                Some(tied) => Some(Sought::of_project(tied, name)),
+                None => packages.places(name, call),
+            };
+            let Some(Sought { places, default, label, mut missing }) = sought else { continue };
             if !name.is_named {
                 let text = texts
                     .entry(&name.file)
@@ -198,44 +320,24 @@ impl Engine {
                     continue;
                 }
             }
-            let companions = all.iter().filter(|other| accompanies(other, dependency));
-            let (mut candidates, types): (Vec<_>, Vec<_>) = std::iter::once(dependency)
-                .chain(companions.take(MAX_COMPANIONS))
-                .partition(|one| !one.name.starts_with("@types/"));
-            // As in an editor, declarations come before the code that they describe.
-            candidates.splice(0..0, types);
-            let mut searched: Vec<(String, Arc<Self>)> = Vec::new();
-            let mut missing = NOT_FOUND.to_string();
-            for one in candidates {
-                let label = address_of(&all, one);
-                let n_opened = opened.values().filter(|engine| engine.is_ok()).count();
-                let engine = opened.entry(label.clone()).or_insert_with(|| {
-                    if n_opened >= MAX_OPENED {
-                        return Err(NOT_OPENED.to_string());
-                    }
-                    let package = shelf.package(one.clone())?;
-                    package.record().ok_or(NOT_INDEXED)?;
-                    self.engine_of(&package, call).map_err(|e| e.to_string())
-                });
-                match engine {
-                    Ok(engine) => searched.push((label, engine.clone())),
-                    Err(why) if *one == *dependency => missing.clone_from(why),
-                    Err(_) => {}
-                }
-            }
             let mut found = None;
             for fit in [Fit::Exact, Fit::OnlyMember] {
-                for (label, engine) in &searched {
-                    if found.is_none()
-                        && let Some(place) = engine.definition(name, &dependency.name, fit, call)?
-                    {
-                        found = Some((label.clone(), place));
+                for place in &places {
+                    if found.is_some() {
+                        continue;
+                    }
+                    match place.definition(name, &default, fit, call) {
+                        Ok(at) => found = at.map(|at| (place, at)),
+                        Err(e) => {
+                            call.check()?;
+                            // A damaged index costs only its own answers.
+                            missing = e.to_string();
+                        }
                     }
                 }
             }
-            let package =
-                found.as_ref().map_or_else(|| label(dependency), |(label, _)| label.clone());
-            let address = found.map(|(label, place)| format!("{label}/{place}"));
+            let package = found.as_ref().map_or(label, |(place, _)| place.name.clone());
+            let address = found.map(|(Place { name, mark, .. }, at)| format!("{name}{mark}{at}"));
             // Without a definition, a value may be of any type.
             if address.is_none() && !name.is_sure {
                 continue;
@@ -262,8 +364,10 @@ impl Engine {
         out.sort_by(|a, b| (&a.lines, &a.name).cmp(&(&b.lines, &b.name)));
         Ok(out)
     }
+}
 
-    /// Finds the definition of a name in the index of this package, as path and lines.
+impl Place {
+    /// Finds the definition of a name, as path and lines.
     fn definition(
         &self,
         wanted: &ImportedName,
@@ -274,10 +378,13 @@ impl Engine {
         // What a package exports by default mostly has its name.
         let by_package = package.rsplit('/').next().unwrap_or(package);
         let name = if wanted.name.is_empty() { by_package } else { &wanted.name };
-        self.with_code(&call.of_package(), |View { code, .. }| {
-            let files = code.corpus.files_defining(name);
+        self.engine.with_code(&call.of_package(), |View { code, .. }| {
+            let files_of = |name: &str| {
+                let files = code.corpus.files_defining(name).into_iter();
+                files.filter(|path| self.shows(path)).take(MAX_FILES).collect::<Vec<_>>()
+            };
             let mut found: Vec<Definition> = Vec::new();
-            for (group, path) in files.into_iter().take(MAX_FILES).enumerate() {
+            for (group, path) in files_of(name).into_iter().enumerate() {
                 call.check()?;
                 let chunks = code.corpus.chunks().read_file(path);
                 let names: Vec<Name> =
@@ -288,7 +395,7 @@ impl Engine {
             }
             if fit == Fit::OnlyMember {
                 // Only a type of this package inherits from its types.
-                if code.corpus.files_defining(&wanted.owner).is_empty() {
+                if files_of(&wanted.owner).is_empty() {
                     return Ok(None);
                 }
                 found.retain(|d| d.owner.is_some() && !wanted.owner.is_empty());

@@ -106,6 +106,16 @@ pub struct PackageRow {
     pub missing: Option<String>,
 }
 
+/// Returns the globs of the files that those who use a package do not see, relative to its folder.
+pub(super) fn left_out() -> Result<GlobSet, AskError> {
+    let mut left_out = GlobSetBuilder::new();
+    for glob in LEFT_OUT {
+        let glob = GlobBuilder::new(glob).literal_separator(true).build();
+        left_out.add(glob.map_err(|e| AskError::Failed(e.to_string()))?);
+    }
+    left_out.build().map_err(|e| AskError::Failed(e.to_string()))
+}
+
 impl Shelf {
     /// Returns the shelf of this user.
     pub(super) fn open() -> Result<Arc<Self>, AskError> {
@@ -115,13 +125,7 @@ impl Shelf {
             )
         })?;
         let config = Project::user_config().map_err(|e| AskError::Failed(chain(&e)))?;
-        let mut left_out = GlobSetBuilder::new();
-        for glob in LEFT_OUT {
-            let glob = GlobBuilder::new(glob).literal_separator(true).build();
-            left_out.add(glob.map_err(|e| AskError::Failed(e.to_string()))?);
-        }
-        let left_out = left_out.build().map_err(|e| AskError::Failed(e.to_string()))?;
-        Ok(Arc::new(Self { cache_home, config, left_out }))
+        Ok(Arc::new(Self { cache_home, config, left_out: left_out()? }))
     }
 
     /// Returns the package of a dependency.

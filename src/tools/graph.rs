@@ -161,11 +161,11 @@ fn tests(answer: &GraphAnswer) -> Vec<String> {
     text
 }
 
-/// One line for each name of a package, and one for the packages without an index.
+/// One line for each name of a package or a tied project, and one for the packages without an index.
 fn outside(answer: &GraphAnswer) -> Vec<String> {
     let mut text = Vec::new();
     if !answer.outside.is_empty() {
-        text.push("in packages, with the line:".into());
+        text.push("outside of the project, with the line:".into());
     }
     text.extend(answer.outside.iter().map(|name| {
         let at = name.address.as_ref().unwrap_or(&name.package);

@@ -63,6 +63,7 @@ mod settings;
 mod shown;
 mod skip;
 mod support;
+mod tied;
 mod told;
 mod tools_snapshot;
 mod warm;
