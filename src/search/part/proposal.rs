@@ -134,10 +134,7 @@ impl PreparedFile {
                     add(stem);
                     continue;
                 }
-                if is_stop_word(&term) {
-                    continue;
-                }
-                if kind == Kind::Whole || analyzer.stem(&term).is_none() {
+                if !is_stop_word(&term) && (kind == Kind::Whole || analyzer.stem(&term).is_none()) {
                     add(&term);
                 }
                 let in_body = frequencies[Field::Body as usize] as f32;
