@@ -5,13 +5,23 @@ use super::{AskError, Call};
 use crate::embed::Embedder;
 use crate::search::Corpus;
 
+/// The code and documents of a project as they are indexed.
+pub struct ToPublish {
+    pub corpus: Corpus,
+    /// The commit that is checked out.
+    pub commit: Option<String>,
+}
+
 impl Engine {
-    /// Returns the code and documents of the project as they are indexed.
+    /// Returns what is published of the project.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn published_corpus(&self, call: &Call) -> Result<Corpus, AskError> {
-        self.with_code(call, |view| Ok(view.code.corpus.clone()))
+    pub fn to_publish(&self, call: &Call) -> Result<ToPublish, AskError> {
+        self.with_code(call, |view| {
+            let commit = view.state.index.head.clone();
+            Ok(ToPublish { corpus: view.code.corpus.clone(), commit })
+        })
     }
 
     /// The embedder of the project.

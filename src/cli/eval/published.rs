@@ -63,7 +63,7 @@ pub(super) fn run(set: &Set, url: &str, json: bool) -> Result<()> {
         let name = questions[0].repo.clone();
         bar.say(name.clone());
         let engine = EvaluatedProject::open(&folder, &[], None)?.engine;
-        let served = engine.published_corpus(&Call::default())?;
+        let served = engine.to_publish(&Call::default())?.corpus;
         let embedder = engine.embedder();
         let publication = Publication {
             name: &name,
