@@ -83,6 +83,7 @@ fn ecosystem(family: &str) -> Option<Ecosystem> {
         "ecmascript" => Ecosystem::Npm,
         "python" => Ecosystem::Python,
         "go" => Ecosystem::Go,
+        "php" => Ecosystem::Composer,
         _ => return None,
     })
 }
@@ -98,11 +99,12 @@ fn npm_package(module: &str) -> &str {
     module.match_indices('/').nth(n_parts - 1).map_or(module, |(at, _)| &module[..at])
 }
 
-/// Returns whether a module is in a package. Only what a manifest names can be imported in Cargo and
+/// Returns how many bytes of the name of a module name the package that it is in, for the ecosystems
+/// where one package can be inside of another; `None` if the module is not in the package. Only what a manifest names can be imported in Cargo and
 /// npm; the rest could have the name of a module of the standard library.
-fn provides(dependency: &Dependency, module: &str) -> bool {
+fn provides(dependency: &Dependency, module: &str) -> Option<usize> {
     let name = &*dependency.name;
-    match dependency.ecosystem {
+    let is_in = match dependency.ecosystem {
         Ecosystem::Cargo => {
             let first = module.split("::").next().unwrap_or_default();
             dependency.is_direct
@@ -116,10 +118,18 @@ fn provides(dependency: &Dependency, module: &str) -> bool {
             normal(name) == normal(first) || dependency.parts.iter().any(is_part)
         }
         Ecosystem::Go => {
-            module.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let rest = module.strip_prefix(name)?;
+            return (rest.is_empty() || rest.starts_with('/')).then_some(name.len());
+        }
+        Ecosystem::Composer => {
+            let module = format!("{module}\\");
+            let of_module =
+                dependency.modules.iter().filter(|prefix| module.starts_with(&**prefix));
+            return of_module.map(String::len).filter(|bytes| *bytes > 0).max();
         }
         _ => false,
-    }
+    };
+    is_in.then_some(0)
 }
 
 /// Returns whether a package holds a part of what another one exports.
@@ -133,6 +143,9 @@ fn accompanies(other: &Dependency, dependency: &Dependency) -> bool {
             Ecosystem::Npm => {
                 name.strip_prefix("@types/")
                     == Some(&*of.trim_start_matches('@').replace('/', "__"))
+            }
+            Ecosystem::Composer => {
+                other.modules.iter().any(|prefix| dependency.modules.contains(prefix))
             }
             _ => false,
         }
@@ -149,12 +162,12 @@ fn package_of<'d>(all: &'d [Dependency], imported: &ImportedName) -> Option<&'d 
         dependency.from.iter().zip(folders).filter_map(is_above).max()
     };
     all.iter()
-        .filter(|d| d.ecosystem == ecosystem && provides(d, &imported.module))
-        // The longest name is the innermost module of Go.
-        .max_by_key(|d| {
-            let name_bytes = if ecosystem == Ecosystem::Go { d.name.len() } else { 0 };
-            (name_bytes, nearness(d), d.is_direct, d.root.is_some(), numbers(&d.version))
+        .filter(|d| d.ecosystem == ecosystem)
+        .filter_map(|d| Some((provides(d, &imported.module)?, d)))
+        .max_by_key(|(n_bytes, d)| {
+            (*n_bytes, nearness(d), d.is_direct, d.root.is_some(), numbers(&d.version))
         })
+        .map(|(_, dependency)| dependency)
 }
 
 /// How strictly a definition must fit.
@@ -354,7 +367,7 @@ impl Definition<'_> {
     fn rank(&self, wanted: &ImportedName) -> impl Ord + use<> {
         let (kind, path) = (&*self.name.kind, self.path);
         let parts: Vec<String> =
-            wanted.module.split([':', '/', '.']).skip(1).map(String::from).collect();
+            wanted.module.split([':', '/', '.', '\\']).skip(1).map(String::from).collect();
         (
             wanted.is_macro != (kind == "macro"),
             matches!(kind, "field" | "constant" | "module"),
