@@ -63,8 +63,10 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
             if !is_name(&id) {
                 return Sources::missing("its name is not valid");
             }
-            let found = homes.iter().find_map(|home| installed(home, name, &id));
-            found.unwrap_or_else(|| Sources::missing(ADVICE))
+            homes.iter().fold(Sources::missing(ADVICE), |found, home| match found {
+                Sources::Missing(_) => installed(home, name, &id).unwrap_or(found),
+                _ => found,
+            })
         });
     }
     true

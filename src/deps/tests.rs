@@ -392,6 +392,8 @@ fn gems_that_come_with_ruby_are_found_by_their_names() {
         at("gems/3.3.0/specifications/default/net-http-0.4.gemspec"),
         at("gems/3.3.0/specifications/default/strscan-3.0.gemspec"),
         at("gems/3.3.0/specifications/default/..-..-1.gemspec"),
+        at("gems/3.3.0/specifications/default/io-wait-0.3.gemspec"),
+        "home/.rubies/3.3.1/lib/ruby/gems/3.3.0/gems/io-wait-0.3/x".to_string(),
         at("gems/3.3.0/gems/rake-13.0/x"),
         at("gems/3.3.0/specifications/rake-13.0.gemspec"),
         at("3.3.0/net/http.rb"),
@@ -400,12 +402,13 @@ fn gems_that_come_with_ruby_are_found_by_their_names() {
         at("3.3.0/rake.rb"),
     ];
     let mut all: Vec<(&str, &str)> = files.iter().map(|path| (&**path, "")).collect();
-    let lock = "GEM\n  specs:\n    ..-.. (1)\n    net-http (0.4)\n    net-smtp (0.4)\n    rake (13.0)\n    strscan (3.0)\n";
+    let lock = "GEM\n  specs:\n    ..-.. (1)\n    io-wait (0.3)\n    net-http (0.4)\n    net-smtp (0.4)\n    rake (13.0)\n    strscan (3.0)\n";
     all.extend([("Gemfile", ""), ("Gemfile.lock", lock)]);
     assert_eq!(
         Place::with(&all).lines(),
         [
             "..-.. 1 installed, but without a Ruby file of its name".to_string(),
+            "io-wait 0.3 home/.rubies/3.3.1/lib/ruby/gems/3.3.0/gems/io-wait-0.3".into(),
             format!("net-http 0.4 {ruby}/3.3.0: net/http net/http.rb"),
             "net-smtp 0.4 not installed".into(),
             format!("rake 13.0 {ruby}/gems/3.3.0/gems/rake-13.0"),
