@@ -72,9 +72,8 @@ impl Depot for Shelf {
 
     fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<i64>> {
         let held = self.held();
-        let may = |row: &&Row| {
-            wanted.only.iter().all(|set| set.iter().any(|key| row.keys.contains(key)))
-        };
+        let may =
+            |row: &&Row| wanted.only.iter().all(|set| set.iter().any(|key| row.keys.contains(key)));
         let rows: Vec<&Row> = seen(&held.rows, at).filter(may).collect();
         let mut files = BTreeSet::new();
         let mut best = |score: &dyn Fn(&Row) -> f32| {
