@@ -1,4 +1,4 @@
-//! A depot in PostgreSQL (14 or newer) with pgvector (0.7 or newer): three tables in a schema of
+//! A depot in Postgres (14 or newer) with pgvector (0.7 or newer): three tables in a schema of
 //! their own.
 //!
 //! **Words.** `rows.tokens` holds the dimensions of a row's words, *salted* by the number of the
@@ -324,9 +324,13 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
 }
 
 /// Copies rows into the table.
-async fn copy_rows(connection: &mut Connection, at: At, rows: &[Row]) -> Result<()> {
-    let born = generation(at)?;
-    let salt = Salt::of(at.repository);
+async fn copy_rows(
+    connection: &mut Connection,
+    repository: i64,
+    born: i64,
+    rows: &[Row],
+) -> Result<()> {
+    let salt = Salt::of(repository);
     let vectors = connection.prepared("SELECT $1::sparsevec, $2::halfvec").await?;
     let vectors = vectors.params();
     let number = || Type::INT8;
@@ -335,7 +339,8 @@ async fn copy_rows(connection: &mut Connection, at: At, rows: &[Row]) -> Result<
     types.extend(vectors.iter().cloned());
     let into = "COPY cortex.rows (repository, born, died, file, keys, tokens, words, vector)
         FROM STDIN (FORMAT binary)";
-    let sink = connection.client.copy_in(into).await.map_err(|error| failed(&error))?;
+    let into = connection.prepared(into).await?;
+    let sink = connection.client.copy_in(&into).await.map_err(|error| failed(&error))?;
     let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
     let died = bigint(LIVING)?;
     for row in rows {
@@ -344,29 +349,42 @@ async fn copy_rows(connection: &mut Connection, at: At, rows: &[Row]) -> Result<
         let words = sparse(&row.words)?;
         let vector = (!row.vector.is_empty()).then(|| HalfVector::from_f32_slice(&row.vector));
         let values: [&(dyn ToSql + Sync); 8] =
-            [&at.repository, &born, &died, &row.file, &keys, &tokens, &words, &vector];
+            [&repository, &born, &died, &row.file, &keys, &tokens, &words, &vector];
         writer.as_mut().write(&values).await.map_err(|error| failed(&error))?;
     }
-    writer.finish().await.map(|_| ()).map_err(|error| failed(&error))
+    writer.finish().await.map_err(|error| failed(&error)).and_then(|n| whole(n, rows.len()))
 }
 
 /// Copies facts into the table.
-async fn copy_facts(connection: &Connection, at: At, facts: &[Fact]) -> Result<()> {
-    let born = generation(at)?;
+async fn copy_facts(
+    connection: &mut Connection,
+    repository: i64,
+    born: i64,
+    facts: &[Fact],
+) -> Result<()> {
     let number = || Type::INT8;
     let types = [number(), Type::INT2, number(), number(), number(), number(), Type::BYTEA];
     let into = "COPY cortex.facts (repository, kind, key, born, died, hash, data)
         FROM STDIN (FORMAT binary)";
-    let sink = connection.client.copy_in(into).await.map_err(|error| failed(&error))?;
+    let into = connection.prepared(into).await?;
+    let sink = connection.client.copy_in(&into).await.map_err(|error| failed(&error))?;
     let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
     let died = bigint(LIVING)?;
     for fact in facts {
         let kind = i16::from(fact.kind);
         let values: [&(dyn ToSql + Sync); 7] =
-            [&at.repository, &kind, &fact.key, &born, &died, &fact.hash, &fact.data];
+            [&repository, &kind, &fact.key, &born, &died, &fact.hash, &fact.data];
         writer.as_mut().write(&values).await.map_err(|error| failed(&error))?;
     }
-    writer.finish().await.map(|_| ()).map_err(|error| failed(&error))
+    writer.finish().await.map_err(|error| failed(&error)).and_then(|n| whole(n, facts.len()))
+}
+
+/// Checks that the engine stored as many rows as it was sent.
+fn whole(stored: u64, sent: usize) -> Result<()> {
+    match stored == sent as u64 {
+        true => Ok(()),
+        false => Err(DepotError::Damaged(format!("{stored} of {sent} rows are stored"))),
+    }
 }
 
 /// The advisory lock that [`Postgres::prepare`] holds: of several at once, one creates the tables.
@@ -456,13 +474,17 @@ impl Depot for Postgres {
     }
 
     fn insert(&self, at: At, rows: &[Row], facts: &[Fact]) -> Result<()> {
+        let (repository, born) = (at.repository, generation(at)?);
+        if rows.is_empty() && facts.is_empty() {
+            return Ok(());
+        }
         self.0.call(async |connection| {
             connection.run("BEGIN").await?;
             if !rows.is_empty() {
-                copy_rows(connection, at, rows).await?;
+                copy_rows(connection, repository, born, rows).await?;
             }
             if !facts.is_empty() {
-                copy_facts(connection, at, facts).await?;
+                copy_facts(connection, repository, born, facts).await?;
             }
             connection.run("COMMIT").await
         })

@@ -191,10 +191,10 @@ fn records_are_found_by_name(depot: &dyn Depot) {
 }
 
 /// Numbers that look random and are the same each time (Steele and others, `SplitMix64`).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -202,12 +202,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: u32) -> u32 {
+    pub fn below(&mut self, end: u32) -> u32 {
         (self.next() % u64::from(end)) as u32
     }
 
     /// Above 0 and at most 1.
-    fn unit(&mut self) -> f32 {
+    pub fn unit(&mut self) -> f32 {
         (self.below(1 << 20) + 1) as f32 / (1 << 20) as f32
     }
 

@@ -57,13 +57,14 @@ fn other_tables_and_values_that_are_not_valid_are_refused() {
         refusal(depot.insert(at, &[row(vec![], vec![]), row(words, vec![])], &[]));
     }
     refusal(depot.insert(at, &[row(vec![], vec![]), row(vec![], vec![1.0; 5])], &[]));
-    refusal(depot.propose(at, &Wanted { vector: vec![1.0; 5], limit: 1, ..Wanted::default() }));
     refusal(depot.insert(At { generation: u64::MAX, ..at }, &[], &[]));
     refusal(depot.names(At { generation: i64::MAX as u64, ..at }, 0));
     assert_eq!(depot.size(1).unwrap().rows, 0, "part of a refused insertion is stored");
     // Nothing that a caller gives becomes part of a statement.
     assert_eq!(depot.records(Some(&["'; DROP SCHEMA cortex CASCADE; --".into()])).unwrap(), []);
     depot.prepare(4).unwrap();
+    depot.insert(at, &[row(vec![], vec![1.0; 4])], &[]).unwrap();
+    refusal(depot.propose(at, &Wanted { vector: vec![1.0; 5], limit: 1, ..Wanted::default() }));
 
     sql(&server, "UPDATE cortex.version SET version = 2");
     assert!(refusal(depot.prepare(4)).contains("have version 2, and this program reads version 1"));
@@ -71,15 +72,23 @@ fn other_tables_and_values_that_are_not_valid_are_refused() {
     assert!(matches!(depot.prepare(4), Err(DepotError::Damaged(_))));
 }
 
-/// Runs a statement beside the depot.
-fn sql(server: &Server, text: &str) {
+/// Runs a statement beside the depot, and returns the rows of its answer.
+pub fn sql(server: &Server, text: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let tls = tokio_postgres::NoTls;
         let (client, driver) = tokio_postgres::connect(&address(server.port), tls).await.unwrap();
         tokio::spawn(driver);
-        client.batch_execute(text).await.unwrap();
-    });
+        let messages = client.simple_query(text).await.unwrap();
+        let row = |message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => {
+                let values = (0..row.len()).map(|column| row.get(column).unwrap_or_default());
+                Some(values.collect::<Vec<_>>().join(" "))
+            }
+            _ => None,
+        };
+        messages.into_iter().filter_map(row).collect()
+    })
 }
 
 #[test]
