@@ -381,10 +381,10 @@ async fn copy_facts(
 
 /// Checks that the engine stored as many rows as it was sent.
 fn whole(stored: u64, sent: usize) -> Result<()> {
-    match stored == sent as u64 {
-        true => Ok(()),
-        false => Err(DepotError::Damaged(format!("{stored} of {sent} rows are stored"))),
+    if stored == sent as u64 {
+        return Ok(());
     }
+    Err(DepotError::Damaged(format!("{stored} of {sent} rows are stored")))
 }
 
 /// The advisory lock that [`Postgres::prepare`] holds: of several at once, one creates the tables.

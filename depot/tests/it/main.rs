@@ -14,3 +14,5 @@ mod measure;
 mod postgres;
 mod server;
 mod shelf;
+#[cfg(feature = "postgres")]
+mod tls;
