@@ -190,6 +190,15 @@ fn records_are_found_by_name(depot: &dyn Depot) {
     assert_eq!(depot.records(Some(&[])).unwrap(), []);
 }
 
+/// Returns the vector of this direction whose norm is 1.
+pub fn normal(mut vector: Vec<f32>) -> Vec<f32> {
+    let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+    for v in &mut vector {
+        *v /= norm;
+    }
+    vector
+}
+
 /// Numbers that look random and are the same each time (Steele and others, `SplitMix64`).
 pub struct Random(pub u64);
 
@@ -222,10 +231,7 @@ impl Random {
     }
 
     fn vector(&mut self) -> Vec<f32> {
-        let mut vector: Vec<f32> = (0..VECTOR).map(|_| self.unit() - 0.5).collect();
-        let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
-        vector.iter_mut().for_each(|v| *v /= norm);
-        vector
+        normal((0..VECTOR).map(|_| self.unit() - 0.5).collect())
     }
 
     fn keys(&mut self, n: u32) -> Vec<i32> {

@@ -1,12 +1,16 @@
 //! Measures a depot in Postgres:
 //! `cargo test --release -p cortex-depot --features postgres -- --ignored --nocapture measure`
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cortex_depot::postgres::{Options, Postgres};
 use cortex_depot::{At, Depot, FILE, Fact, FactName, Record, Row, Sparse, Wanted};
 
-use crate::laws::Random;
+use crate::laws::{Random, normal};
 use crate::server::Server;
 
 /// Words of all rows, and the dimensions of their vectors.
@@ -44,10 +48,8 @@ impl Zipf {
             (0..n * 8 / 5).map(|_| self.word(random)).collect();
         let words: Sparse =
             words.into_iter().map(|word| (word, 0.3 + 0.7 * random.unit())).collect();
-        let mut vector: Vec<f32> =
-            (0..DIMENSIONS).map(|_| random.unit() + random.unit() - 1.0).collect();
-        let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
-        vector.iter_mut().for_each(|v| *v /= norm);
+        let vector = (0..DIMENSIONS).map(|_| random.unit() + random.unit() - 1.0).collect();
+        let vector = normal(vector);
         // The first key is a language.
         let mut keys = vec![random.below(20) as i32];
         keys.extend((0..random.below(8)).map(|_| 100 + random.below(1 << 30) as i32));
@@ -116,13 +118,13 @@ fn measure(depot: &Postgres, repository: i64, rows: &[Row], random: &mut Random)
             data: (0..4_000).map(|_| random.below(256) as u8).collect(),
         })
         .collect();
-    let (_, time) = timed(|| {
+    let ((), time) = timed(|| {
         for batch in rows.chunks(BATCH) {
             depot.insert(first, batch, &[]).unwrap();
         }
     });
     println!("{} rows: inserted in {time:.1?}, {BATCH} a call", rows.len());
-    let (_, time) =
+    let ((), time) =
         timed(|| facts.chunks(BATCH).for_each(|f| depot.insert(first, &[], f).unwrap()));
     println!("    insert {} facts of 4000 bytes: {time:.1?}", facts.len());
 
@@ -223,4 +225,83 @@ fn measure_postgres() {
     show("replace", (1..50).map(replace).collect());
     show("records", (0..50).map(|_| timed(|| depot.records(None).unwrap()).1).collect());
     println!("    remove 100000 rows: {:.1?}", timed(|| depot.remove(100, "r").unwrap()).1);
+}
+
+/// Forwards a connection, and counts how often the client waits for the server.
+fn counting(to: u16) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let pipe = |mut from: TcpStream, mut into: TcpStream, seen: Box<dyn Fn() + Send>| {
+        std::thread::spawn(move || {
+            let mut buffer = [0; 1 << 14];
+            while let Ok(n @ 1..) = from.read(&mut buffer) {
+                seen();
+                into.write_all(&buffer[..n]).unwrap();
+            }
+        });
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (client, server) =
+                (client.unwrap(), TcpStream::connect(("127.0.0.1", to)).unwrap());
+            let answered = Arc::new(AtomicBool::new(true));
+            let (count, asks) = (counted.clone(), answered.clone());
+            let asked = Box::new(move || {
+                if asks.swap(false, Ordering::SeqCst) {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+            let twice = |stream: &TcpStream| stream.try_clone().unwrap();
+            pipe(twice(&client), twice(&server), asked);
+            pipe(server, client, Box::new(move || answered.store(true, Ordering::SeqCst)));
+        }
+    });
+    (port, count)
+}
+
+#[test]
+fn a_question_is_one_round_trip() {
+    let Some(server) = Server::start("postgres") else { return };
+    let (port, count) = counting(server.port);
+    let address = format!("postgres://postgres@127.0.0.1:{port}/postgres");
+    let depot = Postgres::new(&address, &Options::default()).unwrap();
+    depot.prepare(DIMENSIONS).unwrap();
+    let at = At { repository: 1, generation: 1 };
+    let (zipf, random) = (Zipf::new(), &mut Random(1));
+    let rows: Vec<Row> = (0..10).map(|file| zipf.row(random, file)).collect();
+    let fact = Fact { kind: FILE, key: 1, hash: 1, data: vec![1; 100] };
+    let name = FactName { kind: FILE, key: 1 };
+    let wanted = Wanted {
+        words: vec![rows[0].words.clone(), rows[1].words.clone()],
+        vector: rows[2].vector.clone(),
+        keys: vec![rows[3].keys.clone()],
+        only: vec![vec![1, 2], vec![3]],
+        limit: 10,
+    };
+    let record = Record { name: "r".into(), version: 3, text: "x".into() };
+    let calls: [(&str, usize, &dyn Fn()); 11] = [
+        ("prepare", 4, &|| depot.prepare(DIMENSIONS).unwrap()),
+        ("records", 1, &|| drop(depot.records(None).unwrap())),
+        ("replace", 1, &|| assert!(!depot.replace(&record).unwrap())),
+        ("propose", 1, &|| drop(depot.propose(at, &wanted).unwrap())),
+        ("facts", 1, &|| drop(depot.facts(at, FILE, &[1]).unwrap())),
+        ("names", 1, &|| drop(depot.names(at, FILE).unwrap())),
+        ("insert", 6, &|| depot.insert(at, &rows, std::slice::from_ref(&fact)).unwrap()),
+        ("retire", 1, &|| depot.retire(at, &[name]).unwrap()),
+        ("undo", 1, &|| depot.undo(at).unwrap()),
+        ("collect", 1, &|| assert_eq!(depot.collect(at).unwrap(), 0)),
+        ("size", 1, &|| assert!(depot.size(1).unwrap().rows > 0)),
+    ];
+    for (what, most, call) in calls {
+        let trips = || {
+            let before = count.load(Ordering::SeqCst);
+            call();
+            count.load(Ordering::SeqCst) - before
+        };
+        let (first, second) = (trips(), trips());
+        println!("{what}: {first} round trips the first time, then {second}");
+        assert!(second <= most, "{what}: {second} round trips");
+    }
 }
