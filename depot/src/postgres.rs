@@ -38,8 +38,9 @@ use crate::{
 /// Version of the tables.
 const VERSION: i32 = 1;
 
-/// Most rows that are scored for the words of one part of a question.
-pub const SCORED: usize = 20_000;
+/// Most rows that are scored for the words of one part of a question. A repository of no more rows is
+/// small.
+pub const SCORED: usize = 10_000;
 
 /// Most dimensions of pgvector's `halfvec`.
 const MAX_DIMENSIONS: usize = 16_000;
@@ -265,10 +266,11 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
         let words = statement.bind(salt.words(falling.iter().map(|word| word.0)));
         let words = format!("({words}::integer[])");
         let n = parts.len();
-        // step: the number of words and of their rows, word by word. whole: the last step below the bound.
+        // step: the number of words and of their rows, word by word; none in a small repository.
+        // whole: the last step below the bound.
         tables.push(format!(
             "step{n}(words, found) AS (
-                SELECT 0, 0::bigint UNION ALL
+                SELECT 0, 0::bigint FROM repository WHERE NOT is_small UNION ALL
                 SELECT words + 1, found + (
                     SELECT count(*) FROM (
                         SELECT 1 FROM cortex.rows
@@ -293,7 +295,10 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
                         AND NOT tokens && (SELECT whole FROM whole{n}) AND {by_gin}
                     LIMIT (SELECT room FROM whole{n})
                 )
-            ) AS scored ORDER BY score LIMIT {limit})"
+                UNION ALL
+                SELECT file, {score} FROM cortex.rows
+                WHERE (SELECT is_small FROM repository) AND repository = {repository} AND {seen}
+            ) AS scored WHERE score < 0 ORDER BY score LIMIT {limit})"
         ));
     }
     if !wanted.vector.is_empty() {
@@ -316,6 +321,14 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
         return Ok(None);
     }
     if !tables.is_empty() {
+        let small = format!(
+            "repository AS MATERIALIZED (
+                SELECT count(*) <= {SCORED} AS is_small FROM (
+                    SELECT 1 FROM cortex.rows WHERE repository = {repository} LIMIT {SCORED} + 1
+                ) AS counted
+            )"
+        );
+        tables.insert(0, small);
         let _ = write!(statement.text, "WITH RECURSIVE {} ", tables.join(", "));
     }
     let parts = parts.join(" UNION ALL ");

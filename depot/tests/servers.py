@@ -83,6 +83,8 @@ class Postgres(Server):
 
     def command(self):
         settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "log_min_messages=panic"]
+        # The default, 128 MB, is less than the rows of a large repository.
+        settings.append("shared_buffers=1GB")
         command = [os.path.join(self.programs, "postgres"), "-D", self.data, "-p", str(self.port)]
         return command + [word for setting in settings for word in ("-c", setting)]
 

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
-use cortex_depot::postgres::{Options, Postgres};
-use cortex_depot::{At, Depot, DepotError, Row, Wanted};
+use cortex_depot::postgres::{Options, Postgres, SCORED};
+use cortex_depot::shelf::Shelf;
+use cortex_depot::{At, Depot, DepotError, FILE, FactName, Row, Wanted};
 
-use crate::laws::{self, Precision};
+use crate::laws::{self, Precision, Random};
 use crate::server::Server;
 
 fn address(port: u16) -> String {
@@ -139,4 +140,46 @@ fn a_slow_call_is_unavailable_and_leaves_nothing() {
     });
     assert_eq!(hasty.records(None).unwrap(), []);
     assert!(hasty.replace(&record).unwrap());
+}
+
+#[test]
+fn rare_words_find_the_best_of_a_large_repository() {
+    let Some((depot, _server)) = depot() else { return };
+    depot.prepare(0).unwrap();
+    let (at, random) = (At { repository: 7, generation: 1 }, &mut Random(3));
+    let mut rows = Vec::new();
+    for file in 0..SCORED as i64 + 5_000 {
+        // One word of all rows, one of a third, and one of a hundredth.
+        let words = [(1, 1), (2, 3), (3, 100)].into_iter();
+        let words = words.filter(|word| file % word.1 == 0).map(|word| (word.0, random.unit()));
+        rows.push(Row { file, words: words.collect(), vector: vec![], keys: vec![5] });
+    }
+    let shelf = Shelf::default();
+    let sorted = |depot: &dyn Depot, wanted: &Wanted| {
+        let mut files = depot.propose(at, wanted).unwrap();
+        files.sort_unstable();
+        files
+    };
+    for depot in [&depot as &dyn Depot, &shelf] {
+        depot.insert(at, &rows, &[]).unwrap();
+        depot.retire(At { generation: 2, ..at }, &[FactName { kind: FILE, key: 300 }]).unwrap();
+    }
+    let wanted = |words: &[(u32, f32)]| Wanted {
+        words: vec![words.to_vec()],
+        only: vec![vec![5]],
+        limit: 60,
+        ..Wanted::default()
+    };
+    for words in
+        [&[(1, 0.1), (2, 1.0), (3, 4.0)][..], &[(2, 1.0), (3, 4.0)], &[(3, 1.0)], &[(2, 1.0)]]
+    {
+        let wanted = wanted(words);
+        assert_eq!(sorted(&depot, &wanted), sorted(&shelf, &wanted), "{words:?}");
+    }
+    // A word of too many rows: some of the good ones.
+    let best = Wanted { limit: 1_000, ..wanted(&[(1, 1.0)]) };
+    let files = sorted(&depot, &wanted(&[(1, 1.0)]));
+    assert_eq!(files.len(), 60);
+    let best = sorted(&shelf, &best);
+    assert!(files.iter().all(|file| best.contains(file)));
 }
