@@ -199,7 +199,7 @@ fn tables(dimensions: usize) -> String {
 
 /// Returns whether the tables are there.
 async fn are_there(client: &impl tokio_postgres::GenericClient, dimensions: i32) -> Result<bool> {
-    let query = async |text| client.query(text, &[]).await.map_err(|error| failed(&error));
+    let query = async |text| client.query_typed(text, &[]).await.map_err(|error| failed(&error));
     // `to_regclass` may answer from before a wait for a lock.
     let table = "SELECT 1 FROM pg_tables WHERE schemaname = 'cortex' AND tablename = 'version'";
     let found = query(table).await?;
@@ -287,18 +287,20 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
         let score = format!("words <#> {vector}::sparsevec");
         parts.push(format!(
             "(SELECT file FROM (
-                SELECT file, {score} AS score FROM cortex.rows
-                WHERE tokens && (SELECT whole FROM whole{n}) AND {by_gin}
-                UNION ALL (
-                    SELECT file, {score} FROM cortex.rows
-                    WHERE tokens && (SELECT next FROM whole{n})
-                        AND NOT tokens && (SELECT whole FROM whole{n}) AND {by_gin}
-                    LIMIT (SELECT room FROM whole{n})
-                )
+                SELECT file, score FROM (
+                    SELECT ctid, file, {score} AS score FROM cortex.rows
+                    WHERE tokens && (SELECT whole FROM whole{n}) AND {by_gin}
+                    UNION (
+                        SELECT ctid, file, {score} FROM cortex.rows
+                        WHERE tokens && (SELECT next FROM whole{n}) AND {by_gin}
+                        LIMIT (SELECT room FROM whole{n})
+                    )
+                ) AS with_words
                 UNION ALL
                 SELECT file, {score} FROM cortex.rows
                 WHERE (SELECT is_small FROM repository) AND repository = {repository} AND {seen}
-            ) AS scored WHERE score < 0 ORDER BY score LIMIT {limit})"
+                ORDER BY score LIMIT {limit}
+            ) AS scored WHERE score < 0)"
         ));
     }
     if !wanted.vector.is_empty() {

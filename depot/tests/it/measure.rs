@@ -282,7 +282,7 @@ fn a_question_is_one_round_trip() {
     };
     let record = Record { name: "r".into(), version: 3, text: "x".into() };
     let calls: [(&str, usize, &dyn Fn()); 11] = [
-        ("prepare", 4, &|| depot.prepare(DIMENSIONS).unwrap()),
+        ("prepare", 2, &|| depot.prepare(DIMENSIONS).unwrap()),
         ("records", 1, &|| drop(depot.records(None).unwrap())),
         ("replace", 1, &|| assert!(!depot.replace(&record).unwrap())),
         ("propose", 1, &|| drop(depot.propose(at, &wanted).unwrap())),
