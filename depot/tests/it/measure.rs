@@ -47,7 +47,7 @@ impl Zipf {
         let words: std::collections::BTreeSet<u32> =
             (0..n * 8 / 5).map(|_| self.word(random)).collect();
         let words: Sparse =
-            words.into_iter().map(|word| (word, 0.3 + 0.7 * random.unit())).collect();
+            words.into_iter().take(n).map(|word| (word, 0.3 + 0.7 * random.unit())).collect();
         let vector = (0..DIMENSIONS).map(|_| random.unit() + random.unit() - 1.0).collect();
         let vector = normal(vector);
         // The first key is a language.
