@@ -2,6 +2,8 @@
 
 use anyhow::{Context as _, Result, bail};
 use cortex_depot::Depot;
+#[cfg(feature = "team")]
+use cortex_depot::postgres::Options;
 use cortex_depot::shelf::Shelf;
 
 /// The depot of a team.
@@ -31,7 +33,9 @@ pub(super) fn open(url: &str) -> Result<Box<dyn Depot>> {
     match url.split_once(':').unwrap_or_default().0 {
         "memory" => Ok(Box::new(Shelf::default())),
         #[cfg(feature = "team")]
-        "postgres" | "postgresql" => Ok(Box::new(cortex_depot::postgres::Postgres::open(url)?)),
+        "postgres" | "postgresql" => {
+            Ok(Box::new(cortex_depot::postgres::Postgres::new(url, &Options::default())?))
+        }
         #[cfg(not(feature = "team"))]
         "postgres" | "postgresql" | "milvus" => bail!(
             "this program was built without the clients of team depots: the packages have them, and so has `cargo install cortex-codesearch --features team`"

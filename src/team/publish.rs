@@ -8,16 +8,20 @@ use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, Segment, USES, Uses,
+    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, SKETCH, Segment, USES, Uses,
     WithVector, at, compressed, key, pack, unpack,
 };
 use super::{Result, TeamError};
-use crate::search::{Corpus, NameBlock, PreparedFile, SearchRow, Whole, WordCounts, commit_row};
+use crate::search::{
+    Corpus, NameBlock, PreparedFile, SearchRow, Sketch, Whole, WordCounts, commit_row,
+};
 
 /// How long a publisher may be silent before another one takes over, in seconds.
 const LEASE: i64 = 60;
 /// Number of changes of counts that are kept beside the counts of all files.
 const MAX_SEGMENTS: usize = 16;
+/// Most words of a sketch. A server holds those of all repositories: 24 KB each.
+const SKETCHED: usize = 4_000;
 /// Words in one block of counts, about.
 const WORDS_PER_BLOCK: usize = 512;
 /// Rows that are stored in one call.
@@ -247,6 +251,8 @@ impl<'a> Publisher<'a> {
         self.exchange(new, USES, uses(of.corpus), &mut done)?;
         held.renew()?;
         self.exchange(new, NAMES, names(&items, of.name)?, &mut done)?;
+        let sketch = compressed(&Sketch::of(of.corpus)?.with(SKETCHED).bytes());
+        self.exchange(new, SKETCH, BTreeMap::from([(0, sketch)]), &mut done)?;
         let now = (self.clock)();
         manifest.generation = new.generation;
         manifest.commit = of.commit.into();
