@@ -89,7 +89,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use team::ToPublish;
+pub use team::{PublishedRepository, Team, ToPublish};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
 pub use past::{CommitRow, PastAnswer, PastRequest};
@@ -122,6 +122,8 @@ pub struct Call {
     pub in_brief: bool,
     /// Opens the user's other projects; `None` if the caller may ask one project only.
     pub others: Option<Arc<dyn OpenProject>>,
+    /// The published repositories that the caller may ask.
+    pub team: Option<Team>,
 }
 
 impl Call {

@@ -1,6 +1,7 @@
 //! The published repositories of a team: which of them a caller may ask, and what is published of a
 //! project.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,11 +9,20 @@ use cortex_depot::{Depot, Record};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
 
+use super::filters::{of_languages, of_paths};
+use super::freshness::AnswerState;
+use super::grep::{GrepAnswer, GrepRequest, Matches, matcher, position, wanted};
+use super::paths::is_verbatim;
+use super::read::{ReadAnswer, ReadRequest};
 use super::serving::Engine;
 use super::{AskError, Call};
+use crate::address::Address;
+use crate::chunk::Chunk;
 use crate::embed::Embedder;
-use crate::search::{Corpus, Sketched, nearest};
-use crate::team::{Cache, Manifest, Shared, TeamError};
+use crate::projects::{NameError, split_place};
+use crate::search::{Corpus, FileGroup, Sketched, nearest};
+use crate::team::{self, Cache, Manifest, Shared, TeamError};
+use crate::text::count;
 
 /// Most repositories that are asked one question.
 const MAX_ASKED: usize = 8;
@@ -45,7 +55,27 @@ impl From<TeamError> for AskError {
     }
 }
 
+/// Bytes of what was read of all depots that a process keeps.
+const CACHED: usize = 48 << 20;
+
+/// The depots that this process opened, by their URLs. They are few: those of the user's settings.
+static OPEN: Mutex<BTreeMap<String, Team>> = Mutex::new(BTreeMap::new());
+
 impl Team {
+    /// Opens the depot that a URL names, once in a process.
+    ///
+    /// # Errors
+    /// When the URL names no depot.
+    pub fn open(url: &str) -> Result<Self, TeamError> {
+        let open = &mut *OPEN.lock();
+        if let Some(team) = open.get(url) {
+            return Ok(team.clone());
+        }
+        let team = Self::new(team::open(url)?, CACHED);
+        open.insert(url.into(), team.clone());
+        Ok(team)
+    }
+
     /// Opens a depot. `cached`: bytes of what was read that may be kept.
     #[must_use]
     pub fn new(depot: Arc<dyn Depot>, cached: usize) -> Self {
@@ -99,6 +129,20 @@ impl Team {
     /// When the depot fails.
     pub fn names(&self) -> Result<Vec<String>, AskError> {
         Ok(self.all()?.into_iter().map(|record| record.name).collect())
+    }
+
+    /// Returns the names of the repositories that names or globs select.
+    ///
+    /// # Errors
+    /// When the depot fails.
+    pub fn matching(&self, wanted: &[String]) -> Result<Vec<String>, AskError> {
+        let globs: Vec<_> = wanted
+            .iter()
+            .filter_map(|name| Some(Glob::new(name).ok()?.compile_matcher()))
+            .collect();
+        let is_wanted =
+            |name: &String| wanted.contains(name) || globs.iter().any(|glob| glob.is_match(name));
+        Ok(self.names()?.into_iter().filter(is_wanted).collect())
     }
 
     /// Opens a repository by its name; `None` if the caller sees none of this name.
@@ -164,6 +208,188 @@ fn about<'a>(all: Vec<Shared<'a>>, question: &str) -> Result<Vec<Shared<'a>>, Te
         nearest(question, &sketched).into_iter().take(MAX_ASKED).map(|(at, _)| at).collect();
     let chosen = all.into_iter().enumerate().filter(|(at, _)| best.contains(at));
     Ok(chosen.map(|(_, shared)| shared).collect())
+}
+
+/// A published repository that a question is about.
+pub struct PublishedRepository<'a>(Shared<'a>);
+
+impl Engine {
+    /// Returns the repositories of the team that the user's settings name, and a warning if they cannot
+    /// be reached.
+    #[must_use]
+    pub fn team(&self) -> (Option<Team>, Option<String>) {
+        match self.project.config.team_url.as_deref().map(Team::open) {
+            None => (None, None),
+            Some(Ok(team)) => (Some(team), None),
+            Some(Err(e)) => (None, Some(format!("team.url: {e}"))),
+        }
+    }
+
+    /// Whether a name is that of a project here that the caller may ask.
+    #[must_use]
+    pub fn has_project(&self, name: &str, call: &Call) -> bool {
+        let is_unknown =
+            || matches!(self.project.all().named(name), Err(NameError::Unknown { .. }));
+        call.others.is_some() && !is_unknown()
+    }
+
+    /// Finds the published repository that a question is about: the one of the name `repo`, or the one
+    /// whose name its places begin with (`shop/api:src/x.rs:12`), which is taken off them. `None` if the
+    /// question is about a project of this machine.
+    ///
+    /// # Errors
+    /// When the places are in several repositories, or the depot fails.
+    pub fn published<'a, 'c>(
+        &self,
+        repo: Option<&str>,
+        places: impl Iterator<Item = &'a mut String>,
+        call: &'c Call,
+    ) -> Result<Option<PublishedRepository<'c>>, AskError> {
+        let Some(team) = &call.team else { return Ok(None) };
+        let named = |name: &str| match self.has_project(name, call) {
+            true => Ok(None),
+            false => team.named(name),
+        };
+        let mut found = repo.map_or(Ok(None), named)?;
+        for place in places {
+            let Some((name, rest)) = split_place(place) else { continue };
+            let is_it = found.as_ref().is_some_and(|found| found.name() == name);
+            if !is_it {
+                let Some(shared) = named(name)? else { continue };
+                if let Some(first) = found.as_ref().map(Shared::name) {
+                    return Err(AskError::Arguments(format!(
+                        "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
+                    )));
+                }
+                found = Some(shared);
+            }
+            *place = rest.to_string();
+        }
+        match (found, repo) {
+            (Some(found), _) => Ok(Some(PublishedRepository(found))),
+            (None, Some(repo)) if team.asks_all => Err(AskError::NotFound(format!(
+                "no published repository is named `{repo}`: cortex_status lists them"
+            ))),
+            (None, None) if team.asks_all => Err(AskError::Arguments(
+                "name the repository, by `repo` or before the path (`NAME:src/x.rs:12`), as results do"
+                    .into(),
+            )),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl PublishedRepository<'_> {
+    /// The name under which it was published.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn state(&self, call: &Call) -> AnswerState {
+        AnswerState { warnings: call.warnings.clone(), ..AnswerState::default() }.in_brief(call)
+    }
+
+    /// Reads lines of a published file.
+    ///
+    /// # Errors
+    /// When the file or the lines do not exist, or the depot fails.
+    pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
+        let nothing = || AskError::Arguments("give the path of a file".into());
+        let address = Address::parse(request.path.as_deref().ok_or_else(nothing)?);
+        let path = address.path.trim_start_matches("./");
+        let chunks = self.0.file(path)?.ok_or_else(|| {
+            AskError::NotFound(format!(
+                "{} has no file `{path}`: cortex_search finds files",
+                self.name()
+            ))
+        })?;
+        let mut lines = address.lines;
+        if let Some(symbol) = &address.symbol {
+            let of = chunks.iter().find(|chunk| chunk.metadata.symbol.as_deref() == Some(symbol));
+            let of = of.and_then(|chunk| chunk.metadata.start_line.zip(chunk.metadata.end_line));
+            lines =
+                Some(of.ok_or_else(|| {
+                    AskError::NotFound(format!("`{path}` defines no `{symbol}`"))
+                })?);
+        }
+        let lines = lines.map(|(first, last)| (first as usize, last as usize));
+        ReadAnswer::of_text(path, &text_of(&chunks), lines, request, self.state(call))
+    }
+
+    /// Finds lines in the published files that hold the words of the pattern.
+    ///
+    /// # Errors
+    /// When the pattern has no words, a glob or the cursor is not valid, or the depot fails.
+    pub fn grep(&self, request: &GrepRequest, call: &Call) -> Result<GrepAnswer, AskError> {
+        let paths = of_paths(&request.paths)?;
+        let (matcher, skipped) = (matcher(request)?, position(request.cursor.as_deref())?);
+        let words = words_in(&request.pattern, request.regex);
+        if words.is_empty() || request.invert {
+            return Err(AskError::Arguments(
+                "of a published repository only lines with whole words can be found: give a pattern that holds one".into(),
+            ));
+        }
+        let corpus = self.0.holding(&words, MAX_HOLDING)?;
+        call.check()?;
+        let files = wanted(&corpus, &paths, &of_languages(&request.languages));
+        let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
+        let text = |path: &str| text_of(&corpus.chunks().read_file(path));
+        let mut counts: Vec<(&str, usize)> =
+            files.iter().map(|path| (*path, matcher.count(&text(path)))).collect();
+        counts.retain(|(_, n)| *n > 0);
+        counts.sort_by_key(|(path, _)| (groups.get(path).copied(), *path));
+        let mut state = self.state(call);
+        if corpus.chunks().len() >= MAX_HOLDING {
+            state.warnings.push(format!(
+                "many places hold these words, and {} were searched: a rarer word finds all",
+                count(files.len(), "file")
+            ));
+        }
+        let page = Matches { counts, n_files: files.len(), skipped };
+        let chunks = |path: &str| corpus.chunks().read_file(path);
+        Ok(page.answer(request, |path| matcher.lines(&text(path)), chunks, state))
+    }
+}
+
+/// Most chunks that are searched for a text.
+const MAX_HOLDING: usize = 1_000;
+
+/// Returns the text of a file from its chunks. Lines that no chunk holds are empty.
+fn text_of(chunks: &[Arc<Chunk>]) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for chunk in chunks.iter().filter(|chunk| is_verbatim(chunk)) {
+        let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize - 1;
+        let last = first + chunk.text.lines().count();
+        // Chunk files of other programs may hold any numbers.
+        if last > MAX_LINES {
+            continue;
+        }
+        lines.resize(lines.len().max(last), "");
+        lines[first..last].iter_mut().zip(chunk.text.lines()).for_each(|(to, from)| *to = from);
+    }
+    lines.join("\n")
+}
+
+/// Longest file that is put together, in lines.
+const MAX_LINES: usize = 1_000_000;
+
+/// Returns the words that a matching line surely holds, or one of them.
+fn words_in(pattern: &str, is_regex: bool) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if !is_regex {
+        return pattern.to_string();
+    }
+    // A word beside a sign of the syntax may be a part of one.
+    let mut words = String::new();
+    for part in pattern.split(|c: char| c.is_whitespace() || "|()^$\"'`,;:/<>=-".contains(c)) {
+        let part = part.trim_start_matches("\\b").trim_end_matches("\\b");
+        if part.len() > 2 && part.chars().all(is_word) {
+            words.push_str(part);
+            words.push(' ');
+        }
+    }
+    words
 }
 
 /// The code and documents of a project as they are indexed.

@@ -6,6 +6,8 @@ use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
 use crate::text::{count, cut};
 
+/// Longest list of published repositories, in characters.
+const MAX_PUBLISHED: usize = 2_000;
 /// Longest list of names, in characters.
 const MAX_NAMES: usize = 200;
 
@@ -32,6 +34,14 @@ impl Reply for StatusAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
+        let published = (!self.published.is_empty()).then(|| {
+            let names = printable(&cut(&self.published.join(", "), MAX_PUBLISHED));
+            format!("{} published by the team: {names}", count(self.published.len(), "repository"))
+        });
+        if self.root.is_empty() {
+            let nothing = || "no repository is published that you may see".to_string();
+            return vec![published.unwrap_or_else(nothing)];
+        }
         let list = |counts: Vec<(&str, usize)>| {
             let mut counts: Vec<_> = counts.into_iter().filter(|c| c.1 > 0).collect();
             counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -111,6 +121,7 @@ impl Reply for StatusAnswer {
                 printable(&cut(&self.nested.join(", "), MAX_NAMES))
             ));
         }
+        lines.extend(published);
         if !self.other_files.is_empty() {
             lines.push(format!(
                 "beside the index: {}, written by other programs",

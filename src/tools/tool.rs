@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::{Reply, printable};
 use super::{schema, tolerant};
-use crate::engine::{AskError, Call, Engine, Wait};
+use crate::engine::{AskError, Call, Engine, PublishedRepository, Wait};
 use crate::source;
 
 /// Arguments that agents rarely need. They are accepted, but not part of each tool's listed schema,
@@ -156,6 +156,8 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NEEDS_MEMORIES: bool = false;
     /// Whether the tool answers from the index, so that callers may wait for fresh data.
     const WAITS: bool = true;
+    /// Whether it is asked of one project; otherwise its own arguments say of which ones.
+    const OF_ONE: bool = true;
     /// The limit of the reply if the caller gives none.
     const TOKENS: usize = DEFAULT_TOKENS;
     type Reply: Reply;
@@ -167,6 +169,19 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<Self::Reply, AskError>;
+
+    /// Answers of a published repository of a team.
+    fn answer_published(
+        self,
+        _repository: &PublishedRepository,
+        _call: &Call,
+        _budget: TokenBudget,
+    ) -> Result<Self::Reply, AskError> {
+        Err(AskError::Arguments(format!(
+            "{} answers of projects on this machine only: of published repositories ask cortex_search, cortex_read and cortex_grep",
+            Self::NAME
+        )))
+    }
 }
 
 impl Tool {
@@ -285,18 +300,36 @@ fn answer<Q: Question>(
     let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
     let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
     let call = Call { wait, warnings, in_brief: true, ..call.clone() };
-    let other = if reaches_others::<Q>() {
+    let reaches = reaches_others::<Q>();
+    let mut repo = repo;
+    if !Q::OF_ONE
+        && call.team.is_some()
+        && let Some(name) = repo.take_if(|name| !engine.has_project(name, &call))
+    {
+        arguments["repos"] = json!([name]);
+    }
+    let published = if reaches && Q::OF_ONE {
+        engine.published(repo.as_deref(), places(&mut arguments), &call)?
+    } else {
+        None
+    };
+    let other = if reaches && published.is_none() {
         engine.other(repo.as_deref(), places(&mut arguments), &call)?
     } else {
         None
     };
     let engine = other.as_ref().map_or(engine, |other| &*other.engine);
     let question = Q::deserialize(arguments).map_err(wrong)?;
-    let reply = question.answer(engine, &call, budget)?;
+    let reply = match &published {
+        Some(repository) => question.answer_published(repository, &call, budget)?,
+        None => question.answer(engine, &call, budget)?,
+    };
+    let of = published.as_ref().map(PublishedRepository::name);
+    let of = of.or(other.as_ref().map(|other| &*other.name));
     Ok(match budget.format() {
-        Format::Text => Answer::Text(match &other {
+        Format::Text => Answer::Text(match of {
             // The last line says which index answered.
-            Some(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
+            Some(name) => format!("{} · in {}", reply.text(), printable(name)),
             None => reply.text(),
         }),
         Format::Json => Answer::Json(
