@@ -16,6 +16,7 @@ use super::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
 };
 use super::serving::{Engine, View};
+use super::team::state_of;
 use super::{AskError, Call, chain};
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
@@ -141,7 +142,10 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let known = self.project.all();
-        let (published, repos) = self.published_among(&known, request, call)?;
+        let (mut published, repos) = self.published_among(&known, request, call)?;
+        // The checkout that is worked in is newer than what was published of it.
+        let own = published.iter().position(|repository| self.is_checkout_of(repository));
+        let own = own.map(|at| published.remove(at).name().to_string());
         let (mut asked, names) = self.packages_among(&known, &repos, call)?;
         let mut warnings = Vec::new();
         if call.others.is_none() && call.team.is_some() && !names.is_empty() {
@@ -157,7 +161,9 @@ impl Engine {
             warnings.extend(of_names.into_iter().chain(unopened));
         }
         warnings.splice(0..0, call.warnings.iter().cloned());
-        let asked: Vec<Asked> = asked.iter().map(AskedProject::asked).collect();
+        let mut asked: Vec<Asked> = asked.iter().map(AskedProject::asked).collect();
+        let own = own.as_deref();
+        asked.extend(own.map(|name| Asked { name, engine: self, is_package: false }));
         search_all(&asked, published, request, &Call { warnings, ..call.clone() })
     }
 
@@ -480,7 +486,12 @@ pub(super) fn search_all(
         vectors_pending: of_parts.iter().map(|index| index.vectors_pending).sum(),
         ..Freshness::default()
     };
-    let state = AnswerState { index, warnings, projects: parts.len() }.in_brief(call);
+    let published = parts.iter().filter_map(|part| match part {
+        Part::Here { .. } => None,
+        Part::Shared { repository, .. } => Some(state_of(repository)),
+    });
+    let published = published.collect();
+    let state = AnswerState { index, warnings, projects: parts.len(), published }.in_brief(call);
     Ok(Ranking { results, is_cut, n_chunks, took }.answer(request, page, state, row))
 }
 

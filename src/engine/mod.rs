@@ -57,7 +57,7 @@ pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, Tests, single_globs};
-pub use freshness::{AnswerState, Freshness, Wait};
+pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use graph::{
     GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
 };
@@ -89,7 +89,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use team::{PublishedRepository, Team, ToPublish};
+pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
 pub use past::{CommitRow, PastAnswer, PastRequest};

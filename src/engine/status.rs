@@ -270,8 +270,14 @@ impl Engine {
             None => {}
         }
         if call.team.as_ref().is_some_and(|team| team.asks_all) {
-            // The folder that the server was started in is no matter of those who ask.
-            answer.root = String::new();
+            // The folder in which the server runs is no matter of those who ask.
+            (answer.root, answer.kept_in) = Default::default();
+            answer.root_reason = "";
+            answer.state = AnswerState {
+                projects: answer.published.len(),
+                warnings: call.warnings.clone(),
+                ..AnswerState::default()
+            };
         }
         Ok(answer)
     }
@@ -319,9 +325,9 @@ impl Engine {
                 index.pending = Activity::read(&self.project.layout).pending();
                 index.vectors_pending = self.project.n_without_vectors(&loaded.set);
                 let state = AnswerState {
-                    projects: 0,
                     index,
                     warnings: loaded.warnings.into_iter().chain(warnings).collect(),
+                    ..AnswerState::default()
                 };
                 Ok(StatusAnswer {
                     foreign,

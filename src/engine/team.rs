@@ -10,7 +10,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
 
 use super::filters::{of_languages, of_paths};
-use super::freshness::AnswerState;
+use super::freshness::{AnswerState, PublishedState};
 use super::grep::{GrepAnswer, GrepRequest, Matches, matcher, position, wanted};
 use super::paths::is_verbatim;
 use super::read::{ReadAnswer, ReadRequest};
@@ -21,6 +21,7 @@ use crate::chunk::Chunk;
 use crate::embed::Embedder;
 use crate::projects::{NameError, split_place};
 use crate::search::{Corpus, FileGroup, Sketched, nearest};
+use crate::source;
 use crate::team::{self, Cache, Manifest, Shared, TeamError};
 use crate::text::count;
 
@@ -29,6 +30,9 @@ const MAX_ASKED: usize = 8;
 /// How old the list of all repositories may be. One that is asked by its name is always as new as it is
 /// published.
 const LIST_AGE: Duration = Duration::from_secs(2);
+
+/// How often a call that waits for a generation looks.
+const POLL: Duration = Duration::from_millis(100);
 
 /// A list of records, and when it was read.
 type List = Option<(Instant, Arc<Vec<Record>>)>;
@@ -157,6 +161,26 @@ impl Team {
         }
     }
 
+    /// Waits for the generation of a repository that a call names, as long as the call waits.
+    fn waited<'a>(&'a self, mut found: Shared<'a>, call: &Call) -> Result<Shared<'a>, AskError> {
+        let Some(least) = call.wait.min_generation else { return Ok(found) };
+        let end = Instant::now() + call.wait.time();
+        while found.manifest().generation < least {
+            call.check()?;
+            if Instant::now() > end {
+                return Err(AskError::NotYet(format!(
+                    "{} has generation {}, and not yet {least}",
+                    found.name(),
+                    found.manifest().generation
+                )));
+            }
+            std::thread::sleep(POLL);
+            let name = found.name().to_string();
+            found = self.named(&name)?.ok_or(TeamError::Unknown(name))?;
+        }
+        Ok(found)
+    }
+
     /// Opens the repositories that names or globs select, at most [`MAX_ASKED`]: of more, those that the
     /// question is about. Returns them, and the names that select none.
     pub(super) fn chosen(
@@ -213,6 +237,23 @@ fn about<'a>(all: Vec<Shared<'a>>, question: &str) -> Result<Vec<Shared<'a>>, Te
 /// A published repository that a question is about.
 pub struct PublishedRepository<'a>(Shared<'a>);
 
+/// What answers a question about a published repository.
+pub enum AskedRepository<'a> {
+    Published(PublishedRepository<'a>),
+    /// The project that asks: it is a checkout of the repository.
+    Checkout,
+}
+
+/// Returns the state that answers.
+pub(super) fn state_of(repository: &Shared) -> PublishedState {
+    let manifest = repository.manifest();
+    PublishedState {
+        repo: repository.name().into(),
+        generation: manifest.generation,
+        commit: manifest.commit.clone(),
+    }
+}
+
 impl Engine {
     /// Returns the repositories of the team that the user's settings name, and a warning if they cannot
     /// be reached.
@@ -223,6 +264,14 @@ impl Engine {
             Some(Ok(team)) => (Some(team), None),
             Some(Err(e)) => (None, Some(format!("team.url: {e}"))),
         }
+    }
+
+    /// Whether the project is a checkout of a published repository: its git repository has a commit that
+    /// was published.
+    pub(super) fn is_checkout_of(&self, repository: &Shared) -> bool {
+        let commits: Vec<&str> = repository.manifest().commits.iter().map(String::as_str).collect();
+        !commits.is_empty()
+            && !source::commit_places(self.project.layout.root(), &commits).is_empty()
     }
 
     /// Whether a name is that of a project here that the caller may ask.
@@ -244,7 +293,7 @@ impl Engine {
         repo: Option<&str>,
         places: impl Iterator<Item = &'a mut String>,
         call: &'c Call,
-    ) -> Result<Option<PublishedRepository<'c>>, AskError> {
+    ) -> Result<Option<AskedRepository<'c>>, AskError> {
         let Some(team) = &call.team else { return Ok(None) };
         let named = |name: &str| match self.has_project(name, call) {
             true => Ok(None),
@@ -266,7 +315,11 @@ impl Engine {
             *place = rest.to_string();
         }
         match (found, repo) {
-            (Some(found), _) => Ok(Some(PublishedRepository(found))),
+            (Some(found), _) if self.is_checkout_of(&found) => Ok(Some(AskedRepository::Checkout)),
+            (Some(found), _) => {
+                let found = team.waited(found, call)?;
+                Ok(Some(AskedRepository::Published(PublishedRepository(found))))
+            }
             (None, Some(repo)) if team.asks_all => Err(AskError::NotFound(format!(
                 "no published repository is named `{repo}`: cortex_status lists them"
             ))),
@@ -287,7 +340,8 @@ impl PublishedRepository<'_> {
     }
 
     fn state(&self, call: &Call) -> AnswerState {
-        AnswerState { warnings: call.warnings.clone(), ..AnswerState::default() }.in_brief(call)
+        let (warnings, published) = (call.warnings.clone(), vec![state_of(&self.0)]);
+        AnswerState { warnings, published, projects: 1, ..AnswerState::default() }.in_brief(call)
     }
 
     /// Reads lines of a published file.
@@ -406,7 +460,7 @@ impl Engine {
     /// When the index cannot be read.
     pub fn to_publish(&self, call: &Call) -> Result<ToPublish, AskError> {
         self.with_code(call, |view| {
-            let commit = view.state.index.head.clone();
+            let commit = source::head(self.project.layout.root());
             Ok(ToPublish { corpus: view.code.corpus.clone(), commit })
         })
     }

@@ -22,6 +22,8 @@ const LEASE: i64 = 60;
 const MAX_SEGMENTS: usize = 16;
 /// Most words of a sketch. A server holds those of all repositories: 24 KB each.
 const SKETCHED: usize = 4_000;
+/// Number of published commits that a record names.
+const MAX_COMMITS: usize = 32;
 /// Words in one block of counts, about.
 const WORDS_PER_BLOCK: usize = 512;
 /// Rows that are stored in one call.
@@ -256,6 +258,13 @@ impl<'a> Publisher<'a> {
         let now = (self.clock)();
         manifest.generation = new.generation;
         manifest.commit = of.commit.into();
+        if !of.commit.is_empty() {
+            manifest.commits.retain(|commit| commit != of.commit);
+            manifest.commits.push(of.commit.into());
+            if manifest.commits.len() > MAX_COMMITS {
+                manifest.commits.remove(1);
+            }
+        }
         manifest.set_whole(whole);
         manifest.published.push((new.generation, now));
         let oldest = manifest.oldest_in_use(now);

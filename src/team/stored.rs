@@ -40,6 +40,10 @@ pub struct Manifest {
     pub generation: u64,
     /// The commit that the generation is of, in hexadecimal; empty outside git.
     pub commit: String,
+    /// Commits that were published: the first, and the last ones. They tell which checkouts are of this
+    /// repository.
+    #[serde(default)]
+    pub commits: Vec<String>,
     /// Which embedder made the vectors.
     pub embedder: String,
     /// [`Whole`], in hexadecimal.
@@ -84,6 +88,7 @@ impl Manifest {
             schema: SCHEMA,
             generation: 0,
             commit: String::new(),
+            commits: Vec::new(),
             embedder: embedder.into(),
             whole: String::new(),
             counts: Vec::new(),

@@ -7,7 +7,7 @@ use super::budget::{Format, TokenBudget, fit};
 use super::hits::row_lines;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
-use super::tool::Question;
+use super::tool::{OfPublished, Question};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ResultRow, SearchAnswer, SearchMode, SearchRequest,
     SearchStats,
@@ -53,7 +53,7 @@ impl Question for SearchRequest {
     const TITLE: &'static str = "Search code and documents";
     const WHEN: &'static str = "a question, a concept or a name. Start here.";
     const DESCRIPTION: &'static str = "Find where something is done, defined or explained: files ranked by words and meaning, with the code that answers. Ask a plain question or give a name, before you grep or read files. For every occurrence of a text use cortex_grep.";
-    const OF_ONE: bool = false;
+    const OF_PUBLISHED: OfPublished = OfPublished::Several;
     const TOKENS: usize = TOKENS;
     type Reply = SearchReply;
 

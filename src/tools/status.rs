@@ -2,7 +2,7 @@
 
 use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
-use super::tool::Question;
+use super::tool::{OfPublished, Question};
 use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
 use crate::text::{count, cut};
 
@@ -16,6 +16,7 @@ impl Question for StatusRequest {
     const TITLE: &'static str = "State of the index";
     const WHEN: &'static str = "what is indexed, how fresh it is, and what was skipped.";
     const DESCRIPTION: &'static str = "Report what is indexed, how fresh it is, and what was skipped or failed. Use it only when results look incomplete or stale.";
+    const OF_PUBLISHED: OfPublished = OfPublished::None;
     type Reply = StatusAnswer;
 
     fn answer(

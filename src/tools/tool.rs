@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::{Reply, printable};
 use super::{schema, tolerant};
-use crate::engine::{AskError, Call, Engine, PublishedRepository, Wait};
+use crate::engine::{AskError, AskedRepository, Call, Engine, PublishedRepository, Wait};
 use crate::source;
 
 /// Arguments that agents rarely need. They are accepted, but not part of each tool's listed schema,
@@ -143,6 +143,17 @@ fn printable_error(e: AskError) -> AskError {
     }
 }
 
+/// Of which published repositories a tool is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OfPublished {
+    /// Of the one that `repo` or a place names.
+    One,
+    /// Of those that its own argument `repos` names.
+    Several,
+    /// Of none.
+    None,
+}
+
 /// The arguments of a tool, with everything else that defines the tool.
 pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
@@ -156,8 +167,8 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NEEDS_MEMORIES: bool = false;
     /// Whether the tool answers from the index, so that callers may wait for fresh data.
     const WAITS: bool = true;
-    /// Whether it is asked of one project; otherwise its own arguments say of which ones.
-    const OF_ONE: bool = true;
+    /// Of which published repositories it is asked.
+    const OF_PUBLISHED: OfPublished = OfPublished::One;
     /// The limit of the reply if the caller gives none.
     const TOKENS: usize = DEFAULT_TOKENS;
     type Reply: Reply;
@@ -302,17 +313,22 @@ fn answer<Q: Question>(
     let call = Call { wait, warnings, in_brief: true, ..call.clone() };
     let reaches = reaches_others::<Q>();
     let mut repo = repo;
-    if !Q::OF_ONE
-        && call.team.is_some()
-        && let Some(name) = repo.take_if(|name| !engine.has_project(name, &call))
-    {
-        arguments["repos"] = json!([name]);
+    let mut published = None;
+    match Q::OF_PUBLISHED {
+        OfPublished::One if reaches => {
+            match engine.published(repo.as_deref(), places(&mut arguments), &call)? {
+                Some(AskedRepository::Published(repository)) => published = Some(repository),
+                Some(AskedRepository::Checkout) => repo = None,
+                None => {}
+            }
+        }
+        OfPublished::Several if call.team.is_some() => {
+            if let Some(name) = repo.take_if(|name| !engine.has_project(name, &call)) {
+                arguments["repos"] = json!([name]);
+            }
+        }
+        _ => {}
     }
-    let published = if reaches && Q::OF_ONE {
-        engine.published(repo.as_deref(), places(&mut arguments), &call)?
-    } else {
-        None
-    };
     let other = if reaches && published.is_none() {
         engine.other(repo.as_deref(), places(&mut arguments), &call)?
     } else {
@@ -324,12 +340,10 @@ fn answer<Q: Question>(
         Some(repository) => question.answer_published(repository, &call, budget)?,
         None => question.answer(engine, &call, budget)?,
     };
-    let of = published.as_ref().map(PublishedRepository::name);
-    let of = of.or(other.as_ref().map(|other| &*other.name));
     Ok(match budget.format() {
-        Format::Text => Answer::Text(match of {
+        Format::Text => Answer::Text(match &other {
             // The last line says which index answered.
-            Some(name) => format!("{} · in {}", reply.text(), printable(name)),
+            Some(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
             None => reply.text(),
         }),
         Format::Json => Answer::Json(

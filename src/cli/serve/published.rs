@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, from: &str) -> Result<Outcome> {
         Some(Clients { client }) => {
             let mut routers = Vec::new();
             for client in client {
-                let token = Token::chosen(client.token).context("a client has no token")?;
+                let token = Token::of_client(client.token).context("a client has no token")?;
                 let team = team.only(&client.repos)?;
                 let access = Access::new(address, Some(token.clone()))?;
                 routers.push((token, router(team, access)));
