@@ -1,0 +1,18 @@
+//! The laws of a depot, over each implementation.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests, over small numbers of their own"
+)]
+
+mod laws;
+#[cfg(feature = "postgres")]
+mod measure;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod server;
+mod shelf;
+#[cfg(feature = "postgres")]
+mod tls;
