@@ -1,4 +1,4 @@
-//! A depot in Milvus (2.6 or newer): three collections, behind aliases. Their names end with the
+//! A depot in Milvus (2.6.2 or newer): three collections, behind aliases. Their names end with the
 //! version of their fields, that of the rows also with the length of the vectors, so that another
 //! version is filled beside the one that is in use, and then takes over the alias.
 //!

@@ -90,7 +90,14 @@ impl Engine {
         if let Some(client) = known().clone() {
             return Ok(client);
         }
-        let client = ClientV2::new(&self.config).await.map_err(failed)?;
+        let client = ClientV2::new(&self.config).await.map_err(|error| match failed(error) {
+            // The client library does not tell why.
+            DepotError::Unavailable(why) => DepotError::Unavailable(format!(
+                "{why}: the server is away, or one side expects TLS and the other does not, or the \
+                 certificate is not trusted"
+            )),
+            other => other,
+        })?;
         Ok(known().get_or_insert(client).clone())
     }
 
@@ -195,7 +202,7 @@ impl Engine {
 
     /// Returns some fields of all rows that an expression selects, `page` rows a request. The engine
     /// answers no request with more than [`MAX_ROWS`], and promises no order: a range of ids whose page is full
-    /// is read again in parts.
+    /// is read again in parts. A page that is not full is complete: each segment gives up to `page` rows.
     pub async fn all(
         &self,
         collection: &'static str,

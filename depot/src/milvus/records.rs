@@ -6,23 +6,24 @@
 //!
 //! 1. It inserts a *claim*, and reads all rows of the name.
 //! 2. It inserts a *ticket* whose number is above those of all tickets that it read.
-//! 3. It reads again until no claim is without a ticket and no ticket is before its own. Its turn
-//!    ends this wait. So does a record of another version than the one that it replaces: it lost.
+//! 3. It reads again until no other claim is without a ticket, and no other ticket before its own:
+//!    then it is its turn. If it sees another version than the one that it replaces, it has lost.
 //! 4. It inserts the new version, and deletes the old one together with its claim and ticket.
 //!
 //! A read with the consistency level `Strong` sees every row whose insertion was answered before:
 //! that is all that the algorithm asks for, so publishers that live exclude each other whatever
-//! their clocks and speed. A publisher that dies leaves a claim, which others delete after
-//! [`PATIENCE`]. A publisher begins to write its version within [`TURN`] of its claim, and a write
-//! waits at most [`WRITE`], so it is over long before. **What remains:** two publishers may both
-//! replace a record if one of them crashes or is cut off between its write and the answer, and the
-//! engine applies this write more than `PATIENCE - TURN` later; or if two clocks differ by more than
-//! `PATIENCE - TURN - WRITE`. Readers see one of the two records, the same for all.
+//! their clocks and speed. A publisher that dies leaves its claim, and so does one that got no answer
+//! to its write of step 4: others wait until the claim is older than [`PATIENCE`], and delete it. A
+//! publisher begins this write within [`TURN`] of its claim, and waits at most [`WRITE`] for the answer.
+//!
+//! **What remains:** two publishers may both replace a record if one of them gets no answer to its
+//! write, and the engine applies this write more than `PATIENCE - TURN` later; or if their clocks
+//! differ by more than `PATIENCE - TURN - WRITE`. All readers see the same one of the two records.
 //!
 //! A version is one insertion into one shard: it is seen whole or not at all. Between steps 4's
 //! insertion and deletion there are two versions; the larger one is the record.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use milvus::v2::prelude::FieldData;
@@ -227,6 +228,7 @@ pub async fn replace(engine: &Engine, ids: &Ids, record: &Record) -> Result<bool
     let mine = Entry { id: claim, name: record.name.clone(), writer: claim, ..Entry::default() };
     let claimed = Entry { what: CLAIM, number: now(), ..mine.clone() };
     let mut rid = vec![claim, ticket];
+    let mut written = false;
     let replaced = async {
         let begun = Instant::now();
         insert(engine, &[claimed], vec![String::new()]).await?;
@@ -245,16 +247,20 @@ pub async fn replace(engine: &Engine, ids: &Ids, record: &Record) -> Result<bool
             ..mine.clone()
         };
         let parts: Vec<Entry> = texts.iter().enumerate().map(part).collect();
+        written = true;
         insert(engine, &parts, texts).await?;
         Ok(true)
     };
     let replaced = replaced.await;
-    if replaced.is_err() {
-        rid.truncate(2);
+    match replaced {
+        // The engine may write it yet: nobody else may, as long as the claim is there.
+        Err(DepotError::Unavailable(_)) if written => return replaced,
+        Err(_) => rid.truncate(2),
+        Ok(_) => {}
     }
-    let left = engine.delete_once(RECORDS, &among("id", &rid)).await;
-    // Whatever could not be deleted is deleted by a later publisher.
-    replaced.or_else(|error| left.and(Err(error)))
+    // What this cannot delete, a later publisher deletes.
+    let _ = engine.delete_once(RECORDS, &among("id", &rid)).await;
+    replaced
 }
 
 /// Waits for the turn of a ticket that is not numbered yet. Returns false if the record has another
@@ -300,8 +306,13 @@ async fn is_my_turn(
             let left: Vec<i64> = dead.iter().chain(tickets).map(|entry| entry.id).collect();
             engine.delete_once(RECORDS, &among("id", &left)).await?;
         } else if living.is_empty() {
-            let old = rows.iter().filter(|entry| entry.what == RECORD).map(|entry| entry.id);
-            rid.extend(old);
+            let claims: BTreeSet<i64> =
+                rows.iter().filter(|row| row.what == CLAIM).map(|row| row.writer).collect();
+            // Claims are deleted with their tickets, so a ticket without one is left by a failure.
+            let is_old = |row: &&Entry| {
+                row.what == RECORD || row.what == TICKET && !claims.contains(&row.writer)
+            };
+            rid.extend(rows.iter().filter(is_old).map(|row| row.id));
             return if begun.elapsed() < TURN { Ok(true) } else { Err(late()) };
         } else if begun.elapsed() > TURN {
             return Err(late());

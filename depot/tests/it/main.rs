@@ -16,5 +16,5 @@ mod milvus;
 mod postgres;
 mod server;
 mod shelf;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "milvus", feature = "postgres"))]
 mod tls;

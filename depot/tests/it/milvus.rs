@@ -6,7 +6,7 @@ use milvus::v2::prelude::{
     ClientV2, ConnectConfig, DeleteRequest, FieldData, FlushRequest, InsertRequest,
 };
 
-use crate::laws::{self, Precision};
+use crate::laws::{self, Precision, Random, normal};
 use crate::server::Server;
 
 const PRECISION: Precision = Precision { words: 1e-5, vector: 1e-2 };
@@ -190,4 +190,70 @@ fn addresses_stay_secret_and_waits_end() {
     let begun = Instant::now();
     assert!(matches!(depot.records(None), Err(DepotError::Unavailable(_))));
     assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+/// Rows and facts of ten files: 20 chunks each of 100 words, 256 dimensions and 5 keys, and a fact of
+/// 10 000 bytes.
+fn files(first: i64) -> (Vec<Row>, Vec<Fact>) {
+    let random = &mut Random(1);
+    let mut word = |file: i64, n: u32| (n * 9_000_000 + file as u32, random.unit());
+    let mut row = |file: i64| Row {
+        file,
+        words: (0..100).map(|n| word(file, n)).collect(),
+        vector: normal((0..256).map(|n| ((n * file + 7) % 31) as f32 - 15.5).collect()),
+        keys: (0..5).collect(),
+    };
+    let files = first..first + 10;
+    let rows = files.clone().flat_map(|file| vec![file; 20]).map(&mut row).collect();
+    let random = &mut Random(2);
+    let mut data = || (0..10_000).map(|_| random.below(256) as u8).collect();
+    (rows, files.map(|key| Fact { kind: FILE, key, hash: key, data: data() }).collect())
+}
+
+#[test]
+fn calls_are_few_requests() {
+    let Some((depot, mut server)) = depot() else { return };
+    depot.prepare(256).unwrap();
+    let at = |generation| At { repository: 1, generation };
+    let requests = |most: u64, call: &dyn Fn()| {
+        let before = depot.requests();
+        let begun = Instant::now();
+        call();
+        let n = depot.requests() - before;
+        println!("{n} requests, {:?}", begun.elapsed());
+        assert_eq!(n, most);
+    };
+    let (rows, facts) = files(0);
+    // Reads the length of the vectors, which an insertion of facts does not need.
+    requests(2, &|| depot.insert(at(1), &rows, &[]).unwrap());
+    let of_rows = (server.bytes(), rows.len());
+    requests(1, &|| depot.insert(at(1), &[], &facts).unwrap());
+    println!(
+        "{} bytes a row, {} a fact of 10 000",
+        of_rows.0 / of_rows.1 as u64,
+        (server.bytes() - of_rows.0) / facts.len() as u64
+    );
+    let wanted = Wanted {
+        words: vec![rows[0].words.clone(), rows[50].words.clone()],
+        vector: rows[70].vector.clone(),
+        keys: vec![vec![1], vec![2, 3]],
+        only: vec![vec![4]],
+        limit: 150,
+    };
+    // All lists of words at once, the vector, and each set of keys.
+    requests(4, &|| assert!(!depot.propose(at(1), &wanted).unwrap().is_empty()));
+    let keys: Vec<i64> = (0..10).collect();
+    requests(2, &|| assert_eq!(depot.facts(at(1), FILE, &keys).unwrap().len(), 10));
+    requests(1, &|| assert_eq!(depot.names(at(1), FILE).unwrap().len(), 10));
+    let names: Vec<FactName> = (0..5).map(|key| FactName { kind: FILE, key }).collect();
+    // Ids and an update, of rows and of facts.
+    requests(4, &|| depot.retire(at(2), &names).unwrap());
+    requests(2, &|| assert_eq!(depot.size(1).unwrap().bytes, 100_000));
+    requests(6, &|| depot.undo(at(1)).unwrap());
+    depot.retire(at(2), &names).unwrap();
+    requests(5, &|| assert_eq!(depot.collect(at(2)).unwrap(), 105));
+    let record = Record { name: "r".into(), version: 1, text: "text".into() };
+    requests(6, &|| assert!(depot.replace(&record).unwrap()));
+    requests(2, &|| assert_eq!(depot.records(None).unwrap().len(), 1));
+    requests(6, &|| depot.remove(1, "r").unwrap());
 }

@@ -49,6 +49,12 @@ impl Server {
         assert!(self.ask("start").is_some_and(|answer| answer.starts_with("ready ")));
     }
 
+    /// Returns the size of its data, in bytes.
+    #[cfg_attr(not(feature = "milvus"), allow(dead_code))]
+    pub fn bytes(&mut self) -> u64 {
+        self.ask("size").unwrap().parse().unwrap()
+    }
+
     fn ask(&mut self, command: &str) -> Option<String> {
         writeln!(self.commands.as_mut()?, "{command}").ok()?;
         self.answer()
