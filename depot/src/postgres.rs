@@ -43,8 +43,8 @@ use tokio_postgres::types::{ToSql, Type};
 
 use self::connections::{Connection, Connections, failed};
 use crate::{
-    At, DIMENSIONS, Depot, DepotError, FILE, Fact, FactName, LIVING, Record, Result, Row, Size,
-    Sparse, Wanted,
+    At, DIMENSIONS, Depot, DepotError, FILE, Fact, FactName, Found, LIVING, Record, Result, Row,
+    Size, Sparse, Wanted,
 };
 
 /// Version of the tables.
@@ -299,18 +299,18 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
         ));
         let score = format!("words <#> {vector}::sparsevec");
         parts.push(format!(
-            "(SELECT file FROM (
-                SELECT file, score FROM (
-                    SELECT ctid, file, {score} AS score FROM cortex.rows
+            "(SELECT file, born FROM (
+                SELECT file, born, score FROM (
+                    SELECT ctid, file, born, {score} AS score FROM cortex.rows
                     WHERE tokens && (SELECT whole FROM whole{n}) AND {by_gin}
                     UNION (
-                        SELECT ctid, file, {score} FROM cortex.rows
+                        SELECT ctid, file, born, {score} FROM cortex.rows
                         WHERE tokens && (SELECT next FROM whole{n}) AND {by_gin}
                         LIMIT (SELECT room FROM whole{n})
                     )
                 ) AS with_words
                 UNION ALL
-                SELECT file, {score} FROM cortex.rows
+                SELECT file, born, {score} FROM cortex.rows
                 WHERE (SELECT is_small FROM repository) AND repository = {repository} AND {seen}
                 ORDER BY score LIMIT {limit}
             ) AS scored WHERE score < 0)"
@@ -319,8 +319,8 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
     if !wanted.vector.is_empty() {
         let vector = statement.bind(HalfVector::from_f32_slice(&wanted.vector));
         parts.push(format!(
-            "(SELECT file FROM (
-                SELECT file, vector <#> {vector}::halfvec AS score FROM cortex.rows
+            "(SELECT file, born FROM (
+                SELECT file, born, vector <#> {vector}::halfvec AS score FROM cortex.rows
                 WHERE repository = {repository} AND {seen} ORDER BY score LIMIT {limit}
             ) AS scored WHERE score < 0)"
         ));
@@ -328,7 +328,7 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
     for keys in &wanted.keys {
         let keys = statement.bind(salt.keys(keys));
         parts.push(format!(
-            "(SELECT file FROM cortex.rows
+            "(SELECT file, born FROM cortex.rows
             WHERE keys && {keys}::integer[] AND {by_gin} LIMIT {limit})"
         ));
     }
@@ -347,7 +347,7 @@ fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
         let _ = write!(statement.text, "WITH RECURSIVE {} ", tables.join(", "));
     }
     let parts = parts.join(" UNION ALL ");
-    let _ = write!(statement.text, "SELECT DISTINCT file FROM ({parts}) AS proposed");
+    let _ = write!(statement.text, "SELECT DISTINCT file, born FROM ({parts}) AS proposed");
     Ok(Some(statement))
 }
 
@@ -473,11 +473,15 @@ impl Depot for Postgres {
         Ok(self.execute(text, &[&record.name, &version, &record.text])? == 1)
     }
 
-    fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<i64>> {
+    fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<Found>> {
         let Some(statement) = proposal(at, wanted)? else { return Ok(Vec::new()) };
         let values: Vec<&(dyn ToSql + Sync)> =
             statement.values.iter().map(|value| &**value as _).collect();
-        self.query(&statement.text, &values)?.into_iter().map(|row| row.get(0)).collect()
+        let found = |row: Answer| {
+            let born: i64 = row.get(1)?;
+            Ok(Found { file: row.get(0)?, born: u64::try_from(born).unwrap_or(0) })
+        };
+        self.query(&statement.text, &values)?.into_iter().map(found).collect()
     }
 
     fn facts(&self, at: At, kind: u8, keys: &[i64]) -> Result<Vec<Fact>> {

@@ -10,7 +10,7 @@ use console::{Alignment, Term, measure_text_width, pad_str, style, truncate_str}
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::progress::Bar;
-use super::render::{self, count, line, printable};
+use super::render::{self, count, line, megabytes, printable};
 use crate::config;
 use crate::engine::{Call, DependenciesRequest, Dependency, Ecosystem, UNUSED, remove_packages};
 
@@ -165,10 +165,6 @@ fn clean(args: &Clean) -> Result<Outcome> {
     let (n, bytes) = remove_packages(days)?;
     line(&format!("{} removed, {}", count(n, "package"), megabytes(bytes)))?;
     Ok(Outcome::Done)
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / f64::from(1 << 20))
 }
 
 fn list(args: &List) -> Result<Outcome> {

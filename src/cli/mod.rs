@@ -36,6 +36,7 @@ mod outline;
 mod paths;
 mod pattern;
 mod progress;
+mod publish;
 mod read;
 mod related;
 mod render;
@@ -43,6 +44,7 @@ mod search;
 mod serve;
 mod server;
 mod status;
+mod team;
 mod temporary;
 mod version;
 
@@ -105,6 +107,8 @@ enum Command {
     Serve(serve::Args),
     Server(server::Args),
     Open(open::Args),
+    Publish(publish::Args),
+    Team(team::Args),
     Doctor(doctor::Args),
     Clean(clean::Args),
     Eval(eval::Args),
@@ -171,6 +175,8 @@ pub fn run() -> ExitCode {
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Deps(args) => deps::run(&args),
+        Command::Publish(args) => publish::run(&args),
+        Command::Team(args) => team::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Status(args) => status::run(&args),

@@ -55,6 +55,16 @@ impl Bar {
         Self::new("packages {wide_bar} {pos}/{len} {elapsed}, {eta} left", quiet)
     }
 
+    pub(super) fn publishing(quiet: bool) -> Self {
+        Self::new("publishing {wide_bar} {pos}/{len} files {elapsed}", quiet)
+    }
+
+    /// Shows that so many of all are done.
+    pub(super) fn at(&self, done: usize, all: usize) {
+        self.0.set_length(all as u64);
+        self.0.set_position(done as u64);
+    }
+
     pub(super) fn graph(quiet: bool) -> Self {
         Self::new("code graph {wide_bar} {pos}/{len} files {elapsed}", quiet)
     }

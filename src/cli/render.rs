@@ -40,6 +40,10 @@ pub(super) fn below_home(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
+pub(super) fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / f64::from(1 << 20))
+}
+
 /// Prints one line of the answer.
 pub(super) fn line(text: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{text}")?)

@@ -38,6 +38,8 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
                 (None, _) => Sources::missing(ADVICE),
             }
         });
+        let prefixes = keys_of(&package["autoload"], &["psr-4", "psr-0"]);
+        list.set_modules(Ecosystem::Composer, (name, version), prefixes.into_iter().collect());
     }
     true
 }

@@ -67,6 +67,9 @@ pub struct Dependency {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub parts: Vec<String>,
+    /// How the names of its modules begin, if the lock file says so: `Psr\Log\`.
+    #[serde(skip)]
+    pub modules: BTreeSet<String>,
     /// The archive that holds its sources, an absolute path, if no folder does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archive: Option<PathBuf>,
@@ -147,6 +150,7 @@ impl List {
             from: BTreeSet::new(),
             root: None,
             parts: Vec::new(),
+            modules: BTreeSet::new(),
             archive: None,
             missing: None,
         });
@@ -162,6 +166,19 @@ impl List {
                 Sources::Archive(archive) => dependency.archive = Some(archive),
                 Sources::Missing(why) => dependency.missing = Some(why),
             }
+        }
+    }
+
+    /// Notes how the names of the modules of an added dependency begin.
+    pub(super) fn set_modules(
+        &mut self,
+        ecosystem: Ecosystem,
+        (name, version): (&str, &str),
+        modules: BTreeSet<String>,
+    ) {
+        let key = (ecosystem, name.to_string(), without_credentials(version).into_owned());
+        if let Some(dependency) = self.found.get_mut(&key) {
+            dependency.modules = modules;
         }
     }
 

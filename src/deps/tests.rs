@@ -382,6 +382,41 @@ fn other_managers_find_their_folders() {
     );
 }
 
+/// The folder of a gem that comes with Ruby is empty: its files lie where Ruby loads its own.
+#[test]
+fn gems_that_come_with_ruby_are_found_by_their_names() {
+    let ruby = "home/.rbenv/versions/3.3.1/lib/ruby";
+    let at = |path: &str| format!("{ruby}/{path}");
+    let files = [
+        at("gems/3.3.0/gems/net-http-0.4/exe/x"),
+        at("gems/3.3.0/specifications/default/net-http-0.4.gemspec"),
+        at("gems/3.3.0/specifications/default/strscan-3.0.gemspec"),
+        at("gems/3.3.0/specifications/default/..-..-1.gemspec"),
+        at("gems/3.3.0/specifications/default/io-wait-0.3.gemspec"),
+        "home/.rubies/3.3.1/lib/ruby/gems/3.3.0/gems/io-wait-0.3/x".to_string(),
+        at("gems/3.3.0/gems/rake-13.0/x"),
+        at("gems/3.3.0/specifications/rake-13.0.gemspec"),
+        at("3.3.0/net/http.rb"),
+        at("3.3.0/net/http/request.rb"),
+        at("3.3.0/net/smtp.rb"),
+        at("3.3.0/rake.rb"),
+    ];
+    let mut all: Vec<(&str, &str)> = files.iter().map(|path| (&**path, "")).collect();
+    let lock = "GEM\n  specs:\n    ..-.. (1)\n    io-wait (0.3)\n    net-http (0.4)\n    net-smtp (0.4)\n    rake (13.0)\n    strscan (3.0)\n";
+    all.extend([("Gemfile", ""), ("Gemfile.lock", lock)]);
+    assert_eq!(
+        Place::with(&all).lines(),
+        [
+            "..-.. 1 installed, but without a Ruby file of its name".to_string(),
+            "io-wait 0.3 home/.rubies/3.3.1/lib/ruby/gems/3.3.0/gems/io-wait-0.3".into(),
+            format!("net-http 0.4 {ruby}/3.3.0: net/http net/http.rb"),
+            "net-smtp 0.4 not installed".into(),
+            format!("rake 13.0 {ruby}/gems/3.3.0/gems/rake-13.0"),
+            "strscan 3.0 installed, but without a Ruby file of its name".into(),
+        ]
+    );
+}
+
 /// A lock file may name any path. Nothing is found outside of the project and the caches.
 #[test]
 fn hostile_lock_files_lead_nowhere() {

@@ -89,6 +89,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
+pub use team::ToPublish;
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
 pub use past::{CommitRow, PastAnswer, PastRequest};

@@ -87,6 +87,7 @@ fn ecosystem(family: &str) -> Option<Ecosystem> {
         "ecmascript" => Ecosystem::Npm,
         "python" => Ecosystem::Python,
         "go" => Ecosystem::Go,
+        "php" => Ecosystem::Composer,
         _ => return None,
     })
 }
@@ -102,35 +103,44 @@ fn npm_package(module: &str) -> &str {
     module.match_indices('/').nth(n_parts - 1).map_or(module, |(at, _)| &module[..at])
 }
 
-/// Returns whether a module belongs to the package of this name, by the names alone.
-fn is_of(ecosystem: Ecosystem, name: &str, module: &str) -> bool {
-    match ecosystem {
+/// Returns how many bytes of the name of a module name the package or project of this name; `None` if
+/// the module is in another one, by the names alone. One of Go can be inside of another.
+fn named_by(ecosystem: Ecosystem, name: &str, module: &str) -> Option<usize> {
+    let is_of = match ecosystem {
         Ecosystem::Cargo => module.split("::").next() == Some(&normal(name)),
         Ecosystem::Npm => npm_package(module) == name,
         Ecosystem::Python => module.split('.').next().map(normal) == Some(normal(name)),
         Ecosystem::Go => {
-            module.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let rest = module.strip_prefix(name)?;
+            return (rest.is_empty() || rest.starts_with('/')).then_some(name.len());
         }
         _ => false,
-    }
+    };
+    is_of.then_some(0)
 }
 
-/// Returns whether a module is in a package. Only what a manifest names can be imported in Cargo and
-/// npm; the rest could have the name of a module of the standard library.
-fn provides(dependency: &Dependency, module: &str) -> bool {
-    let is_named = is_of(dependency.ecosystem, &dependency.name, module);
+/// Returns how many bytes of the name of a module name the package that it is in; `None` if it is in
+/// another one. Only what a manifest names can be imported in Cargo and npm; the rest could have the
+/// name of a module of the standard library.
+fn provides(dependency: &Dependency, module: &str) -> Option<usize> {
+    let named = named_by(dependency.ecosystem, &dependency.name, module);
     match dependency.ecosystem {
         Ecosystem::Cargo => {
             let is_standard = ["std", "core", "alloc"].contains(&&*normal(&dependency.name));
-            is_named && dependency.is_direct && !is_standard
+            named.filter(|_| dependency.is_direct && !is_standard)
         }
-        Ecosystem::Npm => is_named && dependency.is_direct,
+        Ecosystem::Npm => named.filter(|_| dependency.is_direct),
         Ecosystem::Python => {
             let first = module.split('.').next().unwrap_or_default();
             let is_part = |part: &String| part.strip_suffix(".py").unwrap_or(part) == first;
-            is_named || dependency.parts.iter().any(is_part)
+            named.or_else(|| dependency.parts.iter().any(is_part).then_some(0))
         }
-        _ => is_named,
+        Ecosystem::Composer => {
+            let module = format!("{module}\\");
+            let prefixes = dependency.modules.iter().filter(|prefix| module.starts_with(&**prefix));
+            prefixes.map(String::len).filter(|bytes| *bytes > 0).max()
+        }
+        _ => named,
     }
 }
 
@@ -145,6 +155,9 @@ fn accompanies(other: &Dependency, dependency: &Dependency) -> bool {
             Ecosystem::Npm => {
                 name.strip_prefix("@types/")
                     == Some(&*of.trim_start_matches('@').replace('/', "__"))
+            }
+            Ecosystem::Composer => {
+                other.modules.iter().any(|prefix| dependency.modules.contains(prefix))
             }
             _ => false,
         }
@@ -161,12 +174,12 @@ fn package_of<'d>(all: &'d [Dependency], imported: &ImportedName) -> Option<&'d 
         dependency.from.iter().zip(folders).filter_map(is_above).max()
     };
     all.iter()
-        .filter(|d| d.ecosystem == ecosystem && provides(d, &imported.module))
-        // The longest name is the innermost module of Go.
-        .max_by_key(|d| {
-            let name_bytes = if ecosystem == Ecosystem::Go { d.name.len() } else { 0 };
-            (name_bytes, nearness(d), d.is_direct, d.root.is_some(), numbers(&d.version))
+        .filter(|d| d.ecosystem == ecosystem)
+        .filter_map(|d| Some((provides(d, &imported.module)?, d)))
+        .max_by_key(|(n_bytes, d)| {
+            (*n_bytes, nearness(d), d.is_direct, d.root.is_some(), numbers(&d.version))
         })
+        .map(|(_, dependency)| dependency)
 }
 
 /// How strictly a definition must fit.
@@ -306,7 +319,7 @@ impl Engine {
         for (name, lines) in imported.iter().take(MAX_NAMES) {
             call.check()?;
             let Some(ecosystem) = ecosystem(name.family) else { continue };
-            let is_it = |key: &str| is_of(ecosystem, key, &name.module);
+            let is_it = |key: &str| named_by(ecosystem, key, &name.module).is_some();
             let sought = match tied.of(ecosystem, &name.file, &is_it) {
                 Some(tied) => Some(Sought::of_project(tied, name)),
                 None => packages.places(name, call),
@@ -461,7 +474,7 @@ impl Definition<'_> {
     fn rank(&self, wanted: &ImportedName) -> impl Ord + use<> {
         let (kind, path) = (&*self.name.kind, self.path);
         let parts: Vec<String> =
-            wanted.module.split([':', '/', '.']).skip(1).map(String::from).collect();
+            wanted.module.split([':', '/', '.', '\\']).skip(1).map(String::from).collect();
         (
             wanted.is_macro != (kind == "macro"),
             matches!(kind, "field" | "constant" | "module"),

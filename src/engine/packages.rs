@@ -41,11 +41,12 @@ const POLL: Duration = Duration::from_millis(20);
 pub const UNUSED: Duration = Duration::from_hours(90 * 24);
 /// The files of a package that are left out: nobody who uses it reads its tests and benchmarks. The
 /// folders `test` and `spec` count only at the top, since they are public in some packages.
-const LEFT_OUT: [&str; 13] = [
+const LEFT_OUT: [&str; 14] = [
     "test/**",
     "spec/**",
     "e2e/**",
     "**/tests/**",
+    "**/Tests/**",
     "**/__tests__/**",
     "**/testdata/**",
     "**/benches/**",

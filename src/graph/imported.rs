@@ -71,7 +71,9 @@ impl Resolver<'_> {
         depth: u8,
     ) -> Result<Option<Place>, GraphError> {
         let Some((root, rest)) = chain.split_first() else { return Ok(None) };
-        let (root, file) = (root.0.clone(), at.file);
+        let file = at.file;
+        let Some(names) = self.scopes.file(file).map(|f| f.names) else { return Ok(None) };
+        let root = names.without_marks(&root.0).to_string();
         let scope = self.scopes.scope_of(file)?;
         if let Some((_, all)) = scope.binding(at, &root) {
             let Some(depth) = depth.checked_sub(1) else { return Ok(None) };
@@ -123,7 +125,7 @@ impl Resolver<'_> {
             return Ok(Some((import.module.clone(), below, true)));
         }
         // A path of Rust may begin with a package that no `use` names.
-        let is_rust = self.scopes.file(file).is_some_and(|f| f.names.family == "rust");
+        let is_rust = names.family == "rust";
         let is_path = is_rust && !rest.is_empty() && root.starts_with(char::is_lowercase);
         let is_own = !is_path
             || matches!(&*root, "crate" | "self" | "super")

@@ -5,10 +5,12 @@
 //! engine proposes. `specs/team.md` has the reasons.
 
 mod publish;
+mod repositories;
 mod shared;
 mod stored;
 
-pub use publish::{Publication, Published, Publisher, remove};
+pub use publish::{Publication, Published, Publisher};
+pub use repositories::{Repository, Size, collect, remove, repositories};
 pub use shared::{Cache, Shared};
 pub use stored::{Lease, Manifest};
 

@@ -8,19 +8,20 @@ use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, Segment, USES, Uses,
-    WithVector, at, compressed, key, number, pack, unpack,
+    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, SKETCH, Segment, USES, Uses,
+    WithVector, at, compressed, key, pack, unpack,
 };
 use super::{Result, TeamError};
-use crate::search::{Corpus, NameBlock, PreparedFile, SearchRow, Whole, WordCounts, commit_row};
+use crate::search::{
+    Corpus, NameBlock, PreparedFile, SearchRow, Sketch, Whole, WordCounts, commit_row,
+};
 
 /// How long a publisher may be silent before another one takes over, in seconds.
 const LEASE: i64 = 60;
-/// How long a generation is kept after the next one was published, in seconds: longer than any
-/// question takes.
-const KEPT: i64 = 600;
 /// Number of changes of counts that are kept beside the counts of all files.
 const MAX_SEGMENTS: usize = 16;
+/// Most words of a sketch. A server holds those of all repositories: 24 KB each.
+const SKETCHED: usize = 4_000;
 /// Words in one block of counts, about.
 const WORDS_PER_BLOCK: usize = 512;
 /// Rows that are stored in one call.
@@ -250,16 +251,16 @@ impl<'a> Publisher<'a> {
         self.exchange(new, USES, uses(of.corpus), &mut done)?;
         held.renew()?;
         self.exchange(new, NAMES, names(&items, of.name)?, &mut done)?;
+        let sketch = compressed(&Sketch::of(of.corpus)?.with(SKETCHED).bytes());
+        self.exchange(new, SKETCH, BTreeMap::from([(0, sketch)]), &mut done)?;
         let now = (self.clock)();
         manifest.generation = new.generation;
         manifest.commit = of.commit.into();
         manifest.set_whole(whole);
-        // The last generation that is surely in no question any more.
-        let oldest = manifest.published.iter().rposition(|(_, when)| now - when > KEPT);
-        manifest.published.drain(..oldest.unwrap_or(0));
         manifest.published.push((new.generation, now));
+        let oldest = manifest.oldest_in_use(now);
+        manifest.published.retain(|(generation, _)| *generation >= oldest);
         manifest.lease = None;
-        let oldest = manifest.published[0].0;
         held.store(manifest)?;
         done.collected = self.depot.collect(At { generation: oldest, ..new })?;
         Ok(done)
@@ -430,12 +431,4 @@ fn names(items: &[Item], name: &str) -> Result<BTreeMap<i64, (Vec<u8>, i64)>> {
         .collect();
     let blocks = NameBlock::of(chunks.iter().map(|(chunk, _)| &**chunk), NAME_BLOCKS);
     Ok((0..).zip(blocks.iter().map(|block| compressed(&block.bytes()))).collect())
-}
-
-/// Removes a repository.
-///
-/// # Errors
-/// When the depot fails.
-pub fn remove(depot: &dyn Depot, name: &str) -> Result<()> {
-    Ok(depot.remove(number(name), name)?)
 }

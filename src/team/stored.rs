@@ -14,12 +14,17 @@ use crate::search::Whole;
 /// Grows with each change of what is stored.
 pub(super) const SCHEMA: u32 = 1;
 
-/// The kinds of facts: a file or a commit; the files that a file uses; counts of words; names.
+/// The kinds of facts: a file or a commit; the files that a file uses; counts of words; names; what
+/// tells whether a question is about the repository.
 pub(super) const FILE: u8 = cortex_depot::FILE;
 pub(super) const USES: u8 = 1;
 pub(super) const COUNTS: u8 = 2;
 pub(super) const NAMES: u8 = 3;
+pub(super) const SKETCH: u8 = 4;
 
+/// How long a generation is kept after the next one was published, in seconds: longer than any
+/// question takes.
+const KEPT: i64 = 600;
 /// Number of blocks of names.
 pub(super) const NAME_BLOCKS: usize = 16;
 /// Level at which what is stored is compressed.
@@ -85,6 +90,13 @@ impl Manifest {
             published: Vec::new(),
             lease: None,
         }
+    }
+
+    /// Returns the oldest generation that a question may still see at `now`, in seconds since 1970: a
+    /// question that began before the next one was published.
+    pub(super) fn oldest_in_use(&self, now: i64) -> u64 {
+        let before = self.published.iter().rev().find(|(_, when)| now - when > KEPT);
+        before.or(self.published.first()).map_or(0, |(generation, _)| *generation)
     }
 
     /// Reads the text of a record; `None` if it is none of this program.

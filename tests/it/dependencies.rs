@@ -32,6 +32,7 @@ fn with_kettle() -> Project {
             "exports.boil = function boil(cups) { return cups * 90; };\n",
         ),
         ("node_modules/kettle/tests/kettle.js", "boil(0);\n"),
+        ("node_modules/kettle/lib/Tests/Kettle.js", "boil(1);\n"),
         ("node_modules/kettle/.gitignore", "*\n"),
         ("node_modules/kettle/.cortex/config.toml", "[index]\nexclude = [\"**\"]\n"),
         ("node_modules/kettle/.env", "TOKEN=1\n"),
@@ -188,6 +189,50 @@ fn a_call_leads_to_the_definition_in_the_package_that_the_file_imports() {
     // A value of unknown type is of no package.
     assert_eq!(after.iter().filter(|(name, _)| name == "boil").count(), 2, "{after:?}");
     assert!(cortex(&p, &p, &["read", boil]).expect(0).stdout.contains("Heats water"));
+}
+
+/// The lock file of Composer says which namespaces a package has. One may be inside of another one's,
+/// and two packages may share one.
+#[test]
+fn a_class_of_php_leads_to_the_package_of_its_namespace() {
+    let lock = r#"{"packages": [
+        {"name": "tea/pot", "version": "1.0.0", "autoload": {"psr-4": {"Tea\\": "src/"}}},
+        {"name": "tea/cups", "version": "1.0.0", "autoload": {"psr-4": {"Tea\\Cups\\": "src/"}}},
+        {"name": "tea/saucers", "version": "1.0.0", "autoload": {"psr-4": {"Tea\\Cups\\": "src/"}}},
+        {"name": "all/names", "version": "1.0.0", "autoload": {"psr-4": {"": "src/"}}}]}"#;
+    let p = Project::with(&[
+        (".gitignore", "vendor/\n"),
+        ("composer.json", r#"{"require": {"tea/pot": "1"}}"#),
+        ("composer.lock", lock),
+        (
+            "src/Table.php",
+            "<?php\nnamespace App;\n\nuse Tea\\Cups\\{Cup, Saucer as Plate};\nuse Tea\\Pot;\nuse Coffee\\Mill;\n\nclass Table {\n    function serve(Pot $pot) {\n        $pot->pour();\n        new Cup();\n        Plate::wash();\n        new Mill();\n    }\n}\n",
+        ),
+        (
+            "vendor/tea/pot/src/Pot.php",
+            "<?php\nnamespace Tea;\nclass Pot {\n    function pour() {}\n}\n",
+        ),
+        ("vendor/tea/pot/src/Cup.php", "<?php\nnamespace Tea;\nclass Cup {}\n"),
+        ("vendor/tea/cups/src/Cup.php", "<?php\nnamespace Tea\\Cups;\nclass Cup {}\n"),
+        (
+            "vendor/tea/saucers/src/Saucer.php",
+            "<?php\nnamespace Tea\\Cups;\nclass Saucer {\n    static function wash() {}\n}\n",
+        ),
+        ("vendor/all/names/src/Mill.php", "<?php\nclass Mill {}\n"),
+    ]);
+    p.git(&["init", "-q"]);
+    index(&p, &p);
+    let found = outside(&p, "serve");
+    let found: Vec<(&str, &str)> =
+        found.iter().map(|(name, _, at)| (&**name, at.as_deref().unwrap_or_default())).collect();
+    assert_eq!(
+        found,
+        [
+            ("pour", "tea/pot@1.0.0/src/Pot.php:4-4"),
+            ("Cup", "tea/cups@1.0.0/src/Cup.php:3-3"),
+            ("wash", "tea/saucers@1.0.0/src/Saucer.php:4-4"),
+        ]
+    );
 }
 
 #[test]

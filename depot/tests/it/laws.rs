@@ -67,6 +67,7 @@ fn by_key(key: i32) -> Wanted {
 
 fn found(depot: &dyn Depot, at: At, wanted: &Wanted) -> Vec<Found> {
     let mut found = depot.propose(at, wanted).unwrap();
+    assert!(found.iter().all(|found| found.born <= at.generation), "{found:?}");
     found.sort_unstable();
     found
 }

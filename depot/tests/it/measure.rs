@@ -133,7 +133,8 @@ fn measure(depot: &Postgres, repository: i64, rows: &[Row], random: &mut Random)
     let mut times = Vec::new();
     for question in &questions {
         let wanted = Wanted { words: vec![question.clone()], limit: LIMIT, ..Wanted::default() };
-        let (files, time) = timed(|| depot.propose(first, &wanted).unwrap());
+        let (found, time) = timed(|| depot.propose(first, &wanted).unwrap());
+        let files: Vec<i64> = found.iter().map(|found| found.file).collect();
         times.push(time);
         let best = best(rows, question);
         let share = |best: &[(f32, i64)]| {

@@ -63,7 +63,7 @@ pub(super) fn run(set: &Set, url: &str, json: bool) -> Result<()> {
         let name = questions[0].repo.clone();
         bar.say(name.clone());
         let engine = EvaluatedProject::open(&folder, &[], None)?.engine;
-        let served = engine.published_corpus(&Call::default())?;
+        let served = engine.to_publish(&Call::default())?.corpus;
         let embedder = engine.embedder();
         let publication = Publication {
             name: &name,
@@ -86,12 +86,12 @@ pub(super) fn run(set: &Set, url: &str, json: bool) -> Result<()> {
             let filter = Filter::default();
             let local = here.search(&query, &vector, &filter, FILES)?;
             let start = Instant::now();
-            let shared = [Shared::open(&*depot, &cache, &name)?];
-            let query = Shared::query(&shared, &question.query, &StaticModel::knows)?;
+            let shared = Shared::open(&*depot, &cache, &name)?;
+            let query = Shared::query(&[&shared], &[], &question.query, &StaticModel::knows)?;
             let query = refined(query);
             let (vector, _) = vector_of_question(embedder, &query.meant);
-            let statistics = shared[0].statistics(&query)?;
-            let corpus = shared[0].extract(&query, &vector, &filter, &statistics)?;
+            let statistics = shared.statistics(&query)?;
+            let corpus = shared.extract(&query, &vector, &filter, &statistics)?;
             report.files += corpus.paths().count() as f64;
             let remote = Searcher::new(&corpus).search_among(
                 &query,

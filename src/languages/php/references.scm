@@ -10,6 +10,7 @@
 (base_clause (name) @type)
 (class_interface_clause (name) @type)
 (namespace_definition name: (_) @package)
+(namespace_use_declaration body: (namespace_use_group)) @import.path
 (namespace_use_clause (qualified_name) @import.path !alias)
 (namespace_use_clause (qualified_name) @import.path alias: (_) @import.alias)
 (require_expression (string (string_content) @import.module))

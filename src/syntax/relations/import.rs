@@ -29,10 +29,10 @@ impl Import {
 /// Returns the names that a path imports: `a::b::{c, d as e, f::*}` has three. The last part of
 /// each path is the name.
 pub(super) fn paths(written: &str, alias: Option<&str>, line: u32) -> Vec<Import> {
-    let written = ["import ", "use "]
-        .iter()
-        .find_map(|w| written.trim().strip_prefix(w))
-        .unwrap_or(written.trim());
+    let mut written = written.trim().trim_end_matches(';');
+    for word in ["import ", "use ", "function ", "const "] {
+        written = written.strip_prefix(word).unwrap_or(written).trim_start();
+    }
     let separator = if written.contains("::") || written.starts_with('{') {
         "::"
     } else if written.contains('\\') {
@@ -115,6 +115,13 @@ mod tests {
         assert_eq!(
             paths("App\\Models\\User", Some("U"), 1)[0],
             Import::new("App\\Models", Some("User"), Some("U"), 1)
+        );
+        assert_eq!(
+            paths("use function App\\{Models\\find, help as h};", None, 1),
+            [
+                Import::new("App\\Models", Some("find"), None, 1),
+                Import::new("App", Some("help"), Some("h"), 1)
+            ]
         );
     }
 }
