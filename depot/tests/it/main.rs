@@ -10,9 +10,11 @@
 mod laws;
 #[cfg(feature = "postgres")]
 mod measure;
+#[cfg(feature = "milvus")]
+mod milvus;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod server;
 mod shelf;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "milvus", feature = "postgres"))]
 mod tls;

@@ -1,5 +1,5 @@
 //! Servers of engines, started by `tests/servers.py`.
-#![cfg_attr(not(feature = "postgres"), allow(dead_code))]
+#![cfg_attr(not(any(feature = "milvus", feature = "postgres")), allow(dead_code))]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -47,6 +47,12 @@ impl Server {
     /// Starts it again after [`Server::kill`], with the same data on the same port.
     pub fn start_again(&mut self) {
         assert!(self.ask("start").is_some_and(|answer| answer.starts_with("ready ")));
+    }
+
+    /// Returns the size of its data, in bytes.
+    #[cfg_attr(not(feature = "milvus"), allow(dead_code))]
+    pub fn bytes(&mut self) -> u64 {
+        self.ask("size").unwrap().parse().unwrap()
     }
 
     fn ask(&mut self, command: &str) -> Option<String> {
