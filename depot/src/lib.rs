@@ -8,6 +8,7 @@
 
 #[cfg(feature = "milvus")]
 pub mod milvus;
+pub mod patient;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod shelf;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use cortex_depot::Depot;
+#[cfg(feature = "team")]
+use cortex_depot::patient::Patient;
 use cortex_depot::shelf::Shelf;
 
 use super::TeamError;
@@ -17,7 +19,12 @@ pub fn open(url: &str) -> Result<Arc<dyn Depot>, TeamError> {
         #[cfg(feature = "team")]
         "postgres" | "postgresql" => {
             let options = cortex_depot::postgres::Options::default();
-            Ok(Arc::new(cortex_depot::postgres::Postgres::new(url, &options)?))
+            Ok(Arc::new(Patient::new(cortex_depot::postgres::Postgres::new(url, &options)?)))
+        }
+        #[cfg(feature = "team")]
+        "milvus" => {
+            let options = cortex_depot::milvus::Options::default();
+            Ok(Arc::new(Patient::new(cortex_depot::milvus::Milvus::new(url, &options)?)))
         }
         #[cfg(not(feature = "team"))]
         "postgres" | "postgresql" | "milvus" => Err(TeamError::NoClient),
