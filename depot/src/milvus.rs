@@ -39,7 +39,8 @@ use milvus::v2::prelude::{
 };
 
 use self::engine::{
-    Collection, Columns, Engine, MAX_INSERTION, MAX_ROWS, PAGE, among, int, number, text, unsigned,
+    AT_ONCE, Collection, Columns, Engine, MAX_HITS, MAX_INSERTION, MAX_ROWS, PAGE, among, int,
+    number, text, unsigned,
 };
 use crate::{
     At, DIMENSIONS, Depot, DepotError, FILE, Fact, FactName, Found, LIVING, MAX_FACT_BYTES,
@@ -73,9 +74,6 @@ const NAMES_AT_ONCE: usize = 1_000;
 
 /// Rows that one request updates: the engine reads and writes them as a whole.
 const UPDATED_AT_ONCE: usize = 256;
-
-/// Most requests of one call that run at once.
-const AT_ONCE: usize = 8;
 
 /// How a [`Milvus`] depot reaches its server.
 #[derive(Debug, Clone)]
@@ -481,11 +479,12 @@ impl Milvus {
     async fn by_words(&self, at: At, filter: &str, wanted: &Wanted) -> Result<Vec<Found>> {
         let asked = wanted.words.iter().filter(|words| !words.is_empty()).map(sparse);
         let vectors: Vec<BTreeMap<u32, f32>> = asked.collect::<Result<_>>()?;
-        if vectors.is_empty() {
-            return Ok(Vec::new());
-        }
-        let vectors = SearchVectors::SparseFloat(vectors);
-        self.best(at, "words", filter, vectors, HashMap::new(), wanted.limit).await
+        let lists = vectors.chunks((MAX_HITS / wanted.limit).max(1)).map(|vectors| {
+            let vectors = SearchVectors::SparseFloat(vectors.to_vec());
+            self.best(at, "words", filter, vectors, HashMap::new(), wanted.limit)
+        });
+        let lists: Vec<_> = stream::iter(lists).buffered(AT_ONCE).try_collect().await?;
+        Ok(lists.concat())
     }
 
     async fn by_vector(&self, at: At, filter: &str, wanted: &Wanted) -> Result<Vec<Found>> {

@@ -26,6 +26,9 @@ pub const MAX_ROWS: usize = 16_384;
 /// Most rows of numbers in an answer.
 pub const PAGE: usize = 16_000;
 
+/// Most hits in an answer: of each, some numbers.
+pub const MAX_HITS: usize = 3 * MAX_ROWS;
+
 /// Most bytes of text in an answer. The client library reads no answer above 4 MB.
 const MAX_ANSWER: usize = 3 << 20;
 
@@ -36,7 +39,7 @@ pub const MAX_INSERTION: usize = 8 << 20;
 const MAX_DELETION: u64 = 100_000;
 
 /// Most requests of one call that run at once.
-const AT_ONCE: usize = 8;
+pub const AT_ONCE: usize = 8;
 
 /// The largest id of a row. The smallest is 0, and ids are spread evenly.
 const MAX_ID: i64 = i64::MAX;
