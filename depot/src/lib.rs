@@ -128,6 +128,18 @@ pub struct Size {
     pub bytes: u64,
 }
 
+/// How often one call was made since the program started.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Meter {
+    pub call: &'static str,
+    /// Number of calls.
+    pub n: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Sum of their durations.
+    pub seconds: f64,
+}
+
 /// An engine that keeps published repositories. Calls block, and any number of threads may make
 /// them at once.
 pub trait Depot: Send + Sync {
@@ -205,4 +217,9 @@ pub trait Depot: Send + Sync {
     /// # Errors
     /// See [`DepotError`].
     fn size(&self, repository: i64) -> Result<Size>;
+
+    /// Returns what was measured of each call, if it is measured.
+    fn meters(&self) -> Vec<Meter> {
+        Vec::new()
+    }
 }

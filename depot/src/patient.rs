@@ -2,12 +2,15 @@
 //! After several failures in a row, calls fail at once for some seconds: a question that can be answered
 //! without the depot must not wait for it each time, and an engine that is overloaded gets a pause.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{At, Depot, DepotError, Fact, FactName, Found, Record, Result, Row, Size, Wanted};
+use crate::{
+    At, Depot, DepotError, Fact, FactName, Found, Meter, Record, Result, Row, Size, Wanted,
+};
 
 /// Most times that a call is made.
 const TRIES: u32 = 3;
@@ -29,6 +32,7 @@ struct State {
     /// Calls in a row without an answer.
     failures: u32,
     down_until: Option<Instant>,
+    meters: BTreeMap<&'static str, Meter>,
 }
 
 impl<D: Depot> Patient<D> {
@@ -47,15 +51,20 @@ impl<D: Depot> Patient<D> {
     }
 
     /// Makes a call once, unless the engine counts as down.
-    fn once<T>(&self, call: impl FnOnce(&D) -> Result<T>) -> Result<T> {
+    fn once<T>(&self, name: &'static str, call: impl FnOnce(&D) -> Result<T>) -> Result<T> {
         if let Some(left) = self.down_for() {
             return Err(DepotError::Unavailable(format!(
                 "it did not answer several times; asked again in {} s",
                 left.as_secs() + 1
             )));
         }
+        let start = Instant::now();
         let answer = call(&self.depot);
         let mut state = self.state();
+        let meter = state.meters.entry(name).or_insert(Meter { call: name, ..Meter::default() });
+        meter.n += 1;
+        meter.failed += u64::from(answer.is_err());
+        meter.seconds += start.elapsed().as_secs_f64();
         if let Err(DepotError::Unavailable(_)) = &answer {
             state.failures += 1;
             if state.failures >= FAILURES {
@@ -64,16 +73,16 @@ impl<D: Depot> Patient<D> {
                 state.down_until = Some(Instant::now() + DOWN);
             }
         } else {
-            *state = State::default();
+            (state.failures, state.down_until) = (0, None);
         }
         answer
     }
 
     /// Makes a call that may be made again.
-    fn again<T>(&self, call: impl Fn(&D) -> Result<T>) -> Result<T> {
+    fn again<T>(&self, name: &'static str, call: impl Fn(&D) -> Result<T>) -> Result<T> {
         let mut n = 1;
         loop {
-            match self.once(&call) {
+            match self.once(name, &call) {
                 Err(DepotError::Unavailable(_)) if n < TRIES && self.down_for().is_none() => {
                     // Many clients must not come back at the same moment.
                     let random = RandomState::new().build_hasher().finish() % 1_000;
@@ -89,53 +98,57 @@ impl<D: Depot> Patient<D> {
 
 impl<D: Depot> Depot for Patient<D> {
     fn prepare(&self, dimensions: usize) -> Result<()> {
-        self.again(|depot| depot.prepare(dimensions))
+        self.again("prepare", |depot| depot.prepare(dimensions))
     }
 
     fn records(&self, names: Option<&[String]>) -> Result<Vec<Record>> {
-        self.again(|depot| depot.records(names))
+        self.again("records", |depot| depot.records(names))
     }
 
     // What was written before the answer got lost would make a second try fail.
     fn replace(&self, record: &Record) -> Result<bool> {
-        self.once(|depot| depot.replace(record))
+        self.once("replace", |depot| depot.replace(record))
     }
 
     fn propose(&self, at: At, wanted: &Wanted) -> Result<Vec<Found>> {
-        self.again(|depot| depot.propose(at, wanted))
+        self.again("propose", |depot| depot.propose(at, wanted))
     }
 
     fn facts(&self, at: At, kind: u8, keys: &[i64]) -> Result<Vec<Fact>> {
-        self.again(|depot| depot.facts(at, kind, keys))
+        self.again("facts", |depot| depot.facts(at, kind, keys))
     }
 
     fn names(&self, at: At, kind: u8) -> Result<Vec<(FactName, i64)>> {
-        self.again(|depot| depot.names(at, kind))
+        self.again("names", |depot| depot.names(at, kind))
     }
 
     // A second try would store the rows twice.
     fn insert(&self, at: At, rows: &[Row], facts: &[Fact]) -> Result<()> {
-        self.once(|depot| depot.insert(at, rows, facts))
+        self.once("insert", |depot| depot.insert(at, rows, facts))
     }
 
     fn retire(&self, at: At, facts: &[FactName]) -> Result<()> {
-        self.again(|depot| depot.retire(at, facts))
+        self.again("retire", |depot| depot.retire(at, facts))
     }
 
     fn undo(&self, at: At) -> Result<()> {
-        self.again(|depot| depot.undo(at))
+        self.again("undo", |depot| depot.undo(at))
     }
 
     fn collect(&self, at: At) -> Result<u64> {
-        self.again(|depot| depot.collect(at))
+        self.again("collect", |depot| depot.collect(at))
     }
 
     fn remove(&self, repository: i64, name: &str) -> Result<()> {
-        self.again(|depot| depot.remove(repository, name))
+        self.again("remove", |depot| depot.remove(repository, name))
     }
 
     fn size(&self, repository: i64) -> Result<Size> {
-        self.again(|depot| depot.size(repository))
+        self.again("size", |depot| depot.size(repository))
+    }
+
+    fn meters(&self) -> Vec<Meter> {
+        self.state().meters.values().copied().collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cortex_depot::{Depot, Record};
+use cortex_depot::{Depot, Meter, Record};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
 
@@ -98,11 +98,26 @@ impl Team {
     /// # Errors
     /// When one is no glob.
     pub fn only(&self, globs: &[String]) -> Result<Self, globset::Error> {
+        if globs.iter().any(|glob| glob == "*") {
+            return Ok(self.clone());
+        }
         let mut allowed = GlobSetBuilder::new();
         for glob in globs {
             allowed.add(Glob::new(glob)?);
         }
         Ok(Self { allowed: Some(allowed.build()?), ..self.clone() })
+    }
+
+    /// Returns what was measured of each call to the depot; nothing for a caller who may not see all.
+    #[must_use]
+    pub fn meters(&self) -> Vec<Meter> {
+        if self.sees_all() { self.depot.meters() } else { Vec::new() }
+    }
+
+    /// Whether the caller may see every repository.
+    #[must_use]
+    pub fn sees_all(&self) -> bool {
+        self.allowed.is_none()
     }
 
     fn may_see(&self, name: &str) -> bool {

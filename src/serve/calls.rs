@@ -33,7 +33,7 @@ pub struct Calls {
     /// Opens the user's other projects; `None` if the callers may ask this project only.
     others: Option<Arc<dyn OpenProject>>,
     /// The published repositories that the callers may ask, if the settings of the project do not say.
-    team: Option<Team>,
+    pub(super) team: Option<Team>,
     /// Places of all calls on the project.
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
