@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
-use hyper::service::Service as _;
-use hyper_util::service::TowerToHyperService;
+use axum::response::IntoResponse;
 
 use super::access::bearer;
+use super::listen::answer;
 use super::token::Token;
 
 /// Returns a router that hands each request to the router of the client whose token it holds. A request
@@ -34,11 +32,4 @@ pub fn of_clients(clients: Vec<(Token, Router)>) -> Router {
             None => axum::http::StatusCode::NOT_FOUND.into_response(),
         }
     })
-}
-
-async fn answer(router: Router, request: Request) -> Response {
-    match TowerToHyperService::new(router).call(request).await {
-        Ok(response) => response.map(Body::new),
-        Err(never) => match never {},
-    }
 }
