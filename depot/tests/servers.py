@@ -76,13 +76,30 @@ class Server:
 class Postgres(Server):
     def __init__(self, home, data):
         super().__init__(home, data)
-        found = glob.glob(os.path.join(home, "lib*", "*", "site-packages", "*", "pginstall18", "bin"))
+        found = glob.glob(os.path.join(os.path.abspath(home), "lib*", "*", "site-packages", "*", "pginstall18", "bin"))
         self.programs = found[0]
         if self.user():
             shutil.chown(data, "nobody")
+            if not self.is_reachable():
+                # The build directory may be closed to other users.
+                package = os.path.dirname(os.path.dirname(self.programs))
+                copy = os.path.join(data, "programs")
+                for part in glob.glob(package + "*"):
+                    shutil.copytree(part, os.path.join(copy, os.path.basename(part)), symlinks=True)
+                self.programs = os.path.join(copy, os.path.relpath(self.programs, os.path.dirname(package)))
+                data = self.data = os.path.join(data, "data")
+                os.mkdir(data, 0o700)
+                shutil.chown(data, "nobody")
         initdb = [os.path.join(self.programs, "initdb"), "--no-sync", "--auth=trust"]
         initdb += ["--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata=" + data]
         subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=data, **self.user())
+
+    def is_reachable(self):
+        version = [os.path.join(self.programs, "postgres"), "--version"]
+        try:
+            return subprocess.run(version, stdout=subprocess.DEVNULL, cwd=self.data, **self.user()).returncode == 0
+        except OSError:
+            return False
 
     def command(self):
         settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "log_min_messages=panic"]
