@@ -564,14 +564,29 @@ fn ask(
     }
     let query = request.refined(parsed(parts, &request.query)?);
     let (mut pooled, mut counts) = (Statistics::default(), Vec::new());
-    for (at, part) in parts.iter().enumerate() {
-        counts.push(part.statistics(&query).map_err(by(at))?);
+    for (at, statistics) in at_once(parts, |part| part.statistics(&query)).into_iter().enumerate() {
+        counts.push(statistics.map_err(by(at))?);
         pooled.add(&counts[at]);
     }
     let embedder = parts.iter().find_map(|part| match part {
         Part::Here { project, .. } => Some(project.engine.manager.embedder()),
         Part::Shared { .. } => None,
     });
+    // The depot is asked for all repositories at once.
+    let mut vectors = Vec::new();
+    let extracted = at_once(parts, |part| match part {
+        Part::Here { .. } => Ok((Vec::new(), None)),
+        Part::Shared { repository, corpus } => {
+            let (vector, warning) = vector_for(repository, embedder, &query.meant);
+            *corpus = Some(repository.extract(&query, &vector, filter, &pooled)?);
+            Ok::<_, AskError>((vector, warning))
+        }
+    });
+    for (at, extracted) in extracted.into_iter().enumerate() {
+        let (vector, warning) = extracted.map_err(by(at))?;
+        vectors.push(vector);
+        warnings.extend(warning);
+    }
     for (at, part) in parts.iter_mut().enumerate() {
         let (mut results, is_package) = match part {
             Part::Here { project, view } => {
@@ -587,17 +602,14 @@ fn ask(
                 };
                 (results.map_err(|why| by(at)(why.into()))?, project.is_package)
             }
-            Part::Shared { repository, corpus } => {
-                let (vector, warning) = vector_for(repository, embedder, &query.meant);
-                warnings.extend(warning);
-                let is_semantic = request.mode == SearchMode::Semantic && !vector.is_empty();
-                let extract = repository.extract(&query, &vector, filter, &pooled);
-                let extract = corpus.insert(extract.map_err(|why| by(at)(why.into()))?);
+            Part::Shared { corpus, .. } => {
+                let extract = corpus.as_ref().expect("every repository was asked above");
+                let vector = &vectors[at];
                 let searcher = Searcher::new(extract);
-                let results = if is_semantic {
-                    searcher.by_meaning(&vector, filter, n)
+                let results = if request.mode == SearchMode::Semantic && !vector.is_empty() {
+                    searcher.by_meaning(vector, filter, n)
                 } else {
-                    searcher.search_among(&query, &vector, filter, n, &pooled)
+                    searcher.search_among(&query, vector, filter, n, &pooled)
                 };
                 (results.map_err(|why| by(at)(why.into()))?, false)
             }
@@ -615,6 +627,22 @@ fn ask(
         found.push(results);
     }
     Ok((found, warnings))
+}
+
+/// Calls a function for each of some things, each on a thread of its own, because most of the time is
+/// spent waiting for a depot. One thing needs no thread.
+pub(super) fn at_once<T: Send, R: Send>(all: &mut [T], of: impl Fn(&mut T) -> R + Sync) -> Vec<R> {
+    if all.len() < 2 {
+        return all.iter_mut().map(of).collect();
+    }
+    let of = &of;
+    std::thread::scope(|scope| {
+        let running: Vec<_> = all.iter_mut().map(|one| scope.spawn(move || of(one))).collect();
+        let end = |thread: std::thread::ScopedJoinHandle<'_, R>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        running.into_iter().map(end).collect()
+    })
 }
 
 /// Parses a question to all parts.

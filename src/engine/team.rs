@@ -60,7 +60,7 @@ impl From<TeamError> for AskError {
 }
 
 /// Bytes of what was read of all depots that a process keeps.
-const CACHED: usize = 48 << 20;
+const CACHED: usize = 32 << 20;
 
 /// The depots that this process opened, by their URLs. They are few: those of the user's settings.
 static OPEN: Mutex<BTreeMap<String, Team>> = Mutex::new(BTreeMap::new());
