@@ -12,6 +12,7 @@ mod laws;
 mod measure;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg_attr(not(feature = "postgres"), allow(dead_code))]
 mod server;
 mod shelf;
 #[cfg(feature = "postgres")]
