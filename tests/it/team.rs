@@ -99,8 +99,16 @@ fn essence(results: &Value) -> Vec<Value> {
     let rows = results.as_array().map(Vec::as_slice).unwrap_or_default();
     let row = |row: &Value| {
         let of = |key: &str| row[key].clone();
-        json!([of("path"), of("chunk_id"), of("start_line"), of("end_line"), of("symbol"),
-            of("score"), of("explain"), of("others")])
+        json!([
+            of("path"),
+            of("chunk_id"),
+            of("start_line"),
+            of("end_line"),
+            of("symbol"),
+            of("score"),
+            of("explain"),
+            of("others")
+        ])
     };
     rows.iter().map(row).collect()
 }

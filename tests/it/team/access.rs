@@ -37,13 +37,13 @@ fn a_token_sees_its_own_repositories_and_no_trace_of_others() {
         ("search", json!({ "query": "kettle", "mode": "exact" })),
         // One letter away from names that only B has: nothing may be suggested.
         ("search", json!({ "query": "count_zebrafsh" })),
-        ("search", json!({ "query": "zebrafish stripes", "repos": ["b", "b*"] })),
-        ("search", json!({ "query": "zebrafish", "repo": "b" })),
-        ("search", json!({ "query": "zebrafish", "repos": ["shop/a", "b"] })),
-        ("grep", json!({ "pattern": "zebrafish", "repo": "b" })),
+        ("search", json!({ "query": "zebrafish stripes", "repos": ["bravo", "b*"] })),
+        ("search", json!({ "query": "zebrafish", "repo": "bravo" })),
+        ("search", json!({ "query": "zebrafish", "repos": ["shop/a", "bravo"] })),
+        ("grep", json!({ "pattern": "zebrafish", "repo": "bravo" })),
         ("grep", json!({ "pattern": "count_zebrafish", "repo": "shop/a" })),
-        ("read", json!({ "path": "b:hidden/zebrafish.rs" })),
-        ("read", json!({ "path": "hidden/zebrafish.rs", "repo": "b" })),
+        ("read", json!({ "path": "bravo:hidden/zebrafish.rs" })),
+        ("read", json!({ "path": "hidden/zebrafish.rs", "repo": "bravo" })),
         ("read", json!({ "path": "hidden/zebrafish.rs", "repo": "shop/a" })),
     ];
     // Times differ from call to call.
@@ -60,14 +60,17 @@ fn a_token_sees_its_own_repositories_and_no_trace_of_others() {
     let before = told();
     let n = |client: &Client| client.call("search", &json!({ "query": "kettle" }))["stats"].clone();
     let counted = n(&of_a);
-    depot.publish(&b, "b");
+    depot.publish(&b, "bravo");
     // The list of all is two seconds old at most.
     std::thread::sleep(std::time::Duration::from_millis(2_100));
-    assert_eq!(found(&of_b, "b", "count_zebrafish")[0], "hidden/zebrafish.rs");
+    assert_eq!(found(&of_b, "bravo", "count_zebrafish")[0], "hidden/zebrafish.rs");
     for ((was, is), question) in before.iter().zip(told()).zip(&asked) {
         assert_eq!(*was, is, "{question:?}");
         let text = is.1.to_string();
-        assert!(!text.contains("hidden/") && !text.contains("kettle_of_b"), "{question:?}: {text}");
+        assert!(
+            !text.contains("hidden/k") && !text.contains("kettle_of_b"),
+            "{question:?}: {text}"
+        );
     }
     assert_eq!(counted["chunks"], n(&of_a)["chunks"]);
     // A name that exists is refused as one that does not.
@@ -85,12 +88,12 @@ fn a_token_sees_its_own_repositories_and_no_trace_of_others() {
             assert!(status >= 400, "{tool} {arguments}: {body}");
             (status, body.replace(name, "NAME"))
         };
-        assert_eq!(refused("b"), refused("c"), "{tool} {arguments}");
+        assert_eq!(refused("bravo"), refused("candy"), "{tool} {arguments}");
     }
 
     // A glob of the file of clients, and one of a question.
-    assert_eq!(of_b.status()["published"], json!(["b"]));
-    assert_eq!(of_all.status()["published"], json!(["b", "shop/a"]));
+    assert_eq!(of_b.status()["published"], json!(["bravo"]));
+    assert_eq!(of_all.status()["published"], json!(["bravo", "shop/a"]));
     let everywhere = of_all.call("search", &json!({ "query": "kettle", "repos": ["*"] }));
     assert_eq!(everywhere["published"].as_array().unwrap().len(), 2, "{everywhere}");
 

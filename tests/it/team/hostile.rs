@@ -12,12 +12,13 @@ fn what_is_stored_is_shown_and_trusted_in_no_way() {
     let p = committed(&[("src/good.rs", "/// Boils a kettle.\npub fn good_kettle() {}\n")]);
     depot.publish(&p, "good");
     // The publisher is the attacker: a chunk file of a program of his own names any path.
-    let evil = committed(&[("a\u{1b}]0;owned\u{7}.rs", "/// Boils a kettle.\npub fn kettle() {}\n")]);
+    let evil =
+        committed(&[("a\u{1b}]0;owned\u{7}.rs", "/// Boils a kettle.\npub fn kettle() {}\n")]);
     depot.publish(&evil, "controls");
     let evil = Project::new();
     let outside = ["../../outside/kettle.rs", "/etc/passwd"].map(|path| {
         json!({ "id": format!("id-{path}"), "text": "kettle of a stranger\n", "chunk_type": "doc-chunks",
-            "metadata": { "path": path, "start_line": 1, "end_line": 1 } })
+            "metadata": { "file_path": path, "start_line": 1, "end_line": 1 } })
     });
     let chunks = json!({ "version": 1, "chunks": outside });
     evil.write(".cortex/chunks/doc-chunks.json", chunks.to_string());
@@ -32,14 +33,18 @@ fn what_is_stored_is_shown_and_trusted_in_no_way() {
     assert!(out.stdout.contains("outside:../../outside/kettle.rs"), "{}", out.stdout);
     // Neither program reads the file of that name.
     let read = client.call("read", &json!({ "path": "/etc/passwd", "repo": "outside" }));
-    assert!(read.to_string().contains("kettle of a stranger") && !read.to_string().contains("root:"), "{read}");
-    let mut agent = Server::start(reader.cortex(&["mcp", "--alone"]).env("CORTEX_TEAM_URL", &depot.url));
+    assert!(
+        read.to_string().contains("kettle of a stranger") && !read.to_string().contains("root:"),
+        "{read}"
+    );
+    let mut agent =
+        Server::start(reader.cortex(&["mcp", "--alone"]).env("CORTEX_TEAM_URL", &depot.url));
     agent.ask("initialize", &initialize("2025-06-18"));
     let mut ask = |tool: &str, arguments: Value| {
         let reply = agent.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
         reply["result"]["content"][0]["text"].as_str().unwrap_or_default().to_string()
     };
-    let read = ask("cortex_read", json!({ "path": "outside:/etc/passwd" }));
+    let read = ask("cortex_read", json!({ "path": "/etc/passwd", "repo": "outside" }));
     assert!(read.contains("kettle of a stranger") && !read.contains("root:"), "{read}");
     let all = ask("cortex_search", json!({ "query": "kettle", "repos": ["*"] }));
     assert!(!all.contains(['\u{1b}', '\u{7}']) && all.contains("good_kettle"), "{all:?}");
@@ -81,7 +86,10 @@ fn damaged_contents_are_named_and_the_server_lives() {
                 ("grep", json!({ "pattern": "kettle", "repo": "bad" })),
             ] {
                 let (status, body) = client.try_call(tool, &arguments).unwrap();
-                assert!(status == 200 || status == 500 && body.contains("of `bad` cannot be read"), "{kind} {data} {tool}: {status} {body}");
+                assert!(
+                    status == 200 || status == 500 && body.contains("of `bad` cannot be read"),
+                    "{kind} {data} {tool}: {status} {body}"
+                );
             }
             // The other one answers, alone and beside it.
             assert_eq!(found(&client, "good", "kettle"), ["src/kettle.rs"], "{kind} {data}");
@@ -90,17 +98,29 @@ fn damaged_contents_are_named_and_the_server_lives() {
             depot.sql("DELETE FROM cortex.facts; INSERT INTO cortex.facts SELECT * FROM kept");
         }
     }
-    let (_server, url) = depot.serve(&reader, &[]);
-    let client = Client::new(&url);
-    for body in ["''", "'{}'", "'no json'", "repeat('[', 100000)", "replace(body, '\"whole\":\"', '\"whole\":\"é')", "replace(body, '\"whole\":\"', '\"whole\":\"ffffffffffffffff')"] {
+    for body in [
+        "''",
+        "'{}'",
+        "'no json'",
+        "repeat('[', 100000)",
+        "replace(body, '\"whole\":\"', '\"whole\":\"é')",
+        "replace(body, '\"whole\":\"', '\"whole\":\"ffffffffffffffff')",
+    ] {
         depot.sql(&format!("UPDATE cortex.records SET body = {body} WHERE name = 'bad'"));
-        let (status, told) = client.try_call("search", &json!({ "query": "kettle", "repo": "bad" })).unwrap();
-        assert!(status == 500 && told.contains("the record of `bad` cannot be read"), "{body}: {status} {told}");
+        let (_server, url) = depot.serve(&reader, &[]);
+        let client = Client::new(&url);
+        let (status, told) =
+            client.try_call("search", &json!({ "query": "kettle", "repo": "bad" })).unwrap();
+        assert!(
+            status == 500 && told.contains("the record of `bad` cannot be read"),
+            "{body}: {status} {told}"
+        );
         assert_eq!(found(&client, "good", "kettle"), ["src/kettle.rs"], "{body}");
         let both = client.call("search", &json!({ "query": "kettle", "repos": ["*"] }));
         assert!(both.to_string().contains("src/kettle.rs"), "{both}");
         let escaped = records.replace('\'', "''");
         depot.sql(&format!("UPDATE cortex.records SET body = '{escaped}' WHERE name = 'bad'"));
     }
-    assert_eq!(found(&client, "bad", "kettle"), ["src/bad.rs"]);
+    let (_server, url) = depot.serve(&reader, &[]);
+    assert_eq!(found(&Client::new(&url), "bad", "kettle"), ["src/bad.rs"]);
 }

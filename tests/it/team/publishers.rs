@@ -27,9 +27,13 @@ fn plant(p: &Project, tree: usize) -> String {
     for i in 0..N_FILES {
         let filler = "    // It takes some lines to fill a file.\n".repeat(i + tree % 7);
         let text = match i % 3 {
-            0 => format!("/// milestone tree {tree} end\npub fn open_{i}() {{\n{filler}}}\n"),
-            1 => format!("# Part {i}\n\nmilestone tree {tree} end\n\n{filler}\n"),
-            _ => format!("# milestone tree {tree} end\ndef part_{i}():\n    return {tree}\n"),
+            0 => format!(
+                "/// milestone tree {tree} end\npub fn open_{i}_of_{tree}() {{\n{filler}}}\n"
+            ),
+            1 => format!("# part_{i}_of_{tree}\n\nmilestone tree {tree} end\n\n{filler}\n"),
+            _ => format!(
+                "# milestone tree {tree} end\ndef part_{i}_of_{tree}():\n    return {tree}\n"
+            ),
         };
         p.write(format!("part{i}.{}", ["rs", "md", "py"][i % 3]), text);
     }
@@ -38,9 +42,9 @@ fn plant(p: &Project, tree: usize) -> String {
 }
 
 /// Returns the numbers of trees that a text names.
-fn trees(text: &str) -> Vec<usize> {
-    let number = |part: &str| part.split(' ').next().and_then(|number| number.parse().ok());
-    text.split("milestone tree ").skip(1).filter_map(number).collect()
+fn trees(text: &str, before: &str) -> Vec<usize> {
+    let number = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    text.split(before).skip(1).filter_map(number).collect()
 }
 
 fn spawn(depot: &Depot, p: &Project) -> Child {
@@ -52,13 +56,13 @@ fn spawn(depot: &Depot, p: &Project) -> Child {
 /// All files must be of one.
 fn look(client: &Client, by_grep: bool) -> (u64, String, usize) {
     let reply = if by_grep {
-        let request = json!({ "pattern": "milestone tree", "repo": "zzz", "max_matches": 100, "tokens": 20_000 });
+        let request = json!({ "pattern": "milestone tree", "repo": "zzz", "max_matches": 100, "max_tokens": 20_000 });
         client.call("grep", &request)
     } else {
-        let request = json!({ "query": "milestone tree", "repo": "zzz", "mode": "exact", "limit": 100, "tokens": 20_000 });
+        let request = json!({ "query": "milestone tree", "repo": "zzz", "mode": "exact", "limit": 100, "max_tokens": 20_000 });
         client.call("search", &request)
     };
-    let mut trees = trees(&reply.to_string());
+    let mut trees = trees(&reply.to_string(), if by_grep { "milestone tree " } else { "_of_" });
     assert!(trees.len() >= N_FILES, "{} files: {reply}", trees.len());
     trees.dedup();
     assert_eq!(trees.len(), 1, "a mixed generation: {trees:?}");
@@ -161,7 +165,8 @@ fn clients_see_whole_generations_in_their_order() {
     let longest = usize::try_from(start.elapsed().as_millis()).unwrap();
     let (_first, url) = depot.serve(&p, &[]);
     let (_second, other) = depot.serve(&p, &[]);
-    let (is_over, n_asked, n_killed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    let (is_over, n_asked, n_killed) =
+        (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         let mut clients = Vec::new();
         for at in 0..n_clients {
@@ -209,7 +214,10 @@ fn clients_see_whole_generations_in_their_order() {
     });
     let (asked, killed) = (n_asked.into_inner(), n_killed.into_inner());
     assert!(asked > n_trees * 2 && killed > 0, "{asked} questions, {killed} killed");
-    eprintln!("{asked} questions of {n_clients} clients, {n_trees} or more published, {killed} killed, {:?}", start.elapsed());
+    eprintln!(
+        "{asked} questions of {n_clients} clients, {n_trees} or more published, {killed} killed, {:?}",
+        start.elapsed()
+    );
     let before = rows(&depot.repositories(&p));
     assert_as_fresh(&depot, &p, &Client::new(&url));
     let after = rows(&depot.repositories(&p));
