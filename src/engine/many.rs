@@ -199,6 +199,13 @@ impl Engine {
             Err(e) => return Err(e.into()),
         };
         let Selected { found: mut published, unknown, warnings } = selected;
+        // A generation is that of one repository.
+        if call.wait.min_generation.is_some()
+            && let ([one], [_]) = (&*published, repos)
+            && !self.is_checkout_of(one)
+        {
+            published = vec![team.waited(published.remove(0), call)?];
+        }
         let is_here = |shared: &Shared| {
             call.others.is_some() && known.there.iter().any(|p| p.name == shared.name())
         };

@@ -20,7 +20,7 @@ use crate::chunk::Chunk;
 use crate::embed::Embedder;
 use crate::projects::{NameError, split_place};
 use crate::search::{Corpus, FileGroup, Sketched, nearest};
-use crate::source;
+use crate::source::{self, CommitPlace};
 use crate::team::{self, Cache, Depot, Manifest, Record, Shared, TeamError};
 use crate::text::count;
 
@@ -161,7 +161,11 @@ impl Team {
     }
 
     /// Waits for the generation of a repository that a call names, as long as the call waits.
-    fn waited<'a>(&'a self, mut found: Shared<'a>, call: &Call) -> Result<Shared<'a>, AskError> {
+    pub(super) fn waited<'a>(
+        &'a self,
+        mut found: Shared<'a>,
+        call: &Call,
+    ) -> Result<Shared<'a>, AskError> {
         let Some(least) = call.wait.min_generation else { return Ok(found) };
         let end = Instant::now() + call.wait.time();
         while found.manifest().generation < least {
@@ -319,8 +323,9 @@ impl Engine {
     /// was published.
     pub(super) fn is_checkout_of(&self, repository: &Shared) -> bool {
         let commits: Vec<&str> = repository.manifest().commits.iter().map(String::as_str).collect();
-        !commits.is_empty()
-            && !source::commit_places(self.project.layout.root(), &commits).is_empty()
+        let places = source::commit_places(self.project.layout.root(), &commits);
+        // A commit that git does not know is nowhere.
+        places.values().any(|place| *place != CommitPlace::Nowhere)
     }
 
     /// Whether a name is that of a project here that the caller may ask.

@@ -37,6 +37,18 @@ fn what_is_published_is_asked_by_its_name() {
     assert!(lines.to_string().contains("attempts: u32"), "{lines}");
     assert_eq!(client.status()["published"], json!(["shop/api"]));
 
+    for (tool, arguments) in [
+        ("search", json!({ "query": "retry", "repo": "shop/api" })),
+        ("read", json!({ "path": "src/retry.rs", "repo": "shop/api" })),
+    ] {
+        let mut arguments = arguments.clone();
+        arguments["min_generation"] = json!(1);
+        client.call(tool, &arguments);
+        (arguments["min_generation"], arguments["wait_ms"]) = (json!(2), json!(150));
+        let (_, body) = client.try_call(tool, &arguments).unwrap();
+        assert!(body.contains("shop/api has generation 1, and not yet 2"), "{body}");
+    }
+
     // On the command line of somebody who has no checkout.
     let ask = |args: &[&str]| run(reader.cortex(args).env("CORTEX_TEAM_URL", &depot.url));
     let out = ask(&["search", "--repo", "shop/api", "--lines", "0", "failed attempt"]).expect(0);

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::{Depot, committed, depot, essence};
 use crate::project::{Project, Random, run};
 use crate::server::Client;
-use crate::support::wait_until;
 
 /// Number of files of a tree.
 const N_FILES: usize = 24;
@@ -100,23 +99,34 @@ fn one_publishes_at_a_time_and_the_other_is_told_who() {
     let p = committed(&[("a.rs", "pub fn a() {}\n")]);
     plant(&p, 1);
     depot.publish(&p, "zzz");
-    plant(&p, 2);
-    p.index();
-    let mut first = spawn(&depot, &p);
-    wait_until("the first one holds the lease", || {
-        assert!(first.try_wait().unwrap().is_none(), "it was faster");
-        depot.sql("SELECT body LIKE '%\"until\"%' FROM cortex.records") == "t"
-    });
-    let signal = |name: &str| {
-        run(p.command("kill").args(["-s", name, &first.id().to_string()])).expect(0);
+    let holds = || depot.sql("SELECT body LIKE '%\"until\"%' FROM cortex.records") == "t";
+    let signal = |child: &Child, name: &str| {
+        run(p.command("kill").args(["-s", name, &child.id().to_string()])).expect(0);
     };
-    signal("STOP");
+    let mut first = None;
+    // Until one was stopped at its work.
+    for tree in 2..100 {
+        plant(&p, tree);
+        p.index();
+        let mut child = spawn(&depot, &p);
+        while child.try_wait().unwrap().is_none() && !holds() {}
+        if child.try_wait().unwrap().is_none() {
+            signal(&child, "STOP");
+            if holds() {
+                first = Some(child);
+                break;
+            }
+            signal(&child, "CONT");
+            child.wait().unwrap();
+        }
+    }
+    let mut first = first.expect("a publisher that holds the lease");
     let error = run(&mut depot.publishing(&p, "zzz")).error();
     let who = format!("ann (process {})", first.id());
     assert!(error.contains(&format!("{who} publishes `zzz` at this moment")), "{error}");
     let listed = depot.repositories(&p);
     assert_eq!(listed[0]["publishing"], who, "{listed}");
-    signal("CONT");
+    signal(&first, "CONT");
     assert!(first.wait().unwrap().success());
     assert_eq!(depot.publish(&p, "zzz")["stored"], 0);
 }
