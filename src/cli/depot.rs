@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use cortex_depot::Depot;
 
 use crate::config::{self, Config};
-use crate::team;
+use crate::team::{self, Depot};
 
 /// The depot of a team.
 #[derive(clap::Args)]

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::Deserialize;
 
+use super::render::printable;
 use crate::config;
 use crate::dir::Dir;
 use crate::engine::{
@@ -58,7 +59,17 @@ impl Elsewhere {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(team.matching(&wanted)?)
+        match team.matching(&wanted) {
+            // Projects here may answer to a glob.
+            Err(e) if wanted.iter().all(|name| name.contains('*')) => {
+                tell!(
+                    "warning: published repositories are left out: {}",
+                    printable(&e.to_string())
+                );
+                Ok(Vec::new())
+            }
+            names => Ok(names?),
+        }
     }
 
     /// Returns what is selected; `None` if the current project is asked, or `published` repositories.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use tokio_util::sync::CancellationToken;
 
+use self::published::Served;
 use super::args::OfProject;
 use super::browser;
 use super::outcome::Outcome;
@@ -116,7 +117,13 @@ impl Offered {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     if let Some(from) = &args.from {
-        return published::run(args, from);
+        return published::run(Served {
+            from,
+            address: args.address,
+            port: args.port,
+            token: args.token.clone(),
+            clients: args.clients.as_ref(),
+        });
     }
     if args.detach {
         line(&in_background(args, args.project.open()?)?.url())?;

@@ -16,7 +16,7 @@ use super::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
 };
 use super::serving::{Engine, View};
-use super::team::state_of;
+use super::team::{Selected, state_of};
 use super::{AskError, Call, chain};
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
@@ -142,12 +142,12 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let known = self.project.all();
-        let (mut published, repos) = self.published_among(&known, request, call)?;
+        let OfTeam { mut published, others: repos, mut warnings, failure } =
+            self.published_among(&known, request, call)?;
         // The checkout that is worked in is newer than what was published of it.
         let own = published.iter().position(|repository| self.is_checkout_of(repository));
         let own = own.map(|at| published.remove(at).name().to_string());
         let (mut asked, names) = self.packages_among(&known, &repos, call)?;
-        let mut warnings = Vec::new();
         if call.others.is_none() && call.team.is_some() && !names.is_empty() {
             return Err(AskError::NotFound(format!(
                 "no published repository is named `{}`: `repos: [\"*\"]` asks all, and the status lists them",
@@ -155,35 +155,57 @@ impl Engine {
             )));
         }
         if !names.is_empty() {
-            let (wanted, of_names) = chosen(&known, &names)?;
+            // A name may be that of a repository that cannot be asked now.
+            let (wanted, of_names) = chosen(&known, &names).map_err(|e| failure.unwrap_or(e))?;
             let (projects, unopened) = open_projects(others(call)?, &wanted)?;
             asked.extend(projects);
             warnings.extend(of_names.into_iter().chain(unopened));
         }
         warnings.splice(0..0, call.warnings.iter().cloned());
         let mut asked: Vec<Asked> = asked.iter().map(AskedProject::asked).collect();
-        let own = own.as_deref();
+        let is_asked = asked.iter().any(|asked| {
+            !asked.is_package && asked.engine.project.layout.root() == self.project.layout.root()
+        });
+        let own = own.as_deref().filter(|_| !is_asked);
         asked.extend(own.map(|name| Asked { name, engine: self, is_package: false }));
         search_all(&asked, published, request, &Call { warnings, ..call.clone() })
     }
 
-    /// Opens the published repositories among the names of a request, and returns the other names. A
-    /// name of both is that of the project here, which is newer.
+    /// Opens the published repositories among the names of a request. A name of both is that of the
+    /// project here, which is newer. If the depot fails, projects here can still answer.
     fn published_among<'c>(
         &self,
         known: &Projects,
         request: &SearchRequest,
         call: &'c Call,
-    ) -> Result<(Vec<Shared<'c>>, Vec<String>), AskError> {
+    ) -> Result<OfTeam<'c>, AskError> {
         let everything = ["*".to_string()];
         let (Some(team), repos) = (&call.team, &*request.repos) else {
-            return Ok((Vec::new(), request.repos.clone()));
+            return Ok(OfTeam { others: request.repos.clone(), ..OfTeam::default() });
         };
         let repos = if repos.is_empty() && team.asks_all { &everything } else { repos };
         let is_here = |name: &String| self.has_project(name, call);
         let (here, elsewhere): (Vec<String>, Vec<String>) =
             repos.iter().cloned().partition(is_here);
-        let (mut published, unknown) = team.chosen(&elsewhere, &request.query)?;
+        let (selected, failure) = match team.chosen(&elsewhere, &request.query) {
+            Ok(selected) => (selected, None),
+            Err(e) if call.others.is_some() => {
+                let warnings = vec![format!("published repositories are left out: {e}")];
+                (
+                    Selected { found: Vec::new(), unknown: elsewhere.clone(), warnings },
+                    Some(e.into()),
+                )
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let Selected { found: mut published, unknown, warnings } = selected;
+        // A generation is that of one repository.
+        if call.wait.min_generation.is_some()
+            && let ([one], [_]) = (&*published, repos)
+            && !self.is_checkout_of(one)
+        {
+            published = vec![team.waited(published.remove(0), call)?];
+        }
         let is_here = |shared: &Shared| {
             call.others.is_some() && known.there.iter().any(|p| p.name == shared.name())
         };
@@ -195,9 +217,21 @@ impl Engine {
                 known.there.iter().any(|project| glob.is_match(&project.name))
             })
         });
-        let rest = here.into_iter().chain(globs.cloned()).chain(unknown.iter().cloned()).collect();
-        Ok((published, rest))
+        let others =
+            here.into_iter().chain(globs.cloned()).chain(unknown.iter().cloned()).collect();
+        Ok(OfTeam { published, others, warnings, failure })
     }
+}
+
+/// What the names of a request select of the repositories of a team.
+#[derive(Default)]
+struct OfTeam<'a> {
+    published: Vec<Shared<'a>>,
+    /// The names that are not, or not only, those of published repositories.
+    others: Vec<String>,
+    warnings: Vec<String>,
+    /// Why the depot could not be asked.
+    failure: Option<AskError>,
 }
 
 impl Engine {

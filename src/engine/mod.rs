@@ -51,6 +51,7 @@ mod unused;
 mod used;
 mod uses;
 
+pub use crate::team::Meter;
 pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};

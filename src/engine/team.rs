@@ -1,11 +1,10 @@
 //! The published repositories of a team: which of them a caller may ask, and what is published of a
 //! project.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cortex_depot::{Depot, Meter, Record};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
 
@@ -21,8 +20,8 @@ use crate::chunk::Chunk;
 use crate::embed::Embedder;
 use crate::projects::{NameError, split_place};
 use crate::search::{Corpus, FileGroup, Sketched, nearest};
-use crate::source;
-use crate::team::{self, Cache, Manifest, Shared, TeamError};
+use crate::source::{self, CommitPlace};
+use crate::team::{self, Cache, Depot, Manifest, Meter, Record, Shared, TeamError};
 use crate::text::count;
 
 /// Most repositories that are asked one question.
@@ -137,7 +136,7 @@ impl Team {
         };
         let is_there = |record: &&Record| {
             self.may_see(&record.name)
-                && Manifest::read(&record.text).is_some_and(|manifest| manifest.generation > 0)
+                && Manifest::read(&record.text).is_none_or(|manifest| manifest.generation > 0)
         };
         Ok(records.iter().filter(is_there).cloned().collect())
     }
@@ -177,7 +176,11 @@ impl Team {
     }
 
     /// Waits for the generation of a repository that a call names, as long as the call waits.
-    fn waited<'a>(&'a self, mut found: Shared<'a>, call: &Call) -> Result<Shared<'a>, AskError> {
+    pub(super) fn waited<'a>(
+        &'a self,
+        mut found: Shared<'a>,
+        call: &Call,
+    ) -> Result<Shared<'a>, AskError> {
         let Some(least) = call.wait.min_generation else { return Ok(found) };
         let end = Instant::now() + call.wait.time();
         while found.manifest().generation < least {
@@ -197,56 +200,106 @@ impl Team {
     }
 
     /// Opens the repositories that names or globs select, at most [`MAX_ASKED`]: of more, those that the
-    /// question is about. Returns them, and the names that select none.
+    /// question is about.
+    ///
+    /// # Errors
+    /// When the depot fails, or what is stored of a repository that is named cannot be read.
     pub(super) fn chosen(
         &self,
         wanted: &[String],
         question: &str,
-    ) -> Result<(Vec<Shared<'_>>, Vec<String>), TeamError> {
-        let (mut found, mut unknown): (Vec<Shared>, Vec<String>) = (Vec::new(), Vec::new());
+    ) -> Result<Selected<'_>, TeamError> {
+        let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
+        let (mut names, mut plain) = (BTreeSet::new(), BTreeSet::new());
         for name in wanted {
-            let n = found.len();
             let is_glob = name.contains(['*', '?', '[', '{']);
             match Glob::new(name) {
                 Ok(glob) if is_glob => {
                     let glob = glob.compile_matcher();
-                    for record in self.all()?.iter().filter(|r| glob.is_match(&r.name)) {
-                        let Record { name, text, .. } = record;
-                        found.push(Shared::of_record(&*self.depot, &self.cache, name, text)?);
+                    let mut matching = self.all()?;
+                    matching.retain(|record| glob.is_match(&record.name));
+                    if matching.is_empty() {
+                        unknown.push(name.clone());
                     }
+                    names.extend(matching.into_iter().map(|record| record.name));
                 }
-                _ => found.extend(self.named(name)?),
-            }
-            if found.len() == n {
-                unknown.push(name.clone());
+                _ if self.may_see(name) => {
+                    names.insert(name.clone());
+                    plain.insert(name.clone());
+                }
+                _ => unknown.push(name.clone()),
             }
         }
-        found.sort_by(|a, b| a.name().cmp(b.name()));
-        found.dedup_by(|a, b| a.name() == b.name());
-        if found.len() > MAX_ASKED {
-            found = about(found, question)?;
+        if names.len() > MAX_ASKED {
+            let mut all = Vec::new();
+            for Record { name, text, .. } in self.all()?.iter().filter(|r| names.contains(&r.name))
+            {
+                let opened = Shared::of_record(&*self.depot, &self.cache, name, text);
+                all.extend(unless_damaged(opened, &mut warnings)?);
+            }
+            plain.retain(|name| !all.iter().any(|shared| shared.name() == name));
+            unknown.extend(std::mem::take(&mut plain));
+            names = about(&all, question, &mut warnings)?;
         }
-        Ok((found, unknown))
+        // The list may be older than what the caller has seen of a repository.
+        let names: Vec<String> = names.into_iter().collect();
+        let mut found = Vec::new();
+        for Record { name, text, .. } in self.depot.records(Some(&names))? {
+            let is_plain = plain.remove(&name);
+            match Shared::of_record(&*self.depot, &self.cache, &name, &text) {
+                Err(TeamError::Unknown(_)) if is_plain => unknown.push(name),
+                Err(TeamError::Unknown(_)) => {}
+                Err(e) if is_plain => return Err(e),
+                opened => found.extend(unless_damaged(opened, &mut warnings)?),
+            }
+        }
+        unknown.extend(plain);
+        Ok(Selected { found, unknown, warnings })
     }
 }
 
-/// Selects the repositories that a question is about.
-fn about<'a>(all: Vec<Shared<'a>>, question: &str) -> Result<Vec<Shared<'a>>, TeamError> {
-    let sketches: Vec<_> = all.iter().map(Shared::sketch).collect::<Result<_, _>>()?;
-    let sketched: Vec<Sketched> = all
+/// The published repositories that names or globs select.
+pub(super) struct Selected<'a> {
+    pub(super) found: Vec<Shared<'a>>,
+    /// The names that select none.
+    pub(super) unknown: Vec<String>,
+    /// Which ones are left out because what is stored of them cannot be read.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Returns what was read of one of several repositories. What is damaged of one costs only its own
+/// answers: it gives `None` and a warning.
+fn unless_damaged<T>(
+    read: Result<T, TeamError>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<T>, TeamError> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(damaged @ TeamError::Damaged(..)) => {
+            warnings.push(damaged.to_string());
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Returns the names of the repositories that a question is about.
+fn about(
+    all: &[Shared],
+    question: &str,
+    warnings: &mut Vec<String>,
+) -> Result<BTreeSet<String>, TeamError> {
+    let mut sketches = Vec::new();
+    for shared in all {
+        let sketch = unless_damaged(shared.sketch(), warnings)?;
+        sketches.extend(sketch.map(|sketch| (shared.name(), sketch)));
+    }
+    let sketched: Vec<Sketched> = sketches
         .iter()
-        .zip(&sketches)
-        .map(|(shared, sketch)| Sketched {
-            sketch,
-            name: shared.name(),
-            description: "",
-            prior: 1.0,
-        })
+        .map(|(name, sketch)| Sketched { sketch, name, description: "", prior: 1.0 })
         .collect();
-    let best: Vec<usize> =
-        nearest(question, &sketched).into_iter().take(MAX_ASKED).map(|(at, _)| at).collect();
-    let chosen = all.into_iter().enumerate().filter(|(at, _)| best.contains(at));
-    Ok(chosen.map(|(_, shared)| shared).collect())
+    let best = nearest(question, &sketched).into_iter().take(MAX_ASKED);
+    Ok(best.map(|(at, _)| sketches[at].0.to_string()).collect())
 }
 
 /// A published repository that a question is about.
@@ -285,8 +338,9 @@ impl Engine {
     /// was published.
     pub(super) fn is_checkout_of(&self, repository: &Shared) -> bool {
         let commits: Vec<&str> = repository.manifest().commits.iter().map(String::as_str).collect();
-        !commits.is_empty()
-            && !source::commit_places(self.project.layout.root(), &commits).is_empty()
+        let places = source::commit_places(self.project.layout.root(), &commits);
+        // A commit that git does not know is nowhere.
+        places.values().any(|place| *place != CommitPlace::Nowhere)
     }
 
     /// Whether a name is that of a project here that the caller may ask.

@@ -2,11 +2,9 @@
 
 use std::fmt::{Display, Write};
 
-use cortex_depot::Meter;
-
 use super::calls::Calls;
 use super::counters::BUCKETS;
-use crate::engine::{Engine, Team};
+use crate::engine::{Engine, Meter, Team};
 use crate::live::resident_bytes;
 
 /// Renders the page. All labels are names of this program, so nothing needs escaping. A client who may

@@ -17,6 +17,7 @@ pub use shared::{Cache, Shared};
 pub use stored::{Lease, Manifest};
 
 use cortex_depot::DepotError;
+pub use cortex_depot::{Depot, Meter, Record};
 
 use crate::search::SearchError;
 

@@ -21,13 +21,13 @@ pub(super) trait Reply: Serialize + JsonSchema {
         let AnswerState { index, warnings, projects, published } = self.state();
         let published: Vec<String> = published.iter().map(of_published).collect();
         let mut freshness = vec![match projects {
-            n if *n == published.len() && !published.is_empty() => published.join(", "),
+            n if *n == published.len() && *n > 0 => published.join(", "),
             0 => format!(
                 "generation {}{}",
                 index.generation,
                 if index.local { " (local)" } else { "" }
             ),
-            n => count(*n, "project"),
+            n => [vec![count(*n, "project")], published].concat().join(" · "),
         }];
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {

@@ -56,6 +56,8 @@ impl Connection {
 pub struct Connections {
     runtime: Runtime,
     config: Config,
+    /// The addresses of the server, for people.
+    place: String,
     tls: MakeRustlsConnect,
     connect: Duration,
     call: Duration,
@@ -93,6 +95,7 @@ impl Connections {
             .map_err(|error| DepotError::Unavailable(format!("cannot start a thread: {error}")))?;
         Ok(Self {
             runtime,
+            place: place(&config),
             config,
             tls: MakeRustlsConnect::new(trust(options.root.as_deref())?),
             connect: options.connect,
@@ -119,11 +122,14 @@ impl Connections {
         };
         let done = self.runtime.block_on(async { timeout(self.call, call).await });
         let done = done.unwrap_or_else(|_| Err(late(self.call)));
-        if let Err(DepotError::Unavailable(_)) = done {
-            // Whatever happened to this connection has probably happened to the others.
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        }
-        done
+        done.map_err(|error| match error {
+            DepotError::Unavailable(why) => {
+                // Whatever happened to this connection has probably happened to the others.
+                self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                DepotError::Unavailable(format!("{}: {why}", self.place))
+            }
+            error => error,
+        })
     }
 
     fn idle(&self) -> Option<Connection> {
@@ -151,6 +157,22 @@ impl Connections {
         };
         timeout(self.connect, connecting).await.unwrap_or_else(|_| Err(late(self.connect)))
     }
+}
+
+/// Returns the addresses of the server, without what is secret.
+fn place(config: &Config) -> String {
+    let ports = config.get_ports();
+    let address = |(at, host): (usize, &Host)| {
+        let port = ports.get(at).or(ports.first()).unwrap_or(&5432);
+        match host {
+            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{port}"),
+            Host::Tcp(name) => format!("{name}:{port}"),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        }
+    };
+    let all: Vec<String> = config.get_hosts().iter().enumerate().map(address).collect();
+    if all.is_empty() { format!("{:?}", config.get_hostaddrs()) } else { all.join(", ") }
 }
 
 fn late(after: Duration) -> DepotError {

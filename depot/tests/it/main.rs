@@ -14,6 +14,7 @@ mod measure;
 mod milvus;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg_attr(not(feature = "postgres"), allow(dead_code))]
 mod server;
 mod shelf;
 #[cfg(any(feature = "milvus", feature = "postgres"))]

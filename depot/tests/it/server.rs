@@ -1,4 +1,4 @@
-//! Servers of engines, started by `tests/servers.py`.
+//! Servers of engines, started by `tests/servers.py`. The tests of the program include this file.
 #![cfg_attr(not(any(feature = "milvus", feature = "postgres")), allow(dead_code))]
 
 use std::io::{BufRead, BufReader, Write};
@@ -27,10 +27,10 @@ impl Server {
     }
 
     fn try_start(engine: &str) -> Option<Self> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers.py");
+        let script = include_str!("../servers.py");
         let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("servers");
         let mut command = Command::new("python3");
-        command.arg(script).arg(home).arg(engine);
+        command.args(["-c", script]).arg(home).arg(engine);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
         let commands = child.stdin.take();
         let answers = BufReader::new(child.stdout.take()?);

@@ -1,14 +1,14 @@
 //! `cortex serve --from`: serves the published repositories of a team. It keeps nothing that cannot be
 //! read again, so any number of these servers can stand behind a load balancer.
 
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::Args;
 use crate::cli::outcome::Outcome;
 use crate::cli::render::line;
 use crate::cli::temporary::PrivateFolder;
@@ -44,12 +44,22 @@ struct Client {
     repos: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, from: &str) -> Result<Outcome> {
+/// What is served, and to whom.
+pub(super) struct Served<'a> {
+    /// The depot's URL, or `team` for that of the settings.
+    pub(super) from: &'a str,
+    pub(super) address: Option<IpAddr>,
+    pub(super) port: Option<u16>,
+    pub(super) token: Option<String>,
+    pub(super) clients: Option<&'a PathBuf>,
+}
+
+pub(super) fn run(served: Served) -> Result<Outcome> {
     // The server has no project, and its tools ask for one: it is empty.
     let folder = PrivateFolder::new()?;
     let mut project = Project::open(Some(folder.dir.path()))?;
     let config = project.config.clone();
-    let url = match from {
+    let url = match served.from {
         "team" => config
             .team_url
             .clone()
@@ -61,10 +71,10 @@ pub(super) fn run(args: &Args, from: &str) -> Result<Outcome> {
     team.asks_all = true;
     team.names().context("the depot cannot be asked")?;
 
-    let address = args.address.unwrap_or(config.address);
-    let wanted = args.port.unwrap_or(config.port);
-    let clients = args.clients.as_deref().map(read).transpose()?;
-    let token = args.token.clone().or(config.token);
+    let address = served.address.unwrap_or(config.address);
+    let wanted = served.port.unwrap_or(config.port);
+    let clients = served.clients.map(|file| read(file)).transpose()?;
+    let token = served.token.or(config.token);
     ensure!(
         clients.is_none() || token.is_none(),
         "--clients names the tokens, so leave --token, CORTEX_SERVE_TOKEN and serve.token out"
