@@ -6,6 +6,8 @@
 //! those that they replace as dead from `g` on; then one record of the repository is replaced, and
 //! from that moment every question sees `g`. A question sees the rows with `born <= g < died`.
 
+#[cfg(feature = "objects")]
+pub mod objects;
 pub mod shelf;
 
 /// The end of a row that lives.
