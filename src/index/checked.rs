@@ -10,6 +10,7 @@ use std::io;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use super::indexer::check_content;
 use crate::chunk::{Chunk, ChunkType};
 use crate::dir::Dir;
 use crate::secrets::redact_file;
@@ -77,13 +78,13 @@ fn is_true(
     chunks: &[(ChunkType, String)],
     max_bytes: u64,
 ) -> bool {
-    // Why a file has no chunks is soon found out.
-    if entry.skipped.is_some() || entry.deleted {
+    let Ok(bytes) = root.read(path, max_bytes) else { return false };
+    if entry.deleted || sha256(&bytes) != entry.sha256 {
         return false;
     }
-    let Ok(bytes) = root.read(path, max_bytes) else { return false };
-    if sha256(&bytes) != entry.sha256 {
-        return false;
+    let skipped = check_content(path, &bytes).map(|skip| skip.describe(None));
+    if skipped.is_some() || entry.skipped.is_some() {
+        return skipped == entry.skipped && chunks.is_empty() && entry.secrets.is_empty();
     }
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -154,17 +155,16 @@ impl<'a> File<'a> {
         self.text.get(*self.starts.get(first)?..*self.starts.get(last? as usize)?)
     }
 
-    /// Whether the file or its path has each word. What was cut may end within a word.
+    /// Whether the file or its path has each word. A long signature is cut, perhaps within a word, so
+    /// the last word of a line may be the beginning of one.
     fn has_words(&self, text: &str) -> bool {
-        let is_cut = text.ends_with('…');
-        let mut words = words(text).peekable();
-        while let Some(word) = words.next() {
-            let is_number = word.bytes().all(|b| b.is_ascii_digit());
-            if !is_number && !self.words.contains(word) && !(is_cut && words.peek().is_none()) {
-                return false;
-            }
-        }
-        true
+        let is_known = |word: &str| {
+            self.words.contains(word) || word.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        text.lines().all(|line| match words(line).find(|word| !is_known(word)) {
+            None => true,
+            Some(cut) => line.ends_with(cut) && self.words.iter().any(|word| word.starts_with(cut)),
+        })
     }
 }
 

@@ -663,13 +663,7 @@ impl Indexer {
         };
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
-        let lines = match languages::detect(&file.path, "").kind {
-            languages::LanguageKind::Document(_) => LineLimit::Prose,
-            // Outputs, including pictures, are long lines in a notebook. They are left out later.
-            languages::LanguageKind::Notebook => LineLimit::None,
-            _ => LineLimit::Code,
-        };
-        if let Some(skip) = source::check_content(&bytes, lines) {
+        if let Some(skip) = check_content(&file.path, &bytes) {
             entry.skipped = Some(skip.describe(None));
             return Some((entry, None));
         }
@@ -775,6 +769,17 @@ impl Indexer {
         others.all().iter().filter_map(|entry| entry.chunk()).try_for_each(|chunk| keep(&chunk))?;
         writer.finish().map(|_| ())
     }
+}
+
+/// Returns why the content of a file is not for indexing, if it is not.
+pub(super) fn check_content(path: &str, bytes: &[u8]) -> Option<Skip> {
+    let lines = match languages::detect(path, "").kind {
+        languages::LanguageKind::Document(_) => LineLimit::Prose,
+        // Outputs, including pictures, are long lines in a notebook. They are left out later.
+        languages::LanguageKind::Notebook => LineLimit::None,
+        _ => LineLimit::Code,
+    };
+    source::check_content(bytes, lines)
 }
 
 fn now_ns() -> u64 {
