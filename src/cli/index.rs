@@ -18,6 +18,10 @@ use crate::index::{Mode, Summary};
     visible_alias = "indexer",
     after_help = "Example: cortex index --verbose
 
+CI leaves the index for others after each merge, and each of them begins with it:
+  cortex index --cache-to s3://builds/cortex
+  cortex index --cache-from s3://builds/cortex
+
 To index hidden files or dependencies as well, set this in your own settings,
 ~/.config/cortex/config.toml. It holds for every later update:
   [index]

@@ -10,11 +10,11 @@ use std::io;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::indexer::check_content;
 use crate::chunk::{Chunk, ChunkType};
 use crate::dir::Dir;
+use crate::languages::{self, LanguageKind};
 use crate::secrets::redact_file;
-use crate::source::sha256;
+use crate::source::{self, LineLimit, Skip, sha256};
 use crate::store::{ChunkLines, Layout, Manifest, SourceEntry, SourceTable};
 
 /// Files that are read and compared at once.
@@ -102,6 +102,17 @@ fn is_true(
     chunks.iter().all(|(t, line)| {
         Chunk::from_json(line, *t).is_ok_and(|chunk| chunk.chunk_type == *t && file.holds(&chunk))
     })
+}
+
+/// Returns why the content of a file is not for indexing, if it is not.
+pub(super) fn check_content(path: &str, bytes: &[u8]) -> Option<Skip> {
+    let lines = match languages::detect(path, "").kind {
+        LanguageKind::Document(_) => LineLimit::Prose,
+        // Outputs, including pictures, are long lines in a notebook. They are left out later.
+        LanguageKind::Notebook => LineLimit::None,
+        _ => LineLimit::Code,
+    };
+    source::check_content(bytes, lines)
 }
 
 /// A file, to compare chunks with.

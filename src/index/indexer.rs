@@ -21,9 +21,8 @@ use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
-use crate::languages;
 use crate::source::{
-    self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256,
+    self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256,
 };
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
@@ -663,7 +662,7 @@ impl Indexer {
         };
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
-        if let Some(skip) = check_content(&file.path, &bytes) {
+        if let Some(skip) = checked::check_content(&file.path, &bytes) {
             entry.skipped = Some(skip.describe(None));
             return Some((entry, None));
         }
@@ -769,17 +768,6 @@ impl Indexer {
         others.all().iter().filter_map(|entry| entry.chunk()).try_for_each(|chunk| keep(&chunk))?;
         writer.finish().map(|_| ())
     }
-}
-
-/// Returns why the content of a file is not for indexing, if it is not.
-pub(super) fn check_content(path: &str, bytes: &[u8]) -> Option<Skip> {
-    let lines = match languages::detect(path, "").kind {
-        languages::LanguageKind::Document(_) => LineLimit::Prose,
-        // Outputs, including pictures, are long lines in a notebook. They are left out later.
-        languages::LanguageKind::Notebook => LineLimit::None,
-        _ => LineLimit::Code,
-    };
-    source::check_content(bytes, lines)
 }
 
 fn now_ns() -> u64 {
