@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::name::project_name;
 use self::name::{ArchiveName, key_of_rules};
+pub use self::place::ArchiveError;
 use self::place::Place;
 use crate::dir::Dir;
 use crate::source;
@@ -35,15 +36,6 @@ const TRIED: usize = 3;
 pub struct Archives {
     place: String,
     cache_home: PathBuf,
-}
-
-/// Why no archive was taken or left.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    #[error("{place}: {message}")]
-    Place { place: String, message: String },
-    #[error("the archive of an index cannot be {what}")]
-    Io { what: &'static str, source: io::Error },
 }
 
 /// An archive that was taken or left.

@@ -4,13 +4,21 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ArchiveError;
 use crate::dir::{Dir, FileKind};
 
 /// Most files of a folder that are looked at.
 const MAX_NAMES: usize = 10_000;
 const SHARED_DIR: u32 = 0o777;
 const SHARED_FILE: u32 = 0o666;
+
+/// Why no archive was taken or left.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error("{place}: {message}")]
+    Place { place: String, message: String },
+    #[error("the archive of an index cannot be {what}")]
+    Io { what: &'static str, source: io::Error },
+}
 
 /// An open place.
 pub(super) enum Place {

@@ -21,9 +21,7 @@ use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
-use crate::source::{
-    self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256,
-};
+use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
     LockError, Manifest, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
