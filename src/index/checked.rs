@@ -167,14 +167,18 @@ impl<'a> File<'a> {
     }
 
     /// Whether the file or its path has each word. A long signature is cut, perhaps within a word, so
-    /// the last word of a line may be the beginning of one.
+    /// the last word of a line, before the numbers of lines in an outline, may be the beginning of one.
     fn has_words(&self, text: &str) -> bool {
         let is_known = |word: &str| {
             self.words.contains(word) || word.bytes().all(|byte| byte.is_ascii_digit())
         };
         text.lines().all(|line| match words(line).find(|word| !is_known(word)) {
             None => true,
-            Some(cut) => line.ends_with(cut) && self.words.iter().any(|word| word.starts_with(cut)),
+            Some(cut) => {
+                let after = line.rsplit(cut).next().unwrap_or_default();
+                !after.contains(char::is_alphabetic)
+                    && self.words.iter().any(|word| word.starts_with(cut))
+            }
         })
     }
 }
