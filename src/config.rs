@@ -93,6 +93,12 @@ pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
         "1024",
         "How much disk the store of what is known by content may take, in megabytes, for all projects of this user: a new worktree, or a branch that comes back, is not parsed again. 0 for no store.",
     ),
+    (
+        "index.cache_from",
+        User,
+        "",
+        "Where the first index of a project is taken from, as `cortex index --cache-to` left it: a folder with its whole path, such as a mounted share, or an address such as s3://bucket/folder, gs://bucket/folder or az://container/folder. Empty: from nowhere.",
+    ),
     ("search.limit", Project, "10", "How many results `cortex search` prints."),
     (
         "search.context",
@@ -278,6 +284,8 @@ pub struct Config {
     pub history: bool,
     /// Largest size of the store of what is known by content, in bytes; 0 for no store.
     pub known_bytes: u64,
+    /// Where archives of indexes are: the path of a folder, or an address; `None` for nowhere.
+    pub cache_from: Option<String>,
     /// The place of the index.
     pub location: Location,
     /// Number of results that a search prints.
@@ -396,6 +404,7 @@ struct RawIndex {
     keep_deleted: Option<bool>,
     history: Option<bool>,
     known_mb: Option<u64>,
+    cache_from: Option<String>,
     location: Option<Location>,
 }
 
@@ -662,6 +671,7 @@ impl MergedSettings {
             keep_deleted: raw.index.keep_deleted.unwrap_or(false),
             history: raw.index.history.unwrap_or(true),
             known_bytes: raw.index.known_mb.unwrap_or(1024).saturating_mul(1 << 20),
+            cache_from: raw.index.cache_from.filter(|place| !place.is_empty()),
             location: raw.index.location.unwrap_or_default(),
             limit,
             context: raw.search.context.unwrap_or(6),
@@ -749,6 +759,14 @@ impl RawConfig {
         if let Some(limit) = self.search.limit.filter(|n| !(1..=MAX_LIMIT).contains(n)) {
             let why = format!("the value is {limit}, but must be from 1 to {MAX_LIMIT}");
             return Err(("search.limit", why));
+        }
+        if let Some(place) = &self.index.cache_from
+            && !(place.is_empty() || place.contains("://") || Path::new(place).is_absolute())
+        {
+            let why = format!(
+                "`{place}` is neither the whole path of a folder nor an address such as s3://bucket/folder"
+            );
+            return Err(("index.cache_from", why));
         }
         if let Some(address) = &self.serve.address {
             self::address(address).map_err(|why| ("serve.address", why))?;
@@ -1115,6 +1133,7 @@ mod tests {
         let (section, name) = key.split_once('.').unwrap();
         let value = match (key, default) {
             ("index.location", _) => "'cache'".into(),
+            ("index.cache_from", _) => "'/srv/indexes'".into(),
             ("embed.url", _) => "'http://192.0.2.1'\nmodel = 'm'\ndimensions = 8".into(),
             ("serve.address", _) => "'0.0.0.0'".into(),
             ("serve.tools", _) => "['edit']".into(),

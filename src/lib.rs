@@ -11,6 +11,7 @@
 
 pub mod address;
 pub mod agents;
+pub mod archives;
 pub mod bench;
 pub mod chunk;
 pub mod cli;

@@ -8,6 +8,8 @@
 
 #[cfg(feature = "milvus")]
 pub mod milvus;
+#[cfg(feature = "objects")]
+pub mod objects;
 pub mod patient;
 #[cfg(feature = "postgres")]
 pub mod postgres;

@@ -158,6 +158,7 @@ impl Bed {
                 journal: None,
                 relations: None,
                 known: None,
+                archives: None,
             },
             origin,
         };

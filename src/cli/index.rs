@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 use super::outcome::Outcome;
 use super::progress::Bar;
-use super::render::{self, count, duration, printable};
+use super::render::{self, count, duration, megabytes, printable};
+use crate::archives::Archive;
 use crate::engine::{AnswerFrom, Engine, LONG_WAIT, Project};
 use crate::index::{Mode, Summary};
 
@@ -16,6 +17,10 @@ use crate::index::{Mode, Summary};
 #[command(
     visible_alias = "indexer",
     after_help = "Example: cortex index --verbose
+
+CI leaves the index for others after each merge, and each of them begins with it:
+  cortex index --cache-to s3://builds/cortex
+  cortex index --cache-from s3://builds/cortex
 
 To index hidden files or dependencies as well, set this in your own settings,
 ~/.config/cortex/config.toml. It holds for every later update:
@@ -29,6 +34,15 @@ pub(super) struct Args {
     /// Parse every file again, and replace chunk files of other programs
     #[arg(long)]
     full: bool,
+    /// Begin a project without an index with one that `--cache-to` left at this place: a folder, such
+    /// as a mounted share, or an address such as `s3://bucket/folder` (`gs://`, `az://`). Every file is
+    /// compared with it, and only what differs is indexed [default: the setting index.cache_from]
+    #[arg(long, value_name = "PLACE", conflicts_with = "full")]
+    cache_from: Option<String>,
+    /// Leave the index at this place for others when it is up to date, unless there is one of the same
+    /// commit. It holds the text of the indexed files, without secrets
+    #[arg(long, value_name = "PLACE")]
+    cache_to: Option<String>,
     /// Print only errors
     #[arg(long, short)]
     quiet: bool,
@@ -41,7 +55,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.project.as_deref())?;
+    let mut project = Project::open(args.project.as_deref())?;
+    if let Some(from) = &args.cache_from {
+        project.config.cache_from = Some(place(from)?);
+    }
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
     let quiet = args.quiet || args.json;
     let bar = Bar::indexing(quiet);
@@ -68,6 +85,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         tell!("the first question about the code graph has to read the files: {e}");
     }
     engine.end();
+    if let Some(to) = &args.cache_to {
+        // The engine owns the project that was indexed, and has let go of it.
+        let project = Project::open(args.project.as_deref())?;
+        summary.uploaded = project.leave_archive(place(to)?)?;
+    }
     summary.ms += u64::try_from(start.elapsed().as_millis()).unwrap_or(0);
     if args.json {
         render::json(&summary)?;
@@ -82,6 +104,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Returns the place that the user named; a folder with its whole path.
+fn place(named: &str) -> Result<String> {
+    if named.contains("://") {
+        return Ok(named.to_string());
+    }
+    let path = std::path::absolute(named)?;
+    path.into_os_string().into_string().map_err(|path| anyhow!("{} is not UTF-8", path.display()))
+}
+
 /// Returns the summary as one line for people.
 pub(super) fn one_line(s: &Summary) -> String {
     let verb = if s.changed { "indexed" } else { "up to date:" };
@@ -93,6 +124,13 @@ pub(super) fn one_line(s: &Summary) -> String {
     }
     if s.n_known > 0 {
         notes.push(format!("{} known by content", s.n_known));
+    }
+    if let Some(Archive { commit, bytes }) = &s.downloaded {
+        let commit = commit.get(..8).unwrap_or_default();
+        notes.push(format!("begun with the index of {commit}, {} downloaded", megabytes(*bytes)));
+    }
+    if let Some(Archive { bytes, .. }) = &s.uploaded {
+        notes.push(format!("{} uploaded", megabytes(*bytes)));
     }
     if s.n_removed > 0 {
         notes.push(format!("{} removed", s.n_removed));

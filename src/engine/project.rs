@@ -7,12 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use super::graph_rows::{GraphRows, RowsAhead};
 use super::operation::FrontEnd;
+use crate::archives::{Archive, ArchiveError, Archives, Wanted};
 use crate::chunk::{Cancel, ChunkSet, Feed, FeedError, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
 use crate::dir::OwnedDir;
 use crate::embed::{BundledModel, Embedder, HttpEmbedder};
 use crate::graph::GraphError;
-use crate::index::{IndexError, Indexer, Mode, Progress, Summary};
+use crate::index::{IndexError, Indexer, Mode, Progress, RelationsSink, Summary};
 use crate::known::KnownStore;
 use crate::live::ReloadError;
 use crate::memory::{
@@ -20,7 +21,9 @@ use crate::memory::{
 };
 use crate::projects::{self, Projects};
 use crate::source::{self, ReadError, Scope, WalkOptions};
-use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError};
+use crate::store::{
+    self, ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError, WriteLock,
+};
 
 /// How long an index run waits for the run of another process.
 pub const LONG_WAIT: Duration = Duration::from_mins(1);
@@ -44,6 +47,10 @@ pub struct Project {
     state: Option<PathBuf>,
     /// Set at the first use, because the choice needs a look into the database.
     memory_home: OnceLock<MemoryHome>,
+}
+
+fn archives_at(place: String) -> Option<Archives> {
+    Some(Archives::new(place, config::cache_home()?))
 }
 
 /// Why an operation on a project failed.
@@ -71,6 +78,8 @@ pub enum ProjectError {
     Graph(#[from] GraphError),
     #[error(transparent)]
     Memory(#[from] CaptureError),
+    #[error("cannot leave the index for others")]
+    Archive(#[from] ArchiveError),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -258,7 +267,29 @@ impl Project {
             relations: None,
             known: config::cache_home()
                 .and_then(|cache| KnownStore::new(cache, self.config.known_bytes)),
+            archives: self.config.cache_from.clone().and_then(archives_at),
         }
+    }
+
+    /// Leaves the index at a place for others, as an archive. Returns `None` if there is one of the
+    /// same commit.
+    ///
+    /// # Errors
+    /// When the index cannot be packed, or the place does not answer.
+    pub fn leave_archive(&self, place: String) -> Result<Option<Archive>, ProjectError> {
+        let no_cache = || io::Error::other("set XDG_CACHE_HOME or HOME: archives are packed there");
+        let archives = archives_at(place).ok_or_else(no_cache)?;
+        let aside = archives.aside(&self.layout)?;
+        let lock = WriteLock::acquire(&aside.layout, Duration::ZERO).map_err(io::Error::other)?;
+        if !store::take_over(&aside.layout, &self.layout, &lock)? {
+            let why = "the index is not complete, or is being written: try again";
+            return Err(io::Error::other(why).into());
+        }
+        let rows = GraphRows { layout: aside.layout.clone(), ..self.graph_rows(true) };
+        rows.take_over(&self.layout);
+        drop(lock);
+        let rules = self.indexer_alone(LONG_WAIT).rules();
+        Ok(archives.leave(Wanted { layout: &self.layout, rules: &rules }, &aside)?)
     }
 
     /// Writes the rows of the code graph of the files that are indexed. `waits` says whether a run

@@ -10,19 +10,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
+use super::checked;
 use super::history::{self, HistoryUpdate, Reading};
 use super::parsed::{CHUNKER_VERSION, MadeBy, Parsed, Store, parsed};
 use super::plan::{Action, IndexPlan, trusted_before};
 use super::relating::{RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
+use crate::archives::{Archive, Archives, Wanted};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
-use crate::languages;
-use crate::source::{
-    self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256,
-};
+use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
     LockError, Manifest, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
@@ -95,6 +94,8 @@ pub struct Indexer {
     pub relations: Option<Arc<dyn RelationsSink>>,
     /// Holds what this user's runs found out about files, by their content.
     pub known: Option<KnownStore>,
+    /// Where a project without an index finds one to begin with.
+    pub archives: Option<Archives>,
 }
 
 /// Records changes of files. If a run fails after the call, the next one reports them again.
@@ -292,12 +293,12 @@ impl Indexer {
             (true, Mode::Full) => {}
             (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
-        let previous = self.beginning(mode, &lock);
+        let (previous, downloaded) = self.beginning(mode, &lock);
         let scope = if previous.reparse { &Scope::All } else { scope };
         let walked_at_ns = now_ns();
         let tree = source::walk(self.layout.root(), &self.walk, scope);
         let packing = self.packing_of(&previous, &tree.files);
-        let mut summary = Summary::default();
+        let mut summary = Summary { downloaded, ..Summary::default() };
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
         let mut skipped: BTreeMap<String, String> =
             old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
@@ -436,23 +437,55 @@ impl Indexer {
         }
     }
 
-    /// Returns what an earlier run left, here or in another working tree of the repository.
-    fn beginning(&self, mode: Mode, lock: &WriteLock) -> Previous {
-        let is_taken = mode == Mode::Incremental && self.take_over(lock);
+    /// Returns what an earlier run left, here, in another working tree of the repository, or in an
+    /// archive; and that archive.
+    fn beginning(&self, mode: Mode, lock: &WriteLock) -> (Previous, Option<Archive>) {
+        let is_new =
+            mode == Mode::Incremental && !self.layout.is_indexed() && !self.layout.is_foreign();
+        let is_taken = is_new && !self.layout.is_in_cache() && self.take_worktree(lock);
+        let archive = (is_new && !is_taken).then(|| self.take_archive(lock)).flatten();
         let mut previous = self.previous(mode);
-        if is_taken {
+        if is_taken || archive.is_some() {
             // No file changed: this is the first look at them, and each is compared by content.
             previous.is_known = false;
             previous.table.files.values_mut().for_each(|file| file.modified_ns = 0);
         }
-        previous
+        (previous, archive)
+    }
+
+    /// Begins a project without an index with an archive. What is not true of a file is not taken:
+    /// the file is parsed.
+    fn take_archive(&self, lock: &WriteLock) -> Option<Archive> {
+        let archives = self.archives.as_ref()?;
+        let wanted = Wanted { layout: &self.layout, rules: &self.rules() };
+        let taken = archives.take(wanted).map_err(|e| e.to_string()).and_then(|found| {
+            let Some((aside, archive)) = found else { return Ok(None) };
+            checked::check(&aside.layout, self.layout.tree(), &wanted.rules, self.walk.max_bytes())
+                .and_then(|()| Ok(store::take_over(&self.layout, &aside.layout, lock)?))
+                .map_err(|e| format!("{}: {e}", archives.place()))
+                .map(|is_taken| {
+                    if let Some(relations) = self.relations.as_ref().filter(|_| is_taken) {
+                        relations.take_over(&aside.layout);
+                    }
+                    is_taken.then_some(archive)
+                })
+        });
+        match taken {
+            Ok(None) => {
+                tracing::info!("no index of this project is at {}", archives.place());
+                None
+            }
+            Ok(archive) => archive,
+            Err(e) => {
+                let e = source::printable(&e);
+                tracing::warn!("every file is indexed, because no index could be taken: {e}");
+                None
+            }
+        }
     }
 
     /// Begins a project without an index with that of another working tree of its repository.
-    fn take_over(&self, lock: &WriteLock) -> bool {
-        if self.layout.is_indexed() || self.layout.is_foreign() || self.layout.is_in_cache() {
-            return false;
-        }
+    fn take_worktree(&self, lock: &WriteLock) -> bool {
         for root in source::other_worktrees(self.layout.root()) {
             let Ok(other) = Layout::at(&root) else { continue };
             match store::take_over(&self.layout, &other, lock) {
@@ -627,13 +660,7 @@ impl Indexer {
         };
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
-        let lines = match languages::detect(&file.path, "").kind {
-            languages::LanguageKind::Document(_) => LineLimit::Prose,
-            // Outputs, including pictures, are long lines in a notebook. They are left out later.
-            languages::LanguageKind::Notebook => LineLimit::None,
-            _ => LineLimit::Code,
-        };
-        if let Some(skip) = source::check_content(&bytes, lines) {
+        if let Some(skip) = checked::check_content(&file.path, &bytes) {
             entry.skipped = Some(skip.describe(None));
             return Some((entry, None));
         }

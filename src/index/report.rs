@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use super::plan::Action;
+use crate::archives::Archive;
 use crate::store::SourceEntry;
 
 /// The progress of a run.
@@ -31,6 +33,12 @@ pub struct Summary {
     /// Number of new or changed files that were not parsed, since their content was known from an
     /// earlier run, of any project of this user.
     pub n_known: usize,
+    /// The archive that the run began with; `None` if there was an index, or no archive.
+    #[serde(flatten, serialize_with = "downloaded")]
+    pub downloaded: Option<Archive>,
+    /// The archive that was left for others; `None` if none was wanted, or one was there.
+    #[serde(flatten, serialize_with = "uploaded")]
+    pub uploaded: Option<Archive>,
     /// Number of files that left the index.
     pub n_removed: usize,
     /// Number of chunks by type.
@@ -44,6 +52,29 @@ pub struct Summary {
     pub ms: u64,
     /// The path of each skipped file, and the reason with its detail. Printed by `--verbose`.
     pub skipped_files: Vec<(String, String)>,
+}
+
+/// Writes `downloaded_commit` and `downloaded_bytes`.
+fn downloaded<S: Serializer>(archive: &Option<Archive>, to: S) -> Result<S::Ok, S::Error> {
+    written(archive.as_ref(), ["downloaded_commit", "downloaded_bytes"], to)
+}
+
+/// Writes `uploaded_commit` and `uploaded_bytes`.
+fn uploaded<S: Serializer>(archive: &Option<Archive>, to: S) -> Result<S::Ok, S::Error> {
+    written(archive.as_ref(), ["uploaded_commit", "uploaded_bytes"], to)
+}
+
+fn written<S: Serializer>(
+    archive: Option<&Archive>,
+    [commit, bytes]: [&'static str; 2],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    if let Some(archive) = archive {
+        map.serialize_entry(commit, &archive.commit)?;
+        map.serialize_entry(bytes, &archive.bytes)?;
+    }
+    map.end()
 }
 
 impl Summary {

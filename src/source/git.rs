@@ -480,6 +480,26 @@ pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
 }
 
+/// Returns the name of the repository that `root` was cloned from: the last part of the address of
+/// its remote `origin`, without `.git`.
+#[must_use]
+pub fn remote_name(root: &Path) -> Option<String> {
+    name_of_origin(&small_text(&GitDir::of(root)?.common, "config")?)
+}
+
+/// Finds the address of `origin` in the configuration of a repository, and returns its last part.
+fn name_of_origin(config: &str) -> Option<String> {
+    let mut lines = config.lines().map(str::trim);
+    lines.find(|line| *line == "[remote \"origin\"]")?;
+    let mut section = lines.take_while(|line| !line.starts_with('['));
+    let url =
+        section.find_map(|line| line.strip_prefix("url")?.trim_start().strip_prefix('='))?.trim();
+    let url = url.trim_matches('"').trim_end_matches('/');
+    let url = url.strip_suffix("/.git").or_else(|| url.strip_suffix(".git")).unwrap_or(url);
+    let name = url.rsplit(['/', ':']).next()?;
+    (!name.is_empty()).then(|| name.to_string())
+}
+
 /// Returns the directory in which git keeps the data of the work tree that contains `root`.
 #[must_use]
 pub fn git_directory(root: &Path) -> Option<PathBuf> {
@@ -671,6 +691,22 @@ mod tests {
         let out = Command::new("git").current_dir(dir).args(base).args(args).output().unwrap();
         assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8(out.stdout).unwrap().trim().to_string()
+    }
+
+    #[test]
+    fn a_clone_has_the_name_of_its_origin() {
+        for url in [
+            "git@host:team/kettle.git",
+            "https://host/team/kettle/",
+            "/srv/kettle/.git",
+            "host:kettle",
+        ] {
+            let config = format!(
+                "[core]\n\turl = x\n[remote \"origin\"]\n\tfetch = +a:b\n\turl = {url}\n[remote \"b\"]\n\turl = c\n"
+            );
+            assert_eq!(name_of_origin(&config).as_deref(), Some("kettle"), "{url}");
+        }
+        assert_eq!(name_of_origin("[remote \"origin\"]\n[remote \"b\"]\n\turl = c\n"), None);
     }
 
     #[test]

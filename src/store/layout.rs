@@ -52,9 +52,9 @@ const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 const PACKAGES: &str = "cortex/packages";
 
 /// Names below `.cortex`.
-const CHUNKS: &str = "chunks";
-const CACHE: &str = "cache";
-const GRAPH: &str = "graph";
+pub(super) const CHUNKS: &str = "chunks";
+pub(super) const CACHE: &str = "cache";
+pub(super) const GRAPH: &str = "graph";
 const CODE_GRAPH: &str = "code-graph.db";
 const MEMORY_CACHE: &str = "cache/memory";
 pub(super) const MANIFEST: &str = "chunks/manifest.json";
@@ -70,7 +70,7 @@ pub(super) const EMBED_LOCK: &str = "embed.lock";
 
 /// Permissions of directories and files that others may read, as far as the user's umask allows it.
 const SHARED_DIR: u32 = 0o777;
-const PRIVATE_DIR: u32 = 0o700;
+pub(super) const PRIVATE_DIR: u32 = 0o700;
 pub(super) const SHARED_FILE: u32 = 0o666;
 
 /// The paths of one project. All access to its files goes through this type, below directories that
@@ -187,6 +187,11 @@ impl Layout {
     /// Returns when a file of the index was written last; `None` if it is not there.
     pub(super) fn modified(&self, name: &str) -> Option<SystemTime> {
         Some(self.data().ok()?.stat(name).ok()??.modified)
+    }
+
+    /// The same project with its index at another place.
+    pub(super) fn at_place(self, place: OwnedDir) -> Self {
+        Self { place, ..self }
     }
 
     fn placed(self, cache_home: &Path, path: PathBuf) -> io::Result<Self> {

@@ -6,6 +6,7 @@
 //! two have no other connection.
 
 mod activity;
+mod archive;
 mod cache;
 mod chunk_file;
 mod foreign;
@@ -24,6 +25,7 @@ mod vectors;
 mod writer;
 
 pub use activity::{Activity, Announcement};
+pub use archive::{Aside, pack, unpack};
 pub use cache::IndexCache;
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
 pub use layout::{Layout, RootError};

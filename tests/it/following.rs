@@ -56,6 +56,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         journal: None,
         relations: None,
         known: None,
+        archives: None,
     }
 }
 

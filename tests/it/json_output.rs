@@ -36,6 +36,10 @@ const NAMES: &[&str] = &[
 /// Words in backticks that are not keys, and keys that are printed only in rare cases.
 const RARE: &[&str] = &[
     "cortex",
+    "downloaded_bytes",
+    "downloaded_commit",
+    "uploaded_bytes",
+    "uploaded_commit",
     "symbol",
     "unresolved",
     "total_unresolved",

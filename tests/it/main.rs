@@ -10,6 +10,7 @@
 
 mod agents;
 mod architecture;
+mod archives;
 mod bad_input;
 mod bench;
 mod clients;
