@@ -248,6 +248,8 @@ impl<'a> Publisher<'a> {
             n_done += files.len();
             (self.progress)(n_done, changed.len());
         }
+        // It may have been stopped for longer than the lease lasts.
+        held.renew()?;
         self.depot.retire(new, &retired)?;
         held.renew()?;
         self.exchange(new, USES, uses(of.corpus), &mut done)?;
