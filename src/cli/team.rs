@@ -106,23 +106,23 @@ fn repos(args: &Repos) -> Result<Outcome> {
 }
 
 fn row(of: &team::Repository) -> String {
-    let mut row = format!(
+    let mut parts = vec![format!(
         "{:<30} generation {}, {}",
         printable(&of.name),
         of.generation,
         count(usize::try_from(of.chunks).unwrap_or(usize::MAX), "chunk"),
-    );
+    )];
     if !of.commit.is_empty() {
-        row += &format!(", commit {}", printable(of.commit.get(..7).unwrap_or(&of.commit)));
+        parts.push(format!("commit {}", printable(of.commit.get(..7).unwrap_or(&of.commit))));
     }
     if let Some(at) = &of.published_at {
-        row += &format!(", {at}");
+        parts.push(at.clone());
     }
     if let Some(size) = of.size {
-        row += &format!(", {} rows, {}", size.rows, render::megabytes(size.bytes));
+        parts.push(format!("{} rows, {}", size.rows, render::megabytes(size.bytes)));
     }
     if let Some(who) = &of.publishing {
-        row += &format!(", {} publishes", printable(who));
+        parts.push(format!("{} publishes", printable(who)));
     }
-    row
+    parts.join(", ")
 }

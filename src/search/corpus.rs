@@ -271,7 +271,7 @@ impl CorpusBuilder {
         self.text.remove(&plan.stale)?;
         let homes = self.place(&mut places, delta, &plan);
         let pieces = self.index(&plan.indexed, vectors)?;
-        let text = self.text.commit()?;
+        let text = TextReader::Indexed(self.text.commit()?);
         self.refresh_files(&mut places, &set, homes, pieces)?;
         self.places = Some(places);
         if delta.commits {

@@ -10,7 +10,7 @@ use super::corpus::{Corpus, CorpusBuilder};
 use super::files::IndexedFile;
 use super::history::History;
 use super::references::{AllMentions, AllReferences, References};
-use super::text::TextIndex;
+use super::text::{TextIndex, TextReader};
 use super::vector::VectorTable;
 use crate::chunk::{ChunkSet, Entry, SaveWriter, SavedFiles};
 
@@ -80,6 +80,7 @@ impl CorpusBuilder {
         let (Table { dimensions: saved_dimensions, rows, file_of, files, references }, vectors) =
             table.zip(vectors)?;
         let (text, reader) = text.ok()?;
+        let reader = TextReader::Indexed(reader);
         let history = history.filter(|h| h.fits(set.commits().len()))?;
         let n_live = rows.iter().flatten().count();
         let fits = saved_dimensions == dimensions

@@ -257,6 +257,7 @@ impl<'a> Publisher<'a> {
             n_done += files.len();
             (self.progress)(n_done, changed.len());
         }
+        // It may have been stopped for longer than the lease lasts.
         held.renew()?;
         self.depot.retire(new, &retired)?;
         self.exchange(held, new, USES, uses(of.corpus), &mut done)?;

@@ -187,6 +187,17 @@ fn kettle() -> Project {
     p
 }
 
+/// Fails unless the page about JSON names the keys of an answer, and no others.
+#[cfg(feature = "team")]
+pub fn assert_keys_are_named(command: &str, answer: &Value) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/cli-json.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let mut printed = BTreeSet::new();
+    keys(answer, &mut printed);
+    printed.remove("schema");
+    assert_eq!(named(section(&page, command)), printed, "{command}");
+}
+
 #[test]
 fn the_page_about_json_names_the_keys_that_are_printed() {
     let page =

@@ -10,8 +10,8 @@ use super::super::damage::Health;
 use super::super::files::{Key, key};
 use super::super::tokens::Analyzer;
 use super::{
-    DocAddress, ExactError, Field, Frequencies, IndexedText, Occurrences, Posting, TextIndex,
-    TextReader,
+    DocAddress, ExactError, Field, Frequencies, IndexedText, Occurrences, Posting, TextError,
+    TextIndex,
 };
 use crate::chunk::Chunk;
 
@@ -170,11 +170,7 @@ impl FewTexts {
                 }
                 index.commit()
             };
-            match index() {
-                Ok(TextReader::Indexed(text)) => Ok(text),
-                Ok(TextReader::Few(_)) => unreachable!("an index gives its own texts"),
-                Err(e) => Err(ExactError { message: e.to_string() }),
-            }
+            index().map_err(|e: TextError| ExactError { message: e.to_string() })
         });
         indexed.as_ref().map_err(Clone::clone)?.matching(query)
     }

@@ -209,7 +209,7 @@ impl TextIndex {
     pub(super) fn open(
         saved: Arc<dyn SavedFiles>,
         keep: bool,
-    ) -> Result<(Self, TextReader), TextError> {
+    ) -> Result<(Self, IndexedText), TextError> {
         let directory = Overlay::over(saved, keep);
         let index = Index::open(directory.clone())?;
         if index.schema() != schema() {
@@ -323,7 +323,7 @@ impl TextIndex {
 
     /// Commits additions and removals and returns a reader. After an error the index must not be
     /// used again.
-    pub(super) fn commit(&mut self) -> Result<TextReader, TextError> {
+    pub(super) fn commit(&mut self) -> Result<IndexedText, TextError> {
         if let Some(writer) = &mut self.writer {
             writer.commit()?;
         }
@@ -337,7 +337,7 @@ impl TextIndex {
         self.snapshot()
     }
 
-    fn snapshot(&mut self) -> Result<TextReader, TextError> {
+    fn snapshot(&mut self) -> Result<IndexedText, TextError> {
         let searcher = self.reader.searcher();
         let body = self.fields.text[Field::Body as usize];
         let mut segments = HashMap::new();
@@ -369,14 +369,14 @@ impl TextIndex {
                     u64::from(FieldNormReader::id_to_fieldnorm(segment.lengths[doc as usize]));
             }
         }
-        Ok(TextReader::Indexed(IndexedText {
+        Ok(IndexedText {
             searcher,
             segments: in_order,
             fields: self.fields.clone(),
             n_chunks,
             total_length,
             health: self.health.clone(),
-        }))
+        })
     }
 }
 

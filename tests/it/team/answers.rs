@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Database, Depot, committed, depot, essence, found, paths};
+use crate::json_output::assert_keys_are_named;
 use crate::project::{Project, run};
 use crate::server::{Client, Server, initialize};
 
@@ -18,6 +19,7 @@ fn what_is_published_is_asked_by_its_name() {
     // Four files and two commits.
     assert_eq!((&first["generation"], &first["stored"]), (&1.into(), &6.into()), "{first}");
     assert!(first["rows"].as_u64() >= Some(6) && first["bytes"].as_u64() > Some(100), "{first}");
+    assert_keys_are_named("publish --json", &first);
     let again = depot.publish(&p, "shop/api");
     assert_eq!((&again["generation"], &again["stored"]), (&1.into(), &0.into()), "{again}");
 
