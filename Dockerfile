@@ -7,7 +7,7 @@ FROM rust:1.91-slim-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends gcc g++ libc6-dev make && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 COPY . .
-RUN cargo build --locked --profile dist --bins
+RUN cargo build --locked --profile dist --bins --features team
 
 FROM debian:bookworm-slim
 # Cortex asks git for the messages of commits, and the certificates are for a server of vectors (embed.url).

@@ -244,6 +244,12 @@ the system with a delay.",
         "1024",
         "How much memory the server of this machine may hold for all projects, in megabytes. It closes the projects that were asked least recently; they open again with the next question.",
     ),
+    (
+        "team.url",
+        User,
+        "",
+        "The database where your team publishes its repositories: `postgres://user@host/database` or `milvus://host:port/database`. Agents and `cortex search --repo` reach what is published there.",
+    ),
 ];
 
 /// Longest [`Config::idle`], in minutes: a year.
@@ -324,6 +330,8 @@ pub struct Config {
     pub idle: Duration,
     /// Resident bytes that it may hold.
     pub shared_bytes: u64,
+    /// The depot where the user's team publishes its repositories.
+    pub team_url: Option<String>,
     /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
@@ -380,6 +388,7 @@ struct RawConfig {
     live: RawLive,
     memory: RawMemory,
     serve: RawServe,
+    team: RawTeam,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -433,6 +442,12 @@ struct RawMemory {
     window_ms: Option<u64>,
     max_events: Option<usize>,
     event_days: Option<u32>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawTeam {
+    url: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -683,6 +698,7 @@ impl MergedSettings {
             other_projects: raw.serve.other_projects.unwrap_or(true),
             idle: Duration::from_mins(raw.serve.idle_minutes.unwrap_or(30).min(MAX_IDLE_MINUTES)),
             shared_bytes: raw.serve.memory_mb.unwrap_or(1024).saturating_mul(1 << 20),
+            team_url: raw.team.url.filter(|url| !url.is_empty()),
             ignored: self.ignored,
         })
     }

@@ -6,8 +6,13 @@
 //! those that they replace as dead from `g` on; then one record of the repository is replaced, and
 //! from that moment every question sees `g`. A question sees the rows with `born <= g < died`.
 
+#[cfg(feature = "milvus")]
+pub mod milvus;
 #[cfg(feature = "objects")]
 pub mod objects;
+pub mod patient;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod shelf;
 
 /// The end of a row that lives.
@@ -125,6 +130,18 @@ pub struct Size {
     pub bytes: u64,
 }
 
+/// How often one call was made since the program started.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Meter {
+    pub call: &'static str,
+    /// Number of calls.
+    pub n: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Sum of their durations.
+    pub seconds: f64,
+}
+
 /// An engine that keeps published repositories. Calls block, and any number of threads may make
 /// them at once.
 pub trait Depot: Send + Sync {
@@ -202,4 +219,9 @@ pub trait Depot: Send + Sync {
     /// # Errors
     /// See [`DepotError`].
     fn size(&self, repository: i64) -> Result<Size>;
+
+    /// Returns what was measured of each call, if it is measured.
+    fn meters(&self) -> Vec<Meter> {
+        Vec::new()
+    }
 }

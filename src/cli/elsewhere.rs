@@ -7,10 +7,11 @@ use anyhow::{Context, Result, bail};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::Deserialize;
 
+use super::render::printable;
 use crate::config;
 use crate::dir::Dir;
 use crate::engine::{
-    AnswerFrom, AskedProject, Call, Engine, FrontEnd, OpenProject, Project, chosen,
+    AnswerFrom, AskedProject, Call, Engine, FrontEnd, OpenProject, Project, Team, chosen,
 };
 use crate::projects::{KnownProject, Projects};
 use crate::store::Layout;
@@ -43,8 +44,39 @@ pub(super) struct Chosen {
 }
 
 impl Elsewhere {
-    /// Returns what is selected; `None` if the current project is asked.
-    pub(super) fn chosen(&self, engine: &Engine) -> Result<Option<Chosen>> {
+    /// Returns the names as they were given.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.repos.clone()
+    }
+
+    /// Returns the names of published repositories that are selected. A project here of the same name
+    /// is asked in place of one.
+    pub(super) fn published(&self, engine: &Engine, team: &Team) -> Result<Vec<String>> {
+        let known = engine.project.all();
+        let is_other =
+            |name: &&String| path_of(name, &known).is_none() && known.named(name).is_err();
+        let wanted: Vec<String> = self.repos.iter().filter(is_other).cloned().collect();
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        match team.matching(&wanted) {
+            // Projects here may answer to a glob.
+            Err(e) if wanted.iter().all(|name| name.contains('*')) => {
+                tell!(
+                    "warning: published repositories are left out: {}",
+                    printable(&e.to_string())
+                );
+                Ok(Vec::new())
+            }
+            names => Ok(names?),
+        }
+    }
+
+    /// Returns what is selected; `None` if the current project is asked, or `published` repositories.
+    pub(super) fn chosen(&self, engine: &Engine, published: &[String]) -> Result<Option<Chosen>> {
+        if !published.is_empty() {
+            return Ok(None);
+        }
         let known = engine.project.all();
         if let Some(file) = &self.workspace {
             let roots = folders(file)?;

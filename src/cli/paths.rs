@@ -87,6 +87,17 @@ impl Paths {
         Self { prefix: format!("{name}:"), folder: String::new(), ..Self::of(project) }
     }
 
+    /// Does the same for a published repository, whose files are not on this machine.
+    pub(super) fn of_published(name: &str) -> Self {
+        let prefix = format!("{name}:");
+        Self { root: PathBuf::new(), host: String::new(), folder: String::new(), prefix }
+    }
+
+    /// Whether the files are on this machine.
+    pub(super) fn are_here(&self) -> bool {
+        !self.root.as_os_str().is_empty()
+    }
+
     /// Returns the full path of a file.
     pub(super) fn full(&self, path: &str) -> PathBuf {
         self.root.join(path)
@@ -110,7 +121,7 @@ impl Paths {
     /// Returns `text` as a link to a file, at a line if there is one. `path` is relative to the
     /// root. Without links, and for a path that leads out of the project, the text stays as it is.
     pub(super) fn linked(&self, path: &str, line: Option<u64>, text: impl Display) -> String {
-        let is_file = !path.is_empty() && is_inside(path);
+        let is_file = self.are_here() && !path.is_empty() && is_inside(path);
         if !is_file || !HAS_LINKS.load(Ordering::Relaxed) {
             return text.to_string();
         }

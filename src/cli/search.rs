@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use console::style;
@@ -16,8 +17,8 @@ use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
-    SearchMode, SearchRequest, Tests, open_projects, search_many,
+    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, OpenProject, Project,
+    ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
 };
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
@@ -133,7 +134,30 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         ..SearchRequest::default()
     };
     let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);
-    let mut answer = match args.elsewhere.chosen(&engine)? {
+    let (team, warning) = engine.team();
+    let published = match &team {
+        Some(team) => args.elsewhere.published(&engine, team)?,
+        None => Vec::new(),
+    };
+    let mut answer = match args.elsewhere.chosen(&engine, &published)? {
+        _ if !published.is_empty() => {
+            let request = SearchRequest { repos: args.elsewhere.names(), ..request.clone() };
+            let others: Arc<dyn OpenProject> = Arc::new(elsewhere::opening(look));
+            let warnings = warning.into_iter().collect();
+            let call = Call { others: Some(others), team, warnings, ..Call::default() };
+            let answer = engine.search_in_projects(&request, &call)?;
+            let known = engine.project.all();
+            for name in answer.results.iter().filter_map(|row| row.repo.as_ref()) {
+                let of = match known.named(name) {
+                    Ok(project) if !published.contains(name) => {
+                        Paths::of_named(&Project::open(Some(&project.root))?, name)
+                    }
+                    _ => Paths::of_published(name),
+                };
+                paths.insert(Some(name.clone()), of);
+            }
+            answer
+        }
         None if args.deps => engine.search_with_packages(&request, &Call::default())?,
         None => engine.search(&request, &Call::default())?,
         Some(Chosen { packages: mut asked, projects, mut warnings }) => {
@@ -207,7 +231,7 @@ fn paths_of(answer: &SearchAnswer) -> Vec<(&Option<String>, &str)> {
 
 /// Opens the best result in the editor of the user.
 fn open_best(answer: &SearchAnswer, paths: &PathsByProject) -> Result<()> {
-    let in_project = |row: &&ResultRow| row.package.is_none();
+    let in_project = |row: &&ResultRow| row.package.is_none() && paths[&row.repo].are_here();
     let Some(row) = answer.results.iter().find(in_project) else { return Ok(()) };
     let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
     let Ok(editor) = editor else { bail!("--open: set EDITOR to the command of your editor") };

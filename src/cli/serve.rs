@@ -1,11 +1,15 @@
 //! `cortex serve`: serves the programs of this machine over HTTP.
 
+mod published;
+
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use tokio_util::sync::CancellationToken;
 
+use self::published::Served;
 use super::args::OfProject;
 use super::browser;
 use super::outcome::Outcome;
@@ -22,6 +26,7 @@ use crate::tools::{self, Tool, ToolGroup};
 #[command(after_help = "Examples:
   cortex serve
   cortex serve --detach
+  cortex serve --from postgres://me@db.example.com/cortex --clients clients.toml
   curl -s 'http://127.0.0.1:7717/api/search?query=where+are+retries+counted'
   CORTEX_SERVE_TOKEN=… cortex serve --address 0.0.0.0
 
@@ -44,6 +49,13 @@ pub(super) struct Args {
     /// prefer the variable
     #[arg(long, value_name = "T", env = "CORTEX_SERVE_TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// Serve what is published to this depot, and no project: `postgres://user@host/database` or
+    /// `milvus://host:port/database`. Pass a password by CORTEX_TEAM_URL; then `--from team`
+    #[arg(long, value_name = "URL", conflicts_with_all = ["detach", "directory", "watch", "no_watch", "tools", "edit_trusted_files", "read_only"])]
+    from: Option<String>,
+    /// Who may see what is published: a file with a token and globs of names for each client
+    #[arg(long, value_name = "FILE", requires = "from")]
+    clients: Option<PathBuf>,
     #[command(flatten)]
     following: Following,
     #[command(flatten)]
@@ -104,6 +116,15 @@ impl Offered {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if let Some(from) = &args.from {
+        return published::run(Served {
+            from,
+            address: args.address,
+            port: args.port,
+            token: args.token.clone(),
+            clients: args.clients.as_ref(),
+        });
+    }
     if args.detach {
         line(&in_background(args, args.project.open()?)?.url())?;
         return Ok(Outcome::Done);

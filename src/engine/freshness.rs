@@ -60,6 +60,17 @@ pub struct Freshness {
     pub vectors_pending: usize,
 }
 
+/// The state of a published repository that answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PublishedState {
+    pub repo: String,
+    pub generation: u64,
+    /// The commit that was published.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("default" = ""))]
+    pub commit: String,
+}
+
 /// The index state behind an answer, with warnings. Part of every answer.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct AnswerState {
@@ -73,6 +84,10 @@ pub struct AnswerState {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub projects: usize,
+    /// The published repositories that answered, each with its generation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub published: Vec<PublishedState>,
 }
 
 impl AnswerState {

@@ -1,6 +1,7 @@
 //! Finds lines in the indexed files by literal text or a regular expression.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use super::filters::{idle_paths, of_languages, of_paths};
 use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
+use crate::chunk::Chunk;
 use crate::excerpt::NamesAround;
 use crate::scan::{self, FoundLine, LineMatcher, LineQuery};
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
@@ -153,35 +155,62 @@ impl Engine {
                 count(found.n_left, "file")
             ));
         }
+        let counts: Vec<(&str, usize)> =
+            found.files.iter().map(|(at, n)| (files[*at], *n)).collect();
+        let page = Matches { counts, n_files: found.n_files, skipped };
+        let lines = |path: &str| scan::lines_of(root, path, &matcher).unwrap_or_default();
+        let chunks = |path: &str| code.corpus.chunks().read_file(path);
+        Ok(page.answer(request, lines, chunks, state.in_brief(call)))
+    }
+}
+
+/// The matches of all files, and which of them were on earlier pages.
+pub(super) struct Matches<'a> {
+    /// The number of matching lines of each file.
+    pub(super) counts: Vec<(&'a str, usize)>,
+    /// Number of files that were searched.
+    pub(super) n_files: usize,
+    pub(super) skipped: usize,
+}
+
+impl Matches<'_> {
+    /// Returns a page. `lines` returns the matching lines of a file with their context, `chunks` its
+    /// chunks.
+    pub(super) fn answer(
+        self,
+        request: &GrepRequest,
+        lines: impl Fn(&str) -> Vec<FoundLine>,
+        chunks: impl Fn(&str) -> Vec<Arc<Chunk>>,
+        state: AnswerState,
+    ) -> GrepAnswer {
+        let Self { counts, n_files, skipped } = self;
         // The symbols of all lines are counted, and then those of the page are taken.
         let (skip, left) =
             if request.symbols { (0, MAX_LINES_OF_SYMBOLS) } else { (skipped, request.limit) };
         let mut page = GrepPage { skip, left, files: Vec::new() };
-        for (at, n_matches) in &found.files {
-            let path = files[*at];
+        for (path, n_matches) in &counts {
             if request.count || request.files_only {
                 page.add_file(path, *n_matches);
             } else if page.wants(shown_of(request, *n_matches)) {
-                let lines = scan::lines_of(root, path, &matcher).unwrap_or_default();
-                let chunks = code.corpus.chunks().read_file(path);
+                let chunks = chunks(path);
                 let mut names = NamesAround::new(&chunks);
-                page.add_lines(path, *n_matches, lines, request, |line| {
+                page.add_lines(path, *n_matches, lines(path), request, |line| {
                     names.at(u32::try_from(line).unwrap_or(u32::MAX))
                 });
             }
         }
         let units = if request.count || request.files_only {
-            found.files.len()
+            counts.len()
         } else {
-            found.files.iter().map(|(_, n)| shown_of(request, *n)).sum()
+            counts.iter().map(|(_, n)| shown_of(request, *n)).sum()
         };
         let answer = GrepAnswer {
             next_cursor: None,
             files: page.files,
-            total: found.files.iter().map(|(_, n)| n).sum(),
-            total_files: found.files.len(),
-            searched: found.n_files,
-            state: state.in_brief(call),
+            total: counts.iter().map(|(_, n)| n).sum(),
+            total_files: counts.len(),
+            searched: n_files,
+            state,
             first_unit: skipped,
             all_units: units,
         };
@@ -192,7 +221,7 @@ impl Engine {
             ));
         }
         let n = answer.n_units().min(request.limit);
-        Ok(answer.first(n))
+        answer.first(n)
     }
 }
 
@@ -271,7 +300,7 @@ fn shown_of(request: &GrepRequest, n_matches: usize) -> usize {
     request.max_per_file.map_or(n_matches, |most| n_matches.min(most))
 }
 
-fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
+pub(super) fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
     let lists_lines = !(request.count || request.files_only || request.symbols);
     let around = if lists_lines { request.context } else { 0 };
     LineMatcher::new(LineQuery {
@@ -286,7 +315,7 @@ fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
     .map_err(|e| AskError::Arguments(e.to_string()))
 }
 
-fn position(cursor: Option<&str>) -> Result<usize, AskError> {
+pub(super) fn position(cursor: Option<&str>) -> Result<usize, AskError> {
     let Some(cursor) = cursor else { return Ok(0) };
     cursor.trim().parse().map_err(|_| {
         let cursor = cut(cursor, 40);
@@ -297,7 +326,11 @@ fn position(cursor: Option<&str>) -> Result<usize, AskError> {
 }
 
 /// Returns the paths of the indexed files that match.
-fn wanted<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &LanguageFilter) -> Vec<&'c str> {
+pub(super) fn wanted<'c>(
+    corpus: &'c Corpus,
+    paths: &PathFilter,
+    languages: &LanguageFilter,
+) -> Vec<&'c str> {
     let is_wanted = |path: &str, language: &str| {
         paths.is_match(path) && languages.is_match(Some(language), Some(path))
     };

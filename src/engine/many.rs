@@ -12,12 +12,16 @@ use globset::Glob;
 use super::freshness::{AnswerState, Freshness};
 use super::project::{Project, ProjectError};
 use super::rows::ResultRow;
-use super::search::{Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact};
+use super::search::{
+    Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
+};
 use super::serving::{Engine, View};
+use super::team::{Selected, state_of};
 use super::{AskError, Call, chain};
-use crate::embed::{StaticModel, vector_of_question};
+use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
-use crate::search::{Filter, Hit, Query, Results, SearchError, Searcher, Statistics, Term};
+use crate::search::{Corpus, Filter, Hit, Query, Results, Searcher, Statistics, Term};
+use crate::team::Shared;
 use crate::text::count;
 
 /// The weight of the feature that the question names the project.
@@ -38,6 +42,8 @@ const INTERNAL: [&str; 10] = [
     "generated",
     "examples",
 ];
+/// Most chunks of a published repository in which an exact query is looked for.
+const MAX_HOLDING: usize = 1_000;
 /// Folders of what a package was built to.
 const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
@@ -136,17 +142,96 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let known = self.project.all();
-        let (mut asked, names) = self.packages_among(&known, &request.repos, call)?;
-        let mut warnings = Vec::new();
+        let OfTeam { mut published, others: repos, mut warnings, failure } =
+            self.published_among(&known, request, call)?;
+        // The checkout that is worked in is newer than what was published of it.
+        let own = published.iter().position(|repository| self.is_checkout_of(repository));
+        let own = own.map(|at| published.remove(at).name().to_string());
+        let (mut asked, names) = self.packages_among(&known, &repos, call)?;
+        if call.others.is_none() && call.team.is_some() && !names.is_empty() {
+            return Err(AskError::NotFound(format!(
+                "no published repository is named `{}`: `repos: [\"*\"]` asks all, and the status lists them",
+                names.join("`, `")
+            )));
+        }
         if !names.is_empty() {
-            let (wanted, of_names) = chosen(&known, &names)?;
+            // A name may be that of a repository that cannot be asked now.
+            let (wanted, of_names) = chosen(&known, &names).map_err(|e| failure.unwrap_or(e))?;
             let (projects, unopened) = open_projects(others(call)?, &wanted)?;
             asked.extend(projects);
             warnings.extend(of_names.into_iter().chain(unopened));
         }
         warnings.splice(0..0, call.warnings.iter().cloned());
-        search_many(&asked, request, &Call { warnings, ..call.clone() })
+        let mut asked: Vec<Asked> = asked.iter().map(AskedProject::asked).collect();
+        let is_asked = asked.iter().any(|asked| {
+            !asked.is_package && asked.engine.project.layout.root() == self.project.layout.root()
+        });
+        let own = own.as_deref().filter(|_| !is_asked);
+        asked.extend(own.map(|name| Asked { name, engine: self, is_package: false }));
+        search_all(&asked, published, request, &Call { warnings, ..call.clone() })
     }
+
+    /// Opens the published repositories among the names of a request. A name of both is that of the
+    /// project here, which is newer. If the depot fails, projects here can still answer.
+    fn published_among<'c>(
+        &self,
+        known: &Projects,
+        request: &SearchRequest,
+        call: &'c Call,
+    ) -> Result<OfTeam<'c>, AskError> {
+        let everything = ["*".to_string()];
+        let (Some(team), repos) = (&call.team, &*request.repos) else {
+            return Ok(OfTeam { others: request.repos.clone(), ..OfTeam::default() });
+        };
+        let repos = if repos.is_empty() && team.asks_all { &everything } else { repos };
+        let is_here = |name: &String| self.has_project(name, call);
+        let (here, elsewhere): (Vec<String>, Vec<String>) =
+            repos.iter().cloned().partition(is_here);
+        let (selected, failure) = match team.chosen(&elsewhere, &request.query) {
+            Ok(selected) => (selected, None),
+            Err(e) if call.others.is_some() => {
+                let warnings = vec![format!("published repositories are left out: {e}")];
+                (
+                    Selected { found: Vec::new(), unknown: elsewhere.clone(), warnings },
+                    Some(e.into()),
+                )
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let Selected { found: mut published, unknown, warnings } = selected;
+        // A generation is that of one repository.
+        if call.wait.min_generation.is_some()
+            && let ([one], [_]) = (&*published, repos)
+            && !self.is_checkout_of(one)
+        {
+            published = vec![team.waited(published.remove(0), call)?];
+        }
+        let is_here = |shared: &Shared| {
+            call.others.is_some() && known.there.iter().any(|p| p.name == shared.name())
+        };
+        published.retain(|shared| !is_here(shared));
+        let globs = elsewhere.iter().filter(|name| name.contains('*') && call.others.is_some());
+        let globs = globs.filter(|name| !unknown.contains(name)).filter(|name| {
+            Glob::new(name).is_ok_and(|glob| {
+                let glob = glob.compile_matcher();
+                known.there.iter().any(|project| glob.is_match(&project.name))
+            })
+        });
+        let others =
+            here.into_iter().chain(globs.cloned()).chain(unknown.iter().cloned()).collect();
+        Ok(OfTeam { published, others, warnings, failure })
+    }
+}
+
+/// What the names of a request select of the repositories of a team.
+#[derive(Default)]
+struct OfTeam<'a> {
+    published: Vec<Shared<'a>>,
+    /// The names that are not, or not only, those of published repositories.
+    others: Vec<String>,
+    warnings: Vec<String>,
+    /// Why the depot could not be asked.
+    failure: Option<AskError>,
 }
 
 impl Engine {
@@ -191,6 +276,12 @@ pub struct AskedProject {
     pub engine: Arc<Engine>,
     /// Whether it is a package that the project depends on. Its paths begin with its name.
     pub is_package: bool,
+}
+
+impl AskedProject {
+    fn asked(&self) -> Asked<'_> {
+        Asked { name: &self.name, engine: &self.engine, is_package: self.is_package }
+    }
 }
 
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
@@ -294,10 +385,74 @@ impl Asked<'_> {
     }
 }
 
-/// An engine that has a snapshot to answer from.
-struct Part<'a> {
-    project: Asked<'a>,
-    view: View,
+/// One of those that answer together.
+enum Part<'a> {
+    /// A project or package, with the snapshot that answers.
+    Here { project: Asked<'a>, view: View },
+    /// A published repository, with the files that were proposed.
+    Shared { repository: Shared<'a>, corpus: Option<Corpus> },
+}
+
+impl Part<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Here { project, .. } => project.name,
+            Self::Shared { repository, .. } => repository.name(),
+        }
+    }
+
+    fn generation(&self) -> u64 {
+        match self {
+            Self::Here { view, .. } => view.code.generation,
+            Self::Shared { repository, .. } => repository.manifest().generation,
+        }
+    }
+
+    fn n_chunks(&self) -> usize {
+        match self {
+            Self::Here { view, .. } => view.code.corpus.chunks().len(),
+            Self::Shared { repository, .. } => {
+                usize::try_from(repository.whole().size.chunks()).unwrap_or(usize::MAX)
+            }
+        }
+    }
+
+    fn freshness(&self) -> Freshness {
+        match self {
+            Self::Here { view, .. } => view.state.index.clone(),
+            Self::Shared { .. } => Freshness::default(),
+        }
+    }
+
+    /// Returns the warning that it does not answer.
+    fn left_out(&self, why: &AskError) -> String {
+        match self {
+            Self::Here { project, .. } => project.left_out(why),
+            Self::Shared { repository, .. } => format!("{} is left out: {why}", repository.name()),
+        }
+    }
+
+    /// Counts the words of a query.
+    fn statistics(&self, query: &Query) -> Result<Statistics, AskError> {
+        Ok(match self {
+            Self::Here { view, .. } => Searcher::new(&view.code.corpus).statistics(query)?,
+            Self::Shared { repository, .. } => repository.statistics(query)?,
+        })
+    }
+
+    /// Returns the row of a hit.
+    fn row(&self, hit: Hit, explain: bool) -> Option<ResultRow> {
+        Some(match self {
+            Self::Here { project, view } => {
+                let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), explain);
+                project.placed(row.unless_gone(&|path| project.engine.project.has_file(path)))
+            }
+            Self::Shared { repository, corpus } => {
+                let row = ResultRow::new(Arc::new(hit), corpus.as_ref()?.chunks(), explain);
+                row.of_project(repository.name())
+            }
+        })
+    }
 }
 
 /// Searches several projects. A project that cannot answer is left out, and a warning says so.
@@ -309,21 +464,17 @@ pub fn search_many(
     request: &SearchRequest,
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
-    let asked = projects.iter().map(|AskedProject { name, engine, is_package }| Asked {
-        name,
-        engine,
-        is_package: *is_package,
-    });
-    let asked: Vec<Asked> = asked.collect();
-    search_all(&asked, request, call)
+    let asked: Vec<Asked> = projects.iter().map(AskedProject::asked).collect();
+    search_all(&asked, Vec::new(), request, call)
 }
 
-/// Does the same with engines.
+/// Does the same with engines, and with published repositories.
 ///
 /// # Errors
 /// Same as [`search_many`].
 pub(super) fn search_all(
     projects: &[Asked],
+    published: Vec<Shared>,
     request: &SearchRequest,
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
@@ -331,11 +482,12 @@ pub(super) fn search_all(
     let filter = request.filters.filter()?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
+    parts.extend(published.into_iter().map(|repository| Part::Shared { repository, corpus: None }));
     for project in projects.iter().copied() {
         match project.engine.with_code(&quiet, Ok) {
             Ok(view) => {
                 warnings.extend(troubles(project.name, &view));
-                parts.push(Part { project, view });
+                parts.push(Part::Here { project, view });
             }
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),
             Err(e) => {
@@ -347,7 +499,7 @@ pub(super) fn search_all(
     if let Some(e) = last.filter(|_| parts.is_empty()) {
         return Err(e);
     }
-    let generation = parts.iter().fold(0u64, |sum, p| sum.wrapping_add(p.view.code.generation));
+    let generation = parts.iter().fold(0u64, |sum, part| sum.wrapping_add(part.generation()));
     let page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
     warnings.extend(page.changed_from(request.cursor.as_deref()));
     let start = Instant::now();
@@ -359,18 +511,21 @@ pub(super) fn search_all(
     results.hits.truncate(page.n_wanted());
     let row = |hit: Hit| {
         let at = hit.path.split(':').next().and_then(|at| at.parse::<usize>().ok())?;
-        let Part { project, view } = parts.get(at)?;
-        let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), request.explain)
-            .unless_gone(&|path| project.engine.project.has_file(path));
-        Some(project.placed(row))
+        parts.get(at)?.row(hit, request.explain)
     };
-    let n_chunks = parts.iter().map(|part| part.view.code.corpus.chunks().len()).sum();
+    let n_chunks = parts.iter().map(Part::n_chunks).sum();
+    let of_parts: Vec<Freshness> = parts.iter().map(Part::freshness).collect();
     let index = Freshness {
-        pending: parts.iter().map(|part| part.view.state.index.pending).sum(),
-        vectors_pending: parts.iter().map(|part| part.view.state.index.vectors_pending).sum(),
+        pending: of_parts.iter().map(|index| index.pending).sum(),
+        vectors_pending: of_parts.iter().map(|index| index.vectors_pending).sum(),
         ..Freshness::default()
     };
-    let state = AnswerState { index, warnings, projects: parts.len() }.in_brief(call);
+    let published = parts.iter().filter_map(|part| match part {
+        Part::Here { .. } => None,
+        Part::Shared { repository, .. } => Some(state_of(repository)),
+    });
+    let published = published.collect();
+    let state = AnswerState { index, warnings, projects: parts.len(), published }.in_brief(call);
     Ok(Ranking { results, is_cut, n_chunks, took }.answer(request, page, state, row))
 }
 
@@ -393,7 +548,7 @@ fn ask_all(
             Err(Unanswered { at, why: why @ (AskError::Failed(_) | AskError::NotYet(_)) })
                 if parts.len() > 1 =>
             {
-                warnings.push(parts.remove(at).project.left_out(&why));
+                warnings.push(parts.remove(at).left_out(&why));
             }
             Err(Unanswered { why, .. }) => return Err(why),
         }
@@ -426,57 +581,165 @@ struct Unanswered {
 
 /// Asks each project. Returns the results in the order of `parts`, and warnings.
 fn ask(
-    parts: &[Part],
+    parts: &mut [Part],
     request: &SearchRequest,
     filter: &Filter,
     n: usize,
 ) -> Result<(Vec<Results>, Vec<String>), Unanswered> {
-    let by = |at: usize| move |why: SearchError| Unanswered { at, why: why.into() };
-    let searchers: Vec<Searcher> =
-        parts.iter().map(|part| Searcher::new(&part.view.code.corpus)).collect();
+    let by = |at: usize| move |why: AskError| Unanswered { at, why };
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     if request.mode == SearchMode::Exact {
-        for (at, searcher) in searchers.into_iter().enumerate() {
-            let exact = exact(searcher, &request.query, filter, n);
-            let exact = exact.map_err(by(at))?;
+        for (at, part) in parts.iter_mut().enumerate() {
+            let exact = exact_in(part, request, filter, n).map_err(by(at))?;
             warnings.extend(exact.warning.filter(|_| found.is_empty()));
             found.push(exact.results);
         }
         return Ok((found, warnings));
     }
-    let query = Searcher::query_of_all(&searchers, &request.query, &StaticModel::knows);
-    let query = request.refined(query.map_err(|why| {
-        let is_damaged = |s: &Searcher| s.query(&request.query, &StaticModel::knows).is_err();
-        by(searchers.iter().position(is_damaged).unwrap_or(0))(why)
-    })?);
+    let query = request.refined(parsed(parts, &request.query)?);
     let (mut pooled, mut counts) = (Statistics::default(), Vec::new());
-    for (at, searcher) in searchers.iter().enumerate() {
-        counts.push(searcher.statistics(&query).map_err(by(at))?);
+    for (at, statistics) in at_once(parts, |part| part.statistics(&query)).into_iter().enumerate() {
+        counts.push(statistics.map_err(by(at))?);
         pooled.add(&counts[at]);
     }
-    for (at, (part, searcher)) in parts.iter().zip(searchers).enumerate() {
-        let embedder = part.project.engine.manager.embedder();
-        let (vector, warning) = vector_of_question(embedder, &query.meant);
-        let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
-        warnings.extend(warning.map(|warning| format!("{}: {warning}", part.project.name)));
-        found.push(if is_semantic {
-            searcher.by_meaning(&vector, filter, n).map_err(by(at))?
-        } else {
-            let results = searcher.search_among(&query, &vector, filter, n, &pooled);
-            let named = naming(&query, part.project.name, &counts[at], &pooled);
-            let mut results = results.map_err(by(at))?;
-            let name = |_: &Hit| named;
-            prefer(&mut results, "project_name", PROJECT_NAME, name);
-            if part.project.is_package {
+    let embedder = parts.iter().find_map(|part| match part {
+        Part::Here { project, .. } => Some(project.engine.manager.embedder()),
+        Part::Shared { .. } => None,
+    });
+    // The depot is asked for all repositories at once.
+    let mut vectors = Vec::new();
+    let extracted = at_once(parts, |part| match part {
+        Part::Here { .. } => Ok((Vec::new(), None)),
+        Part::Shared { repository, corpus } => {
+            let (vector, warning) = vector_for(repository, embedder, &query.meant);
+            *corpus = Some(repository.extract(&query, &vector, filter, &pooled)?);
+            Ok::<_, AskError>((vector, warning))
+        }
+    });
+    for (at, extracted) in extracted.into_iter().enumerate() {
+        let (vector, warning) = extracted.map_err(by(at))?;
+        vectors.push(vector);
+        warnings.extend(warning);
+    }
+    for (at, part) in parts.iter_mut().enumerate() {
+        let (mut results, is_package) = match part {
+            Part::Here { project, view } => {
+                let embedder = project.engine.manager.embedder();
+                let (vector, warning) = vector_of_question(embedder, &query.meant);
+                let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
+                warnings.extend(warning.map(|warning| format!("{}: {warning}", project.name)));
+                let searcher = Searcher::new(&view.code.corpus);
+                let results = if is_semantic {
+                    searcher.by_meaning(&vector, filter, n)
+                } else {
+                    searcher.search_among(&query, &vector, filter, n, &pooled)
+                };
+                (results.map_err(|why| by(at)(why.into()))?, project.is_package)
+            }
+            Part::Shared { corpus, .. } => {
+                let extract = corpus.as_ref().expect("every repository was asked above");
+                let vector = &vectors[at];
+                let searcher = Searcher::new(extract);
+                let results = if request.mode == SearchMode::Semantic && !vector.is_empty() {
+                    searcher.by_meaning(vector, filter, n)
+                } else {
+                    searcher.search_among(&query, vector, filter, n, &pooled)
+                };
+                (results.map_err(|why| by(at)(why.into()))?, false)
+            }
+        };
+        if request.mode != SearchMode::Semantic {
+            let named = naming(&query, part.name(), &counts[at], &pooled);
+            prefer(&mut results, "project_name", PROJECT_NAME, |_: &Hit| named);
+            if is_package {
                 let has_sources = results.hits.iter().any(|hit| is_source(&hit.path));
                 prefer(&mut results, "package_aside", PACKAGE_ASIDE, |hit| {
                     f64::from(u8::from(is_aside(&hit.path, has_sources)))
                 });
             }
-            results
-        });
+        }
+        found.push(results);
     }
     Ok((found, warnings))
+}
+
+/// Calls a function for each of some things, each on a thread of its own, because most of the time is
+/// spent waiting for a depot. One thing needs no thread.
+pub(super) fn at_once<T: Send, R: Send>(all: &mut [T], of: impl Fn(&mut T) -> R + Sync) -> Vec<R> {
+    if all.len() < 2 {
+        return all.iter_mut().map(of).collect();
+    }
+    let of = &of;
+    std::thread::scope(|scope| {
+        let running: Vec<_> = all.iter_mut().map(|one| scope.spawn(move || of(one))).collect();
+        let end = |thread: std::thread::ScopedJoinHandle<'_, R>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        running.into_iter().map(end).collect()
+    })
+}
+
+/// Parses a question to all parts.
+fn parsed(parts: &[Part], question: &str) -> Result<Query, Unanswered> {
+    let (mut corpora, mut shared): (Vec<&Corpus>, Vec<&Shared>) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Here { view, .. } => corpora.push(&view.code.corpus),
+            Part::Shared { repository, .. } => shared.push(repository),
+        }
+    }
+    if shared.is_empty() {
+        let all: Vec<Searcher> = corpora.into_iter().map(Searcher::new).collect();
+        return Searcher::query_of_all(&all, question, &StaticModel::knows).map_err(|why| {
+            let is_damaged = |s: &Searcher| s.query(question, &StaticModel::knows).is_err();
+            let at = all.iter().position(is_damaged).unwrap_or(0);
+            Unanswered { at, why: why.into() }
+        });
+    }
+    let query = Shared::query(&shared, &corpora, question, &StaticModel::knows);
+    query.map_err(|why| {
+        let at = parts.iter().position(|part| matches!(part, Part::Shared { .. }));
+        Unanswered { at: at.unwrap_or(0), why: why.into() }
+    })
+}
+
+/// Returns the vector of a question for a published repository; empty, with a warning, if its vectors
+/// are those of another embedder than the asking project's.
+fn vector_for(
+    repository: &Shared,
+    own: Option<&dyn Embedder>,
+    meant: &str,
+) -> (Vec<f32>, Option<String>) {
+    let bundled = StaticModel::bundled();
+    let own = own.unwrap_or(&*bundled);
+    let theirs = &repository.manifest().embedder;
+    if own.id() == theirs {
+        return vector_of_question(own, meant);
+    }
+    let warning = format!(
+        "{} was published with vectors of {theirs}, and this project has those of {}: only words count there",
+        repository.name(),
+        own.id()
+    );
+    (Vec::new(), Some(warning))
+}
+
+/// Answers an exact query of one part.
+fn exact_in(
+    part: &mut Part,
+    request: &SearchRequest,
+    filter: &Filter,
+    n: usize,
+) -> Result<Found, AskError> {
+    match part {
+        Part::Here { view, .. } => {
+            Ok(exact(Searcher::new(&view.code.corpus), &request.query, filter, n)?)
+        }
+        Part::Shared { repository, corpus } => {
+            let holding = corpus.insert(repository.holding(&request.query, MAX_HOLDING)?);
+            Ok(exact(Searcher::new(holding), &request.query, filter, n)?)
+        }
+    }
 }
 
 /// Returns how clearly a question names a project, from 0 to 1: its words hold all words of the

@@ -441,7 +441,7 @@ impl Engine {
     /// The state of an answer that does not depend on which memories are loaded.
     fn state_with(&self, warnings: impl IntoIterator<Item = String>, call: &Call) -> AnswerState {
         let warnings = call.warnings.iter().cloned().chain(warnings).collect();
-        AnswerState { index: self.freshness(), warnings, projects: 0 }.in_brief(call)
+        AnswerState { index: self.freshness(), warnings, ..AnswerState::default() }.in_brief(call)
     }
 
     /// The state that an answer about memories describes.

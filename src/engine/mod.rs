@@ -51,13 +51,14 @@ mod unused;
 mod used;
 mod uses;
 
+pub use crate::team::Meter;
 pub use changed::How;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
 pub use filters::{Filters, Kinds, Tests, single_globs};
-pub use freshness::{AnswerState, Freshness, Wait};
+pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use graph::{
     GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
 };
@@ -89,7 +90,7 @@ pub use scan::{
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{AnswerFrom, Engine, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use team::ToPublish;
+pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
 pub use past::{CommitRow, PastAnswer, PastRequest};
@@ -122,6 +123,8 @@ pub struct Call {
     pub in_brief: bool,
     /// Opens the user's other projects; `None` if the caller may ask one project only.
     pub others: Option<Arc<dyn OpenProject>>,
+    /// The published repositories that the caller may ask.
+    pub team: Option<Team>,
 }
 
 impl Call {

@@ -106,7 +106,7 @@ impl Engine {
         let packages =
             about.packages.iter().map(|(name, engine)| Asked { name, engine, is_package: true });
         let asked: Vec<Asked> = std::iter::once(own).chain(packages).collect();
-        let mut answer = search_all(&asked, request, call)?;
+        let mut answer = search_all(&asked, Vec::new(), request, call)?;
         answer.state.warnings.extend(about.warnings);
         if about.n_missing > 0 {
             answer.notes.push(format!(

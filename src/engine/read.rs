@@ -76,6 +76,24 @@ pub struct ReadRange {
     pub content: String,
 }
 
+impl ReadRequest {
+    /// Returns the first range of lines, and the others; none if the request names no lines.
+    pub(super) fn ranges(&self) -> Result<(Option<(usize, usize)>, Vec<(usize, usize)>), AskError> {
+        match (&self.lines, self.offset, self.limit) {
+            (None, None, None) => Ok((None, Vec::new())),
+            (Some(lines), ..) => {
+                let mut ranges = line_ranges(lines)?.into_iter();
+                Ok((ranges.next().or(Some(ALL)), ranges.collect()))
+            }
+            (None, offset, limit) => {
+                let first = offset.unwrap_or(1).max(1);
+                let last = limit.map_or(usize::MAX, |n| first.saturating_add(n.max(1) - 1));
+                Ok((Some((first, last)), Vec::new()))
+            }
+        }
+    }
+}
+
 impl Engine {
     /// Reads lines of a file, or a chunk.
     ///
@@ -97,20 +115,7 @@ impl Engine {
                 ..answer
             });
         }
-        let mut others = Vec::new();
-        let range = match (&request.lines, request.offset, request.limit) {
-            (None, None, None) => None,
-            (Some(lines), ..) => {
-                let mut ranges = line_ranges(lines)?.into_iter();
-                let first = ranges.next();
-                others.extend(ranges);
-                first.or(Some(ALL))
-            }
-            (None, offset, limit) => {
-                let first = offset.unwrap_or(1).max(1);
-                Some((first, limit.map_or(usize::MAX, |n| first.saturating_add(n.max(1) - 1))))
-            }
-        };
+        let (range, others) = request.ranges()?;
         self.with_code(call, |View { code, state }| {
             let chunks = code.corpus.chunks();
             let mut warnings = Vec::new();
@@ -150,6 +155,20 @@ impl Engine {
 }
 
 impl ReadAnswer {
+    /// Returns lines of a text that is no file of this machine. `lines`: those that the address named.
+    pub(super) fn of_text(
+        path: &str,
+        text: &str,
+        lines: Option<(usize, usize)>,
+        request: &ReadRequest,
+        state: AnswerState,
+    ) -> Result<Self, AskError> {
+        let (range, others) = request.ranges()?;
+        let more: Result<_, AskError> = others.iter().map(|other| range_of(text, *other)).collect();
+        let answer = Self { path: Some(path.into()), more: more?, ..Self::default() };
+        answer.with_lines(text, range.or(lines).unwrap_or(ALL), state)
+    }
+
     /// Fills in the lines `first..=last` of a text.
     fn with_lines(
         self,

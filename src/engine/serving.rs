@@ -345,9 +345,8 @@ impl Engine {
             .chain(waited)
             .chain(self.troubles(&snapshot, code, activity, n_unserved));
         let state = AnswerState {
-            projects: 0,
             index: self.freshness_of(code, activity.pending() + n_unserved),
-            warnings: Vec::new(),
+            ..AnswerState::default()
         };
         Ok(View { code: code.clone(), state: state.warning_first(warnings).in_brief(call) })
     }
@@ -362,7 +361,7 @@ impl Engine {
                 let index = self.freshness();
                 let warnings =
                     call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
-                Ok(AnswerState { index, warnings, projects: 0 }.in_brief(call))
+                Ok(AnswerState { index, warnings, ..AnswerState::default() }.in_brief(call))
             }
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::freshness::AnswerState;
 use super::project::Project;
 use super::serving::{Engine, Upkeep};
-use super::{AskError, Call, is_zero};
+use super::{AskError, Call, Team, is_zero};
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::index::{IndexingService, Watching};
 use crate::live::resident_bytes;
@@ -66,6 +66,10 @@ pub struct StatusAnswer {
     /// Number of vectors in the HNSW graph; absent if every vector is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors_in_hnsw: Option<usize>,
+    /// The published repositories of the team that can be asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub published: Vec<String>,
     /// Number of skipped files by reason.
     pub skipped: BTreeMap<String, usize>,
     /// Each skipped file with the reason, if `verbose`.
@@ -259,6 +263,26 @@ impl Engine {
     /// # Errors
     /// When the index cannot be read.
     pub fn status(&self, request: StatusRequest, call: &Call) -> Result<StatusAnswer, AskError> {
+        let mut answer = self.own_status(request, call)?;
+        match call.team.as_ref().map(Team::names) {
+            Some(Ok(names)) => answer.published = names,
+            Some(Err(e)) => answer.state.warnings.push(e.to_string()),
+            None => {}
+        }
+        if call.team.as_ref().is_some_and(|team| team.asks_all) {
+            // The folder in which the server runs is no matter of those who ask.
+            (answer.root, answer.kept_in) = Default::default();
+            answer.root_reason = "";
+            answer.state = AnswerState {
+                projects: answer.published.len(),
+                warnings: call.warnings.clone(),
+                ..AnswerState::default()
+            };
+        }
+        Ok(answer)
+    }
+
+    fn own_status(&self, request: StatusRequest, call: &Call) -> Result<StatusAnswer, AskError> {
         match &self.upkeep {
             Upkeep::Server(_) => {
                 let view = self.view_now(call)?;
@@ -301,9 +325,9 @@ impl Engine {
                 index.pending = Activity::read(&self.project.layout).pending();
                 index.vectors_pending = self.project.n_without_vectors(&loaded.set);
                 let state = AnswerState {
-                    projects: 0,
                     index,
                     warnings: loaded.warnings.into_iter().chain(warnings).collect(),
+                    ..AnswerState::default()
                 };
                 Ok(StatusAnswer {
                     foreign,
@@ -365,6 +389,7 @@ impl Engine {
             other_files: layout.other_chunk_files(),
             stale: None,
             embedder: self.project.embedder().id().to_string(),
+            published: Vec::new(),
             vectors_in_hnsw: None,
             skipped: table.n_skipped(),
             skipped_files: if request.verbose {

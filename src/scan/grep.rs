@@ -108,7 +108,7 @@ impl LineMatcher {
     }
 
     /// Counts the matching lines of a text.
-    fn count(&self, text: &str) -> usize {
+    pub fn count(&self, text: &str) -> usize {
         let mut count = Count(0);
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())

@@ -48,16 +48,36 @@ impl Sketch {
             let number = numbers.entry(hash(term)).or_default();
             *number = number.saturating_add(n);
         })?;
-        let mut words: Vec<(u32, u32)> = numbers.into_iter().collect();
+        let n_chunks = u32::try_from(corpus.chunks().len()).unwrap_or(u32::MAX);
+        Ok(Self::of_words(n_chunks, numbers.into_iter().collect(), MAX_WORDS))
+    }
+
+    /// Keeps the `most` commonest of some words.
+    fn of_words(n_chunks: u32, mut words: Vec<(u32, u32)>, most: usize) -> Self {
         words.sort_unstable_by_key(|(hash, n)| (std::cmp::Reverse(*n), *hash));
-        words.truncate(MAX_WORDS);
+        words.truncate(most);
         words.sort_unstable();
         let bytes = words.into_iter().flat_map(|(hash, n)| {
             let n = u16::try_from(n).unwrap_or(u16::MAX);
             hash.to_le_bytes().into_iter().chain(n.to_le_bytes())
         });
-        let n_chunks = u32::try_from(corpus.chunks().len()).unwrap_or(u32::MAX);
-        Ok(Self { n_chunks, words: bytes.collect() })
+        Self { n_chunks, words: bytes.collect() }
+    }
+
+    /// Returns a sketch of its `most` commonest words.
+    #[must_use]
+    pub fn with(&self, most: usize) -> Self {
+        let (words, _) = self.words.as_chunks::<WORD>();
+        let number = |[a, b, c, d, e, f]: &[u8; WORD]| {
+            (u32::from_le_bytes([*a, *b, *c, *d]), u32::from(u16::from_le_bytes([*e, *f])))
+        };
+        Self::of_words(self.n_chunks, words.iter().map(number).collect(), most)
+    }
+
+    /// Bytes that it takes in memory.
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
+        self.words.len()
     }
 
     /// Returns the bytes that [`Sketch::read`] reads.

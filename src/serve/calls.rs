@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
-use crate::engine::{AskError, Call, Engine, OpenProject, Pooled};
+use crate::engine::{AskError, Call, Engine, OpenProject, Pooled, Team};
 use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
@@ -32,6 +32,8 @@ pub struct Calls {
     pub(super) read_only: bool,
     /// Opens the user's other projects; `None` if the callers may ask this project only.
     others: Option<Arc<dyn OpenProject>>,
+    /// The published repositories that the callers may ask, if the settings of the project do not say.
+    pub(super) team: Option<Team>,
     /// Places of all calls on the project.
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
@@ -87,6 +89,7 @@ impl Calls {
             log,
             read_only: false,
             others: None,
+            team: None,
             running: Arc::new(Semaphore::new(MAX_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             own: Arc::new(Semaphore::new(MAX_CALLS)),
@@ -104,6 +107,7 @@ impl Calls {
             log: self.log.clone(),
             read_only: false,
             others: None,
+            team: None,
             running: self.running.clone(),
             waiting: self.waiting.clone(),
             own: Arc::new(Semaphore::new(MAX_CALLS)),
@@ -122,6 +126,13 @@ impl Calls {
     #[must_use]
     pub fn reaching(mut self, others: Arc<dyn OpenProject>) -> Self {
         self.others = Some(others);
+        self
+    }
+
+    /// Lets the callers ask published repositories.
+    #[must_use]
+    pub fn of_team(mut self, team: Team) -> Self {
+        self.team = Some(team);
         self
     }
 
@@ -212,11 +223,18 @@ impl Calls {
             return Err(CallError::Busy);
         };
         let (project, others, call) = (self.project.clone(), self.others.clone(), Call::default());
+        let own_team = self.team.clone();
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
             let result = project.engine().map(|engine| {
                 let may_reach = engine.project.config.other_projects;
-                work(&engine, &Call { others: others.filter(|_| may_reach), ..call })
+                let others = others.filter(|_| may_reach);
+                let (team, warning) = match own_team {
+                    None if others.is_some() => engine.team(),
+                    team => (team, None),
+                };
+                let warnings = warning.into_iter().collect();
+                work(&engine, &Call { others, team, warnings, ..call })
             });
             // Released only now, since a thread with a cancelled call counts, too.
             drop((permit, own));

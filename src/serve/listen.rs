@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::http::Request;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -196,6 +198,14 @@ pub async fn serve(
         tracing::warn!("shut down before all requests were finished");
     }
     Ok(())
+}
+
+/// Returns the answer of a router to one request.
+pub(super) async fn answer(router: Router, request: Request<Body>) -> Response {
+    match TowerToHyperService::new(router).call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
 }
 
 /// The connection of one client, with its permit.

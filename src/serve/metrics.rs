@@ -4,20 +4,47 @@ use std::fmt::{Display, Write};
 
 use super::calls::Calls;
 use super::counters::BUCKETS;
-use crate::engine::Engine;
+use crate::engine::{Engine, Meter, Team};
 use crate::live::resident_bytes;
 
-/// Renders the page. All labels are names of this program, so nothing needs escaping.
+/// Renders the page. All labels are names of this program, so nothing needs escaping. A client who may
+/// see some published repositories only sees its own calls: anything else tells of the others.
 pub(super) fn page(engine: &Engine, calls: &Calls) -> String {
+    let mut page = Page::default();
+    let team = calls.team.as_ref();
+    if team.is_none_or(Team::sees_all) {
+        of_server(engine, &mut page);
+        of_depot(&team.map_or_else(Vec::new, Team::meters), &mut page);
+    }
+    of_calls(calls, &mut page);
+    page.text
+}
+
+/// Adds the calls to the depot.
+fn of_depot(meters: &[Meter], page: &mut Page) {
+    if meters.is_empty() {
+        return;
+    }
+    page.family("cortex_depot_calls_total", "counter", "Calls to the team's depot, by result.");
+    for meter in meters {
+        for (result, n) in [("ok", meter.n - meter.failed), ("failed", meter.failed)] {
+            page.row(&format!("{{call=\"{}\",result=\"{result}\"}}", meter.call), n);
+        }
+    }
+    page.family("cortex_depot_seconds_total", "counter", "Duration of the calls to the depot.");
+    for meter in meters {
+        page.row(&format!("{{call=\"{}\"}}", meter.call), meter.seconds);
+    }
+}
+
+/// Adds the state of the server.
+fn of_server(engine: &Engine, page: &mut Page) {
     let (snapshot, reloads, index) =
         (engine.manager.current(), engine.manager.metrics(), engine.freshness());
     let (leads, n_runs) = engine.indexing().map_or((false, 0), |indexing| {
         let status = indexing.status();
         (status.leads, status.n_runs)
     });
-    let tools = calls.metrics.0.lock().clone();
-    let mut page = Page::default();
-
     page.family("cortex_info", "gauge", "The version of this server.");
     page.row(concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1);
     page.one("cortex_generation", "gauge", "The generation that is served.", index.generation);
@@ -76,6 +103,19 @@ pub(super) fn page(engine: &Engine, calls: &Calls) -> String {
             at.timestamp(),
         );
     }
+    if let Some(bytes) = resident_bytes() {
+        page.one(
+            "process_resident_memory_bytes",
+            "gauge",
+            "Resident memory of this process.",
+            bytes,
+        );
+    }
+}
+
+/// Adds the calls of tools.
+fn of_calls(calls: &Calls, page: &mut Page) {
+    let tools = calls.metrics.0.lock().clone();
     page.family("cortex_tool_calls_total", "counter", "Tool calls, by result.");
     for (tool, series) in &tools {
         for (result, n) in &series.by_result {
@@ -97,15 +137,6 @@ pub(super) fn page(engine: &Engine, calls: &Calls) -> String {
         page.row(&format!("_sum{{tool=\"{tool}\"}}"), series.seconds);
         page.row(&format!("_count{{tool=\"{tool}\"}}"), n);
     }
-    if let Some(bytes) = resident_bytes() {
-        page.one(
-            "process_resident_memory_bytes",
-            "gauge",
-            "Resident memory of this process.",
-            bytes,
-        );
-    }
-    page.text
 }
 
 #[derive(Default)]

@@ -8,6 +8,7 @@ mod activity;
 mod asked;
 mod call_log;
 mod calls;
+mod clients;
 mod counters;
 mod events;
 mod http;
@@ -29,6 +30,7 @@ mod token;
 
 pub use access::Access;
 pub use calls::Calls;
+pub use clients::of_clients;
 pub use http::{App, router};
 pub use life::{Signals, let_go, run};
 pub use listen::{Front, serve};

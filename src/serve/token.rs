@@ -32,6 +32,13 @@ impl Token {
         Some(Self { value, place: place.into() }).filter(|token| !token.value.is_empty())
     }
 
+    /// Takes the token of one of several clients; `None` if it is empty.
+    #[must_use]
+    pub fn of_client(value: String) -> Option<Self> {
+        let place = "each client has one, which whoever runs this server gives it";
+        Some(Self { value, place: place.into() }).filter(|token| !token.value.is_empty())
+    }
+
     /// Reads the token in the user's state directory, or makes one. All projects share it, and it
     /// outlives the server, so that a client's configuration needs it once. A file that other users
     /// could have read or written is replaced.

@@ -4,17 +4,20 @@
 //! The engine proposes files, and `search` ranks them: [`Shared::extract`] makes a corpus of what the
 //! engine proposes. `specs/team.md` has the reasons.
 
+mod open;
 mod publish;
 mod repositories;
 mod shared;
 mod stored;
 
+pub use open::open;
 pub use publish::{Publication, Published, Publisher};
 pub use repositories::{Repository, Size, collect, remove, repositories};
 pub use shared::{Cache, Shared};
 pub use stored::{Lease, Manifest};
 
 use cortex_depot::DepotError;
+pub use cortex_depot::{Depot, Meter, Record};
 
 use crate::search::SearchError;
 
@@ -37,6 +40,12 @@ pub enum TeamError {
     Other { name: String, found: String, ours: String },
     #[error("{0} of `{1}` cannot be read: publish it again after `cortex team remove {1}`")]
     Damaged(&'static str, String),
+    #[error("the address of a depot begins with `postgres://` or `milvus://`")]
+    NoDepot,
+    #[error(
+        "this program was built without the clients of team depots: the packages have them, and so has `cargo install cortex-codesearch --features team`"
+    )]
+    NoClient,
     #[error("another publisher took over: nothing of this generation is visible")]
     Lost,
 }

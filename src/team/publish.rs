@@ -8,16 +8,22 @@ use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, Segment, USES, Uses,
+    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, SKETCH, Segment, USES, Uses,
     WithVector, at, compressed, key, pack, unpack,
 };
 use super::{Result, TeamError};
-use crate::search::{Corpus, NameBlock, PreparedFile, SearchRow, Whole, WordCounts, commit_row};
+use crate::search::{
+    Corpus, NameBlock, PreparedFile, SearchRow, Sketch, Whole, WordCounts, commit_row,
+};
 
 /// How long a publisher may be silent before another one takes over, in seconds.
 const LEASE: i64 = 60;
 /// Number of changes of counts that are kept beside the counts of all files.
 const MAX_SEGMENTS: usize = 16;
+/// Most words of a sketch. A server holds those of all repositories: 24 KB each.
+const SKETCHED: usize = 4_000;
+/// Number of published commits that a record names.
+const MAX_COMMITS: usize = 32;
 /// Words in one block of counts, about.
 const WORDS_PER_BLOCK: usize = 512;
 /// Rows that are stored in one call.
@@ -95,13 +101,17 @@ struct Held<'a> {
 impl Held<'_> {
     /// Stores a manifest in the place of the one that this publisher stored last.
     fn store(&mut self, manifest: Manifest) -> Result<()> {
-        self.record.version += 1;
-        self.record.text = manifest.text();
-        self.manifest = manifest;
-        if self.publisher.depot.replace(&self.record)? { Ok(()) } else { Err(TeamError::Lost) }
+        let version = self.record.version + 1;
+        let record = Record { version, text: manifest.text(), ..self.record.clone() };
+        if !self.publisher.depot.replace(&record)? {
+            return Err(TeamError::Lost);
+        }
+        (self.record, self.manifest) = (record, manifest);
+        Ok(())
     }
 
-    /// Keeps the right if a third of its time is over.
+    /// Keeps the right if a third of its time is over. It is called before anything is stored: what is
+    /// left of the time is longer than any call to a depot takes.
     fn renew(&mut self) -> Result<()> {
         let now = (self.publisher.clock)();
         if self.lease.until - now > LEASE * 2 / 3 {
@@ -134,9 +144,10 @@ impl<'a> Publisher<'a> {
     pub fn publish(&self, of: &Publication) -> Result<Published> {
         let whole = of.corpus.whole();
         self.depot.prepare(whole.dimensions as usize)?;
+        let items = items(of.corpus);
         let mut held = self.hold(of)?;
-        let done = self.publish_held(of, &whole, &mut held);
-        if done.is_err() {
+        let done = self.publish_held(of, &items, &whole, &mut held);
+        if done.as_ref().is_err_and(|e| !matches!(e, TeamError::Lost)) {
             // The next one need not wait. If this fails, too, it waits for the end of the lease.
             let manifest = Manifest { lease: None, ..held.manifest.clone() };
             let _ = held.store(manifest);
@@ -187,11 +198,16 @@ impl<'a> Publisher<'a> {
         Ok(held)
     }
 
-    fn publish_held(&self, of: &Publication, whole: &Whole, held: &mut Held) -> Result<Published> {
+    fn publish_held(
+        &self,
+        of: &Publication,
+        items: &[Item],
+        whole: &Whole,
+        held: &mut Held,
+    ) -> Result<Published> {
         let old = at(of.name, held.manifest.generation);
         let new = At { generation: old.generation + 1, ..old };
         self.depot.undo(old)?;
-        let items = items(of.corpus);
         let stored: HashMap<FactName, i64> = self.depot.names(old, FILE)?.into_iter().collect();
         let changed: Vec<&Item> =
             items.iter().filter(|item| stored.get(&item.name()) != Some(&item.hash)).collect();
@@ -220,11 +236,10 @@ impl<'a> Publisher<'a> {
             ..Published::default()
         };
         let mut manifest = held.manifest.clone();
-        self.put_counts(of, held, &items, &changed, &retired, &mut manifest, &mut done)?;
+        self.put_counts(of, held, items, &changed, &retired, &mut manifest, &mut done)?;
         let mut n_done = 0;
         // As many files as have about a batch of chunks.
         for files in changed.chunks(BATCH / 10) {
-            held.renew()?;
             let rows = |item: &&Item| Ok(rows(item, &item.chunks(of.name)?, whole));
             let rows: Vec<Vec<Row>> = files.par_iter().map(rows).collect::<Result<_>>()?;
             let rows: Vec<Row> = rows.into_iter().flatten().collect();
@@ -236,20 +251,28 @@ impl<'a> Publisher<'a> {
             };
             let mut facts: Vec<Fact> = files.iter().map(fact).collect();
             for rows in rows.chunks(BATCH) {
-                self.put(new, rows, &std::mem::take(&mut facts), &mut done)?;
+                self.put(held, new, rows, &std::mem::take(&mut facts), &mut done)?;
             }
-            self.put(new, &[], &facts, &mut done)?;
+            self.put(held, new, &[], &facts, &mut done)?;
             n_done += files.len();
             (self.progress)(n_done, changed.len());
         }
+        held.renew()?;
         self.depot.retire(new, &retired)?;
-        held.renew()?;
-        self.exchange(new, USES, uses(of.corpus), &mut done)?;
-        held.renew()?;
-        self.exchange(new, NAMES, names(&items, of.name)?, &mut done)?;
+        self.exchange(held, new, USES, uses(of.corpus), &mut done)?;
+        self.exchange(held, new, NAMES, names(items, of.name)?, &mut done)?;
+        let sketch = compressed(&Sketch::of(of.corpus)?.with(SKETCHED).bytes());
+        self.exchange(held, new, SKETCH, BTreeMap::from([(0, sketch)]), &mut done)?;
         let now = (self.clock)();
         manifest.generation = new.generation;
         manifest.commit = of.commit.into();
+        if !of.commit.is_empty() {
+            manifest.commits.retain(|commit| commit != of.commit);
+            manifest.commits.push(of.commit.into());
+            if manifest.commits.len() > MAX_COMMITS {
+                manifest.commits.remove(1);
+            }
+        }
         manifest.set_whole(whole);
         manifest.published.push((new.generation, now));
         let oldest = manifest.oldest_in_use(now);
@@ -260,10 +283,19 @@ impl<'a> Publisher<'a> {
         Ok(done)
     }
 
-    fn put(&self, at: At, rows: &[Row], facts: &[Fact], done: &mut Published) -> Result<()> {
+    /// Stores rows and facts, as long as no other publisher took over.
+    fn put(
+        &self,
+        held: &mut Held,
+        at: At,
+        rows: &[Row],
+        facts: &[Fact],
+        done: &mut Published,
+    ) -> Result<()> {
         if rows.is_empty() && facts.is_empty() {
             return Ok(());
         }
+        held.renew()?;
         done.rows += rows.len();
         done.bytes += facts.iter().map(|fact| fact.data.len() as u64).sum::<u64>();
         Ok(self.depot.insert(at, rows, facts)?)
@@ -272,6 +304,7 @@ impl<'a> Publisher<'a> {
     /// Replaces the facts of one kind by others; those with equal hashes stay.
     fn exchange(
         &self,
+        held: &mut Held,
         new: At,
         kind: u8,
         facts: BTreeMap<i64, (Vec<u8>, i64)>,
@@ -292,7 +325,7 @@ impl<'a> Publisher<'a> {
             .filter(|(key, _)| changed.contains(key))
             .map(|(key, (data, hash))| Fact { kind, key, hash, data })
             .collect();
-        self.put(new, &[], &facts, done)?;
+        self.put(held, new, &[], &facts, done)?;
         Ok(self.depot.retire(new, &retired)?)
     }
 
@@ -310,6 +343,9 @@ impl<'a> Publisher<'a> {
     ) -> Result<()> {
         let old = at(of.name, manifest.generation);
         let new = At { generation: old.generation + 1, ..old };
+        if changed.is_empty() && retired.is_empty() && !manifest.counts.is_empty() {
+            return Ok(());
+        }
         let anew = manifest.counts.is_empty()
             || manifest.counts.len() >= MAX_SEGMENTS
             || 4 * changed.len() > items.len();
@@ -349,7 +385,7 @@ impl<'a> Publisher<'a> {
             Fact { kind: COUNTS, key: segment.key(block), hash, data }
         };
         let facts: Vec<Fact> = counts.blocks(bits).into_iter().enumerate().map(fact).collect();
-        self.put(new, &[], &facts, done)
+        self.put(held, new, &[], &facts, done)
     }
 }
 

@@ -8,13 +8,14 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, USES, Uses, at, decompressed, unpack,
+    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, USES, Uses, at, decompressed, key,
+    unpack,
 };
 use super::{Result, TeamError};
-use crate::chunk::Entry;
+use crate::chunk::{Chunk, Entry};
 use crate::search::{
-    Corpus, CountBlock, Filter, NameBlock, Part, PreparedFile, Proposal, Query, Remote, Statistics,
-    Whole, WordCount, WordSource,
+    Corpus, CountBlock, Filter, NameBlock, Part, PreparedFile, Proposal, Query, Sketch, Statistics,
+    Whole, WordCount, WordSource, Words, words_of,
 };
 
 /// Number of chunks that each part of a proposal may name.
@@ -41,6 +42,7 @@ enum Kept {
     Commit(Arc<Entry>),
     Counts(Arc<CountBlock>),
     Names(Arc<NameBlock>),
+    Sketch(Arc<Sketch>),
 }
 
 impl Kept {
@@ -50,6 +52,7 @@ impl Kept {
             Self::Commit(_) => 1_500,
             Self::Counts(block) => block.n_bytes(),
             Self::Names(block) => block.n_bytes(),
+            Self::Sketch(sketch) => sketch.n_bytes(),
         };
         own + 200
     }
@@ -164,15 +167,23 @@ impl<'a> Shared<'a> {
         Ok(Statistics::stored(query, self.whole.size, of))
     }
 
-    /// Parses a question, asking for all counts that it needs at once.
+    /// Parses a question to these repositories, and to corpora that are here. It asks for all counts
+    /// at once.
     ///
     /// # Errors
-    /// When the depot fails.
-    pub fn query(all: &[Self], text: &str, is_word: &dyn Fn(&str) -> bool) -> Result<Query> {
-        let words = Remote::<Self>::words_of(text);
+    /// When the depot fails, or the index of a corpus cannot be read.
+    pub fn query(
+        all: &[&Self],
+        here: &[&Corpus],
+        text: &str,
+        is_word: &dyn Fn(&str) -> bool,
+    ) -> Result<Query> {
+        let words = words_of(text);
         all.par_iter().try_for_each(|shared| shared.counts(&words).map(drop))?;
-        let remotes: Vec<Remote<Self>> = all.iter().map(Remote).collect();
-        Remote::query(&remotes, text, is_word)
+        let here = here.iter().map(|corpus| Words::Here(corpus));
+        let words: Vec<Words<Self>> =
+            here.chain(all.iter().map(|shared| Words::There(*shared))).collect();
+        Words::query(&words, text, is_word)
     }
 
     /// Returns a corpus of the files that the depot proposes for a query. `statistics`: those of the
@@ -192,6 +203,47 @@ impl<'a> Shared<'a> {
         let wanted = Wanted { words, vector: vector.to_vec(), keys, only, limit };
         let found = self.depot.propose(self.at, &wanted)?;
         self.corpus(&found)
+    }
+
+    /// Returns what tells whether a question is about this repository.
+    ///
+    /// # Errors
+    /// When the depot fails.
+    pub fn sketch(&self) -> Result<Arc<Sketch>> {
+        let name = (self.at.repository, SKETCH, 0, self.at.generation);
+        if let Some(Kept::Sketch(sketch)) = self.cache.get(&name) {
+            return Ok(sketch);
+        }
+        let fact = self.depot.facts(self.at, SKETCH, &[0])?.pop();
+        let bytes = fact.and_then(|fact| decompressed(&fact.data));
+        let sketch = bytes.and_then(|bytes| Sketch::read(&bytes));
+        let sketch = Arc::new(sketch.ok_or_else(|| self.damaged("the sketch"))?);
+        self.cache.put(name, &Kept::Sketch(sketch.clone()));
+        Ok(sketch)
+    }
+
+    /// Reads the chunks of a file; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// When the depot fails.
+    pub fn file(&self, path: &str) -> Result<Option<Vec<Arc<Chunk>>>> {
+        let Some(fact) = self.depot.facts(self.at, FILE, &[key(path)])?.pop() else {
+            return Ok(None);
+        };
+        let pack = unpack::<Pack>(&fact.data).filter(|pack| pack.path == path);
+        let chunks = pack.and_then(|pack| pack.chunks()).ok_or_else(|| self.damaged("a file"))?;
+        let chunks = chunks.into_iter().map(|(chunk, _)| chunk);
+        Ok(Some(chunks.filter(|chunk| chunk.chunk_type.is_searched()).collect()))
+    }
+
+    /// Returns a corpus of the files with the chunks that hold the most of some words, at most `limit`
+    /// chunks.
+    ///
+    /// # Errors
+    /// When the depot fails.
+    pub fn holding(&self, text: &str, limit: usize) -> Result<Corpus> {
+        let wanted = Wanted { words: vec![Proposal::words_of(text)], limit, ..Wanted::default() };
+        self.corpus(&self.depot.propose(self.at, &wanted)?)
     }
 
     /// Returns a corpus of some files.

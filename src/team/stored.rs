@@ -14,11 +14,13 @@ use crate::search::Whole;
 /// Grows with each change of what is stored.
 pub(super) const SCHEMA: u32 = 1;
 
-/// The kinds of facts: a file or a commit; the files that a file uses; counts of words; names.
+/// The kinds of facts: a file or a commit; the files that a file uses; counts of words; names; what
+/// tells whether a question is about the repository.
 pub(super) const FILE: u8 = cortex_depot::FILE;
 pub(super) const USES: u8 = 1;
 pub(super) const COUNTS: u8 = 2;
 pub(super) const NAMES: u8 = 3;
+pub(super) const SKETCH: u8 = 4;
 
 /// How long a generation is kept after the next one was published, in seconds: longer than any
 /// question takes.
@@ -38,6 +40,10 @@ pub struct Manifest {
     pub generation: u64,
     /// The commit that the generation is of, in hexadecimal; empty outside git.
     pub commit: String,
+    /// Commits that were published: the first, and the last ones. They tell which checkouts are of this
+    /// repository.
+    #[serde(default)]
+    pub commits: Vec<String>,
     /// Which embedder made the vectors.
     pub embedder: String,
     /// [`Whole`], in hexadecimal.
@@ -82,6 +88,7 @@ impl Manifest {
             schema: SCHEMA,
             generation: 0,
             commit: String::new(),
+            commits: Vec::new(),
             embedder: embedder.into(),
             whole: String::new(),
             counts: Vec::new(),

@@ -3,7 +3,9 @@
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, printable_code, shown_place};
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, GrepAnswer, GrepFile, GrepRequest};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, GrepAnswer, GrepFile, GrepRequest, PublishedRepository,
+};
 use crate::text::{count, cut};
 
 /// Maximum number of characters of a line that are shown.
@@ -23,6 +25,16 @@ impl Question for GrepRequest {
         budget: TokenBudget,
     ) -> Result<GrepAnswer, AskError> {
         let answer = engine.grep(&self, call)?;
+        Ok(fit(budget, answer.n_units(), |n| answer.first(n)))
+    }
+
+    fn answer_published(
+        self,
+        repository: &PublishedRepository,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<GrepAnswer, AskError> {
+        let answer = repository.grep(&self, call)?;
         Ok(fit(budget, answer.n_units(), |n| answer.first(n)))
     }
 }

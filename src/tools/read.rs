@@ -3,7 +3,9 @@
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, shown_place};
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, PublishedRepository, ReadAnswer, ReadRequest,
+};
 
 /// Number of lines of a range or a symbol that are given whatever they cost, unless the caller sets
 /// `max_tokens`.
@@ -25,18 +27,31 @@ impl Question for ReadRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<ReadAnswer, AskError> {
-        let answer = engine.read(&self, call)?;
-        // A single line must not exceed the budget, so each line is cut to this many characters.
-        let room = budget.limit();
-        let n_lines = answer.n_lines();
-        // A cut range would cost the agent a second call.
-        let least = match n_lines {
-            _ if !budget.is_default() || answer.is_whole_file() => 1,
-            n if n <= MAX_GIVEN + FEW => n,
-            _ => MAX_GIVEN,
-        };
-        Ok(fit(budget, n_lines.saturating_sub(least), |level| answer.first(level + least, room)))
+        Ok(fitted(&engine.read(&self, call)?, budget))
     }
+
+    fn answer_published(
+        self,
+        repository: &PublishedRepository,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<ReadAnswer, AskError> {
+        Ok(fitted(&repository.read(&self, call)?, budget))
+    }
+}
+
+/// Returns as much of an answer as fits.
+fn fitted(answer: &ReadAnswer, budget: TokenBudget) -> ReadAnswer {
+    // A single line must not exceed the budget, so each line is cut to this many characters.
+    let room = budget.limit();
+    let n_lines = answer.n_lines();
+    // A cut range would cost the agent a second call.
+    let least = match n_lines {
+        _ if !budget.is_default() || answer.is_whole_file() => 1,
+        n if n <= MAX_GIVEN + FEW => n,
+        _ => MAX_GIVEN,
+    };
+    fit(budget, n_lines.saturating_sub(least), |level| answer.first(level + least, room))
 }
 
 impl Reply for ReadAnswer {

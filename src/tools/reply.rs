@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::AnswerState;
+use crate::engine::{AnswerState, PublishedState};
 use crate::source;
 use crate::text::count;
 
@@ -18,14 +18,16 @@ pub(super) trait Reply: Serialize + JsonSchema {
 
     /// Returns the whole text: first the warnings, last the freshness of the index.
     fn text(&self) -> String {
-        let AnswerState { index, warnings, projects } = self.state();
+        let AnswerState { index, warnings, projects, published } = self.state();
+        let published: Vec<String> = published.iter().map(of_published).collect();
         let mut freshness = vec![match projects {
+            n if *n == published.len() && *n > 0 => published.join(", "),
             0 => format!(
                 "generation {}{}",
                 index.generation,
                 if index.local { " (local)" } else { "" }
             ),
-            n => count(*n, "project"),
+            n => [vec![count(*n, "project")], published].concat().join(" · "),
         }];
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {
@@ -40,6 +42,13 @@ pub(super) trait Reply: Serialize + JsonSchema {
         // Whatever a line holds, it stays one line.
         lines.iter().map(|line| printable_code(line)).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Says which state of a published repository answered.
+fn of_published(state: &PublishedState) -> String {
+    let commit = state.commit.get(..7).unwrap_or(&state.commit);
+    let of = if commit.is_empty() { String::new() } else { format!(" of {commit}") };
+    format!("{} generation {}{of}", printable(&state.repo), state.generation)
 }
 
 /// Escapes characters that break the line, control a terminal or change the direction of text.

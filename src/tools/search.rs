@@ -7,7 +7,7 @@ use super::budget::{Format, TokenBudget, fit};
 use super::hits::row_lines;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
-use super::tool::Question;
+use super::tool::{OfPublished, Question};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ResultRow, SearchAnswer, SearchMode, SearchRequest,
     SearchStats,
@@ -53,6 +53,7 @@ impl Question for SearchRequest {
     const TITLE: &'static str = "Search code and documents";
     const WHEN: &'static str = "a question, a concept or a name. Start here.";
     const DESCRIPTION: &'static str = "Find where something is done, defined or explained: files ranked by words and meaning, with the code that answers. Ask a plain question or give a name, before you grep or read files. For every occurrence of a text use cortex_grep.";
+    const OF_PUBLISHED: OfPublished = OfPublished::Several;
     const TOKENS: usize = TOKENS;
     type Reply = SearchReply;
 
@@ -65,7 +66,8 @@ impl Question for SearchRequest {
         let is_json = budget.format() == Format::Json;
         let lists_all = self.mode == SearchMode::Exact || is_json;
         let request = Self { one_per_file: !is_json, ..self };
-        let answer = if !request.repos.is_empty() {
+        let asks_team = call.team.as_ref().is_some_and(|team| team.asks_all);
+        let answer = if !request.repos.is_empty() || asks_team {
             engine.search_in_projects(&request, call)?
         } else if request.deps {
             engine.with_lines_beside(engine.search_with_packages(&request, call)?, call)?

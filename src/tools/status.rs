@@ -2,10 +2,12 @@
 
 use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
-use super::tool::Question;
+use super::tool::{OfPublished, Question};
 use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
 use crate::text::{count, cut};
 
+/// Longest list of published repositories, in characters.
+const MAX_PUBLISHED: usize = 2_000;
 /// Longest list of names, in characters.
 const MAX_NAMES: usize = 200;
 
@@ -14,6 +16,7 @@ impl Question for StatusRequest {
     const TITLE: &'static str = "State of the index";
     const WHEN: &'static str = "what is indexed, how fresh it is, and what was skipped.";
     const DESCRIPTION: &'static str = "Report what is indexed, how fresh it is, and what was skipped or failed. Use it only when results look incomplete or stale.";
+    const OF_PUBLISHED: OfPublished = OfPublished::None;
     type Reply = StatusAnswer;
 
     fn answer(
@@ -32,6 +35,14 @@ impl Reply for StatusAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
+        let published = (!self.published.is_empty()).then(|| {
+            let names = printable(&cut(&self.published.join(", "), MAX_PUBLISHED));
+            format!("{} published by the team: {names}", count(self.published.len(), "repository"))
+        });
+        if self.root.is_empty() {
+            let nothing = || "no repository is published that you may see".to_string();
+            return vec![published.unwrap_or_else(nothing)];
+        }
         let list = |counts: Vec<(&str, usize)>| {
             let mut counts: Vec<_> = counts.into_iter().filter(|c| c.1 > 0).collect();
             counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -111,6 +122,7 @@ impl Reply for StatusAnswer {
                 printable(&cut(&self.nested.join(", "), MAX_NAMES))
             ));
         }
+        lines.extend(published);
         if !self.other_files.is_empty() {
             lines.push(format!(
                 "beside the index: {}, written by other programs",

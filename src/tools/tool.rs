@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::{Reply, printable};
 use super::{schema, tolerant};
-use crate::engine::{AskError, Call, Engine, Wait};
+use crate::engine::{AskError, AskedRepository, Call, Engine, PublishedRepository, Wait};
 use crate::source;
 
 /// Arguments that agents rarely need. They are accepted, but not part of each tool's listed schema,
@@ -143,6 +143,17 @@ fn printable_error(e: AskError) -> AskError {
     }
 }
 
+/// Of which published repositories a tool is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OfPublished {
+    /// Of the one that `repo` or a place names.
+    One,
+    /// Of those that its own argument `repos` names.
+    Several,
+    /// Of none.
+    None,
+}
+
 /// The arguments of a tool, with everything else that defines the tool.
 pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
@@ -156,6 +167,8 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NEEDS_MEMORIES: bool = false;
     /// Whether the tool answers from the index, so that callers may wait for fresh data.
     const WAITS: bool = true;
+    /// Of which published repositories it is asked.
+    const OF_PUBLISHED: OfPublished = OfPublished::One;
     /// The limit of the reply if the caller gives none.
     const TOKENS: usize = DEFAULT_TOKENS;
     type Reply: Reply;
@@ -167,6 +180,19 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<Self::Reply, AskError>;
+
+    /// Answers of a published repository of a team.
+    fn answer_published(
+        self,
+        _repository: &PublishedRepository,
+        _call: &Call,
+        _budget: TokenBudget,
+    ) -> Result<Self::Reply, AskError> {
+        Err(AskError::Arguments(format!(
+            "{} answers of projects on this machine only: of published repositories ask cortex_search, cortex_read and cortex_grep",
+            Self::NAME
+        )))
+    }
 }
 
 impl Tool {
@@ -285,14 +311,35 @@ fn answer<Q: Question>(
     let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
     let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
     let call = Call { wait, warnings, in_brief: true, ..call.clone() };
-    let other = if reaches_others::<Q>() {
+    let reaches = reaches_others::<Q>();
+    let mut repo = repo;
+    let mut published = None;
+    match Q::OF_PUBLISHED {
+        OfPublished::One if reaches => {
+            match engine.published(repo.as_deref(), places(&mut arguments), &call)? {
+                Some(AskedRepository::Published(repository)) => published = Some(repository),
+                Some(AskedRepository::Checkout) => repo = None,
+                None => {}
+            }
+        }
+        OfPublished::Several if call.team.is_some() => {
+            if let Some(name) = repo.take_if(|name| !engine.has_project(name, &call)) {
+                arguments["repos"] = json!([name]);
+            }
+        }
+        _ => {}
+    }
+    let other = if reaches && published.is_none() {
         engine.other(repo.as_deref(), places(&mut arguments), &call)?
     } else {
         None
     };
     let engine = other.as_ref().map_or(engine, |other| &*other.engine);
     let question = Q::deserialize(arguments).map_err(wrong)?;
-    let reply = question.answer(engine, &call, budget)?;
+    let reply = match &published {
+        Some(repository) => question.answer_published(repository, &call, budget)?,
+        None => question.answer(engine, &call, budget)?,
+    };
     Ok(match budget.format() {
         Format::Text => Answer::Text(match &other {
             // The last line says which index answered.

@@ -171,7 +171,7 @@ fn crates_are_named_in_one_place() {
         ("rmcp", "serve/mcp.rs"),
         ("signal_hook", "platform.rs"),
         ("axum", "serve"),
-        ("hyper", "serve/listen.rs"),
+        ("hyper", "serve/listen.rs|serve/clients.rs"),
         ("ureq", "embed/http.rs"),
         ("rustix", "dir.rs|edit/file.rs|platform/connection.rs"),
         ("std::os", "platform.rs|dir.rs|edit/file.rs|second_name.rs"),
@@ -179,6 +179,7 @@ fn crates_are_named_in_one_place() {
         ("toml_edit", "agents/toml.rs"),
         ("saphyr_parser", "agents/fence.rs|deps/yaml.rs"),
         ("roxmltree", "deps/maven.rs"),
+        ("cortex_depot", "team"),
     ] {
         let naming: Vec<PathBuf> = sources()
             .into_iter()

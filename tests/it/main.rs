@@ -64,6 +64,8 @@ mod settings;
 mod shown;
 mod skip;
 mod support;
+#[cfg(feature = "team")]
+mod team;
 mod tied;
 mod told;
 mod tools_snapshot;

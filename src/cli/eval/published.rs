@@ -7,14 +7,13 @@ use serde::Serialize;
 
 use super::open::{EvaluatedProject, request};
 use super::set::Set;
-use crate::cli::depot;
 use crate::cli::progress::Bar;
 use crate::cli::render;
 use crate::embed::{StaticModel, vector_of_question};
 use crate::engine::Call;
 use crate::eval::{self, FILES, FoundFile};
 use crate::search::{Filter, Hit, Query, Results, Searcher};
-use crate::team::{Cache, Publication, Publisher, Shared};
+use crate::team::{self, Cache, Publication, Publisher, Shared};
 
 /// Number of first files that are compared.
 const COMPARED: usize = 10;
@@ -53,7 +52,7 @@ struct Different {
 
 /// Publishes the repositories of a set, asks every question, and prints the comparison.
 pub(super) fn run(set: &Set, url: &str, json: bool) -> Result<()> {
-    let depot = depot::open(url)?;
+    let depot = team::open(url)?;
     let cache = Cache::new(CACHED);
     let clock = || chrono::Utc::now().timestamp();
     let mut report = Report::default();
@@ -86,12 +85,12 @@ pub(super) fn run(set: &Set, url: &str, json: bool) -> Result<()> {
             let filter = Filter::default();
             let local = here.search(&query, &vector, &filter, FILES)?;
             let start = Instant::now();
-            let shared = [Shared::open(&*depot, &cache, &name)?];
-            let query = Shared::query(&shared, &question.query, &StaticModel::knows)?;
+            let shared = Shared::open(&*depot, &cache, &name)?;
+            let query = Shared::query(&[&shared], &[], &question.query, &StaticModel::knows)?;
             let query = refined(query);
             let (vector, _) = vector_of_question(embedder, &query.meant);
-            let statistics = shared[0].statistics(&query)?;
-            let corpus = shared[0].extract(&query, &vector, &filter, &statistics)?;
+            let statistics = shared.statistics(&query)?;
+            let corpus = shared.extract(&query, &vector, &filter, &statistics)?;
             report.files += corpus.paths().count() as f64;
             let remote = Searcher::new(&corpus).search_among(
                 &query,

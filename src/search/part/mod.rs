@@ -16,4 +16,4 @@ pub use counts::{CountBlock, WordCount, WordCounts};
 pub use made::{Part, Whole};
 pub use prepared::PreparedFile;
 pub use proposal::{Proposal, SearchRow, commit_row};
-pub use vocabulary::{NameBlock, Remote, WordSource};
+pub use vocabulary::{NameBlock, WordSource, Words, words_of};

@@ -173,6 +173,12 @@ pub fn commit_row(commit: &Chunk, size: &CorpusSize) -> SearchRow {
 }
 
 impl Proposal {
+    /// Returns equal weights for the words of a text, as bodies hold them.
+    #[must_use]
+    pub fn words_of(text: &str) -> Weights {
+        in_order(lower_parts(text).map(|word| (dimension(Space::Plain, &word), 1.0)))
+    }
+
     /// Says what to ask for. `statistics`: those of the query in the whole corpus, or in all that are
     /// asked together.
     #[must_use]
@@ -192,11 +198,8 @@ impl Proposal {
             let weight = idf(statistics.size.commits, statistics.commits[at]) * term.weight;
             (dimension(Space::Commits, &term.canonical), weight)
         });
-        let phrase = |phrase: &String| {
-            in_order(lower_parts(phrase).map(|word| (dimension(Space::Plain, &word), 1.0)))
-        };
         let mut words = vec![in_order(fields), in_order(plain), in_order(commits)];
-        words.extend(query.phrases.iter().map(phrase));
+        words.extend(query.phrases.iter().map(|phrase| Self::words_of(phrase)));
         words.retain(|list| !list.is_empty());
         let identifiers = query.identifiers.iter();
         let definition = |name: &String| {

@@ -10,6 +10,7 @@ use super::super::names::Name;
 use super::super::query::Query;
 use super::super::spelling::{Near, Vocabulary, corrected};
 use super::super::tokens::{Analyzer, Kind, STEM_MARK};
+use super::super::{Corpus, SearchError};
 use super::counts::WordCount;
 use crate::chunk::Chunk;
 
@@ -68,7 +69,7 @@ impl NameBlock {
 
 /// Where the counts and names of a corpus are kept.
 pub trait WordSource {
-    type Error;
+    type Error: From<SearchError>;
 
     /// Returns the counts of words, given by their hashes, in their order.
     ///
@@ -83,25 +84,28 @@ pub trait WordSource {
     fn names(&self) -> Result<Vec<Arc<NameBlock>>, Self::Error>;
 }
 
-/// The words of a corpus that is kept elsewhere.
-pub struct Remote<'a, S>(pub &'a S);
+/// The words of a corpus: of one that is here, or of one that is kept elsewhere.
+pub enum Words<'a, S> {
+    Here(&'a Corpus),
+    There(&'a S),
+}
 
-impl<S: WordSource> Remote<'_, S> {
-    /// Returns the hashes of all words whose counts parsing `text` may need: asked at once, they can
-    /// be kept for [`Remote::query`].
-    #[must_use]
-    pub fn words_of(text: &str) -> Vec<u64> {
-        let mut analyzer = Analyzer::default();
-        let mut words = Vec::new();
-        analyzer.terms(text, |term| words.push(key(term.text.trim_start_matches(STEM_MARK))));
-        words
-    }
+/// Returns the hashes of all words whose counts parsing `text` may need. Asked at once, they can be kept
+/// for [`Words::query`].
+#[must_use]
+pub fn words_of(text: &str) -> Vec<u64> {
+    let mut analyzer = Analyzer::default();
+    let mut words = Vec::new();
+    analyzer.terms(text, |term| words.push(key(term.text.trim_start_matches(STEM_MARK))));
+    words
+}
 
+impl<S: WordSource> Words<'_, S> {
     /// Parses a query for several corpora, as [`Searcher::query_of_all`](super::super::Searcher::query_of_all)
     /// does.
     ///
     /// # Errors
-    /// When a source cannot be read.
+    /// When a source or a text index cannot be read.
     pub fn query(
         all: &[Self],
         text: &str,
@@ -111,18 +115,30 @@ impl<S: WordSource> Remote<'_, S> {
     }
 }
 
-impl<S: WordSource> Vocabulary for Remote<'_, S> {
+impl<S: WordSource> Vocabulary for Words<'_, S> {
     type Error = S::Error;
 
     fn holds(&self, part: &str) -> Result<bool, S::Error> {
+        let source = match self {
+            Self::Here(corpus) => {
+                return corpus.holds(part).map_err(|e| SearchError::from(e).into());
+            }
+            Self::There(source) => source,
+        };
         let stem = Analyzer::default().canonical(part);
-        let counts = self.0.counts(&[key(part), key(&stem)])?;
+        let counts = source.counts(&[key(part), key(&stem)])?;
         Ok(counts[0].files > 0 || counts[1].stems > 0)
     }
 
     fn nearest(&self, word: &Name, allowed: usize) -> Result<Option<Near>, S::Error> {
+        let source = match self {
+            Self::Here(corpus) => {
+                return corpus.nearest(word, allowed).map_err(|e| SearchError::from(e).into());
+            }
+            Self::There(source) => source,
+        };
         let mut near = Vec::new();
-        for block in self.0.names()? {
+        for block in source.names()? {
             for (name, written) in &block.0 {
                 if let Some(wrong) = word.distance(&Name::new(name), allowed) {
                     near.push((wrong, name.clone(), written.clone()));
@@ -130,7 +146,7 @@ impl<S: WordSource> Vocabulary for Remote<'_, S> {
             }
         }
         let keys: Vec<u64> = near.iter().map(|(_, name, _)| key(name)).collect();
-        let counts = self.0.counts(&keys)?;
+        let counts = source.counts(&keys)?;
         let n_of = |count: &WordCount| usize::try_from(count.names).unwrap_or(0);
         let best = near.into_iter().zip(counts).map(|((wrong, name, written), count)| {
             ((wrong, std::cmp::Reverse(n_of(&count)), name), written)
