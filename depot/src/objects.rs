@@ -116,7 +116,7 @@ impl Bucket {
     }
 
     fn path(&self, name: &str) -> Path {
-        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+        name.split('/').fold(self.prefix.clone(), object_store::path::Path::join)
     }
 }
 

@@ -164,12 +164,12 @@ mod tests {
     struct Failing {
         shelf: Shelf,
         calls: AtomicU32,
-        n_failing: u32,
+        lost: u32,
     }
 
     impl Failing {
         fn call<T>(&self, call: impl FnOnce(&Shelf) -> Result<T>) -> Result<T> {
-            if self.calls.fetch_add(1, Ordering::Relaxed) < self.n_failing {
+            if self.calls.fetch_add(1, Ordering::Relaxed) < self.lost {
                 return Err(DepotError::Unavailable("lost".into()));
             }
             call(&self.shelf)
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    fn failing(n_failing: u32) -> Patient<Failing> {
-        Patient::new(Failing { n_failing, ..Failing::default() })
+    fn failing(lost: u32) -> Patient<Failing> {
+        Patient::new(Failing { lost, ..Failing::default() })
     }
 
     #[test]

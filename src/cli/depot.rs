@@ -11,7 +11,7 @@ use crate::team::{self, Depot};
 #[derive(clap::Args)]
 pub(super) struct OfDepot {
     /// The depot: `postgres://user@host/database` or `milvus://host:port/database`. Other users can
-    /// see command lines, so pass a password by CORTEX_TEAM_URL [default: team.url of your settings]
+    /// see command lines, so pass a password by `CORTEX_TEAM_URL` [default: `team.url` of your settings]
     #[arg(long = "to", visible_alias = "from", value_name = "URL")]
     url: Option<String>,
 }

@@ -50,7 +50,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "T", env = "CORTEX_SERVE_TOKEN", hide_env_values = true)]
     token: Option<String>,
     /// Serve what is published to this depot, and no project: `postgres://user@host/database` or
-    /// `milvus://host:port/database`. Pass a password by CORTEX_TEAM_URL; then `--from team`
+    /// `milvus://host:port/database`. Pass a password by `CORTEX_TEAM_URL`; then `--from team`
     #[arg(long, value_name = "URL", conflicts_with_all = ["detach", "directory", "watch", "no_watch", "tools", "edit_trusted_files", "read_only"])]
     from: Option<String>,
     /// Who may see what is published: a file with a token and globs of names for each client

@@ -390,7 +390,7 @@ enum Part<'a> {
     /// A project or package, with the snapshot that answers.
     Here { project: Asked<'a>, view: View },
     /// A published repository, with the files that were proposed.
-    Shared { repository: Shared<'a>, corpus: Option<Corpus> },
+    Shared { repository: Box<Shared<'a>>, corpus: Option<Box<Corpus>> },
 }
 
 impl Part<'_> {
@@ -482,7 +482,11 @@ pub(super) fn search_all(
     let filter = request.filters.filter()?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
-    parts.extend(published.into_iter().map(|repository| Part::Shared { repository, corpus: None }));
+    parts.extend(
+        published
+            .into_iter()
+            .map(|repository| Part::Shared { repository: Box::new(repository), corpus: None }),
+    );
     for project in projects.iter().copied() {
         match project.engine.with_code(&quiet, Ok) {
             Ok(view) => {
@@ -612,7 +616,7 @@ fn ask(
         Part::Here { .. } => Ok((Vec::new(), None)),
         Part::Shared { repository, corpus } => {
             let (vector, warning) = vector_for(repository, embedder, &query.meant);
-            *corpus = Some(repository.extract(&query, &vector, filter, &pooled)?);
+            *corpus = Some(Box::new(repository.extract(&query, &vector, filter, &pooled)?));
             Ok::<_, AskError>((vector, warning))
         }
     });
@@ -736,7 +740,7 @@ fn exact_in(
             Ok(exact(Searcher::new(&view.code.corpus), &request.query, filter, n)?)
         }
         Part::Shared { repository, corpus } => {
-            let holding = corpus.insert(repository.holding(&request.query, MAX_HOLDING)?);
+            let holding = corpus.insert(Box::new(repository.holding(&request.query, MAX_HOLDING)?));
             Ok(exact(Searcher::new(holding), &request.query, filter, n)?)
         }
     }

@@ -17,8 +17,11 @@ use crate::text::cut;
 
 /// Most ranges of lines of one read.
 const MAX_RANGES: usize = 100;
+/// First and last line, 1-based.
+type Lines = (usize, usize);
+
 /// All lines of a file.
-const ALL: (usize, usize) = (1, usize::MAX);
+const ALL: Lines = (1, usize::MAX);
 
 /// The arguments of a read: a chunk, or a file and lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -78,7 +81,7 @@ pub struct ReadRange {
 
 impl ReadRequest {
     /// Returns the first range of lines, and the others; none if the request names no lines.
-    pub(super) fn ranges(&self) -> Result<(Option<(usize, usize)>, Vec<(usize, usize)>), AskError> {
+    fn ranges(&self) -> Result<(Option<Lines>, Vec<Lines>), AskError> {
         match (&self.lines, self.offset, self.limit) {
             (None, None, None) => Ok((None, Vec::new())),
             (Some(lines), ..) => {

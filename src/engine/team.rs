@@ -307,7 +307,7 @@ pub struct PublishedRepository<'a>(Shared<'a>);
 
 /// What answers a question about a published repository.
 pub enum AskedRepository<'a> {
-    Published(PublishedRepository<'a>),
+    Published(Box<PublishedRepository<'a>>),
     /// The project that asks: it is a checkout of the repository.
     Checkout,
 }
@@ -364,10 +364,8 @@ impl Engine {
         call: &'c Call,
     ) -> Result<Option<AskedRepository<'c>>, AskError> {
         let Some(team) = &call.team else { return Ok(None) };
-        let named = |name: &str| match self.has_project(name, call) {
-            true => Ok(None),
-            false => team.named(name),
-        };
+        let named =
+            |name: &str| if self.has_project(name, call) { Ok(None) } else { team.named(name) };
         let mut found = repo.map_or(Ok(None), named)?;
         for place in places {
             let Some((name, rest)) = split_place(place) else { continue };
@@ -387,7 +385,7 @@ impl Engine {
             (Some(found), _) if self.is_checkout_of(&found) => Ok(Some(AskedRepository::Checkout)),
             (Some(found), _) => {
                 let found = team.waited(found, call)?;
-                Ok(Some(AskedRepository::Published(PublishedRepository(found))))
+                Ok(Some(AskedRepository::Published(Box::new(PublishedRepository(found)))))
             }
             (None, Some(repo)) if team.asks_all => Err(AskError::NotFound(format!(
                 "no published repository is named `{repo}`: cortex_status lists them"

@@ -234,7 +234,7 @@ impl Calls {
                     team => (team, None),
                 };
                 let warnings = warning.into_iter().collect();
-                work(&engine, &Call { others, team, warnings, ..call })
+                work(&engine, &Call { warnings, others, team, ..call })
             });
             // Released only now, since a thread with a cancelled call counts, too.
             drop((permit, own));

@@ -426,7 +426,9 @@ fn counts<'d>(files: impl Iterator<Item = (Arc<str>, &'d [u8])>, name: &str) -> 
     };
     let parts: Vec<WordCounts> = files.par_chunks(64).map(of_some).collect::<Result<_>>()?;
     let mut sum = WordCounts::default();
-    parts.iter().for_each(|part| sum.add(part, 1));
+    for part in &parts {
+        sum.add(part, 1);
+    }
     Ok(sum)
 }
 

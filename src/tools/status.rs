@@ -3,7 +3,9 @@
 use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
 use super::tool::{OfPublished, Question};
-use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, ResidentMemory, StatusAnswer, StatusRequest,
+};
 use crate::text::{count, cut};
 
 /// Longest list of published repositories, in characters.
@@ -82,20 +84,7 @@ impl Reply for StatusAnswer {
                 r.successful, r.published, r.failed, r.last_duration_ms
             )
         }));
-        lines.extend(self.memory.as_ref().map(|m| {
-            let megabytes = |mb: Option<u64>| mb.map(|mb| format!(" {mb} MB"));
-            let budget =
-                megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
-            let without = if m.given_up.is_empty() {
-                String::new()
-            } else {
-                format!(", without {}", m.given_up.join(" and "))
-            };
-            format!(
-                "memory{}{budget}{without}",
-                megabytes(m.resident_mb).unwrap_or_else(|| " unknown".into())
-            )
-        }));
+        lines.extend(self.memory.as_ref().map(memory_line));
         lines.push(format!(
             "indexing: {leads}, changes noticed: {}, {}{at_work}, {} queued{}",
             i.watching,
@@ -145,4 +134,19 @@ impl Reply for StatusAnswer {
         }
         lines
     }
+}
+
+/// Says how much memory the server holds.
+fn memory_line(m: &ResidentMemory) -> String {
+    let megabytes = |mb: Option<u64>| mb.map(|mb| format!(" {mb} MB"));
+    let budget = megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
+    let without = if m.given_up.is_empty() {
+        String::new()
+    } else {
+        format!(", without {}", m.given_up.join(" and "))
+    };
+    format!(
+        "memory{}{budget}{without}",
+        megabytes(m.resident_mb).unwrap_or_else(|| " unknown".into())
+    )
 }

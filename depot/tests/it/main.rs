@@ -14,7 +14,7 @@ mod measure;
 mod milvus;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg_attr(not(feature = "postgres"), allow(dead_code))]
+#[allow(dead_code, reason = "each engine's tests use a part of it")]
 mod server;
 mod shelf;
 #[cfg(any(feature = "milvus", feature = "postgres"))]

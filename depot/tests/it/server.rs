@@ -1,5 +1,4 @@
 //! Servers of engines, started by `tests/servers.py`. The tests of the program include this file.
-#![cfg_attr(not(any(feature = "milvus", feature = "postgres")), allow(dead_code))]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -50,7 +49,6 @@ impl Server {
     }
 
     /// Returns the size of its data, in bytes.
-    #[cfg_attr(not(feature = "milvus"), allow(dead_code))]
     pub fn bytes(&mut self) -> u64 {
         self.ask("size").unwrap().parse().unwrap()
     }

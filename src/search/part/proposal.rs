@@ -167,7 +167,8 @@ impl PreparedFile {
 #[must_use]
 pub fn commit_row(commit: &Chunk, size: &CorpusSize) -> SearchRow {
     let weights = history::weights(commit, size.commits, size.commit_length);
-    let words = weights.into_iter().map(|(word, w)| (dimension(Space::Commits, &word), w as f32));
+    let words =
+        weights.into_iter().map(|(word, weight)| (dimension(Space::Commits, &word), weight));
     let keys = vec![key_of(Named::Type, ChunkType::History.as_str().as_bytes())];
     SearchRow { words: in_order(words), vector: Vec::new(), keys }
 }

@@ -163,10 +163,8 @@ fn a_publisher_that_is_killed_leaves_the_old_generation_whole() {
 #[test]
 fn clients_see_whole_generations_in_their_order() {
     let Some(depot) = depot("consistent") else { return };
-    let (n_clients, n_trees, least) = match is_stress() {
-        true => (16, 50, Duration::from_secs(60)),
-        false => (4, 8, Duration::ZERO),
-    };
+    let (n_clients, n_trees, least) =
+        if is_stress() { (16, 50, Duration::from_mins(1)) } else { (4, 8, Duration::ZERO) };
     let p = committed(&[("a.rs", "pub fn a() {}\n")]);
     // Which tree each commit holds.
     let planted = Mutex::new(HashMap::from([(plant(&p, 0), 0)]));
