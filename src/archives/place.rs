@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    fn failed(&self, e: impl ToString) -> ArchiveError {
+    fn failed(&self, e: &impl ToString) -> ArchiveError {
         let place = match self {
             Self::Folder(path, _) => path.display().to_string(),
             #[cfg(feature = "team")]
@@ -70,7 +70,7 @@ impl Place {
             Self::Folder(_, dir) => {
                 let names = match dir.dir(folder).and_then(|dir| Ok((dir.list()?, dir))) {
                     Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-                    names => names.map_err(|e| self.failed(e))?,
+                    names => names.map_err(|e| self.failed(&e))?,
                 };
                 let (names, dir) = names;
                 let files = names.into_iter().filter(|(_, kind)| *kind == FileKind::File);
@@ -81,7 +81,7 @@ impl Place {
                 Ok(files.take(MAX_NAMES).filter_map(sized).collect())
             }
             #[cfg(feature = "team")]
-            Self::Bucket(_, bucket) => bucket.list(folder).map_err(|e| self.failed(e)),
+            Self::Bucket(_, bucket) => bucket.list(folder).map_err(|e| self.failed(&e)),
         }
     }
 
@@ -115,11 +115,11 @@ impl Place {
                     }
                     done
                 };
-                write().map_err(|e| self.failed(e))
+                write().map_err(|e| self.failed(&e))
             }
             #[cfg(feature = "team")]
             Self::Bucket(_, bucket) => {
-                bucket.write(&format!("{folder}/{name}"), content).map_err(|e| self.failed(e))
+                bucket.write(&format!("{folder}/{name}"), content).map_err(|e| self.failed(&e))
             }
         }
     }
@@ -127,9 +127,9 @@ impl Place {
     /// Removes a file.
     pub(super) fn remove(&self, path: &str) -> Result<(), ArchiveError> {
         match self {
-            Self::Folder(_, dir) => dir.remove_file(path).map_err(|e| self.failed(e)),
+            Self::Folder(_, dir) => dir.remove_file(path).map_err(|e| self.failed(&e)),
             #[cfg(feature = "team")]
-            Self::Bucket(_, bucket) => bucket.remove(path).map_err(|e| self.failed(e)),
+            Self::Bucket(_, bucket) => bucket.remove(path).map_err(|e| self.failed(&e)),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Args {
     full: bool,
     /// Begin a project without an index with one that `--cache-to` left at this place: a folder, such
     /// as a mounted share, or an address such as `s3://bucket/folder` (`gs://`, `az://`). Every file is
-    /// compared with it, and only what differs is indexed [default: the setting index.cache_from]
+    /// compared with it, and only what differs is indexed [default: the setting `index.cache_from`]
     #[arg(long, value_name = "PLACE", conflicts_with = "full")]
     cache_from: Option<String>,
     /// Leave the index at this place for others when it is up to date, unless there is one of the same

@@ -460,8 +460,8 @@ impl Indexer {
         let wanted = Wanted { layout: &self.layout, rules: &self.rules() };
         let taken = archives.take(wanted).map_err(|e| e.to_string()).and_then(|found| {
             let Some((aside, archive)) = found else { return Ok(None) };
-            checked::check(&aside.layout, self.layout.tree(), &wanted.rules, self.walk.max_bytes())
-                .and_then(|()| Ok(store::take_over(&self.layout, &aside.layout, lock)?))
+            checked::check(&aside.layout, self.layout.tree(), wanted.rules, self.walk.max_bytes())
+                .and_then(|()| store::take_over(&self.layout, &aside.layout, lock))
                 .map_err(|e| format!("{}: {e}", archives.place()))
                 .map(|is_taken| {
                     if let Some(relations) = self.relations.as_ref().filter(|_| is_taken) {

@@ -55,11 +55,13 @@ pub struct Summary {
 }
 
 /// Writes `downloaded_commit` and `downloaded_bytes`.
+#[expect(clippy::ref_option, reason = "serde asks for a reference")]
 fn downloaded<S: Serializer>(archive: &Option<Archive>, to: S) -> Result<S::Ok, S::Error> {
     written(archive.as_ref(), ["downloaded_commit", "downloaded_bytes"], to)
 }
 
 /// Writes `uploaded_commit` and `uploaded_bytes`.
+#[expect(clippy::ref_option, reason = "serde asks for a reference")]
 fn uploaded<S: Serializer>(archive: &Option<Archive>, to: S) -> Result<S::Ok, S::Error> {
     written(archive.as_ref(), ["uploaded_commit", "uploaded_bytes"], to)
 }

@@ -173,7 +173,7 @@ mod tests {
     fn archive(files: &[(&str, &str)], end: &str) -> Vec<u8> {
         let mut text = String::new();
         for (name, content) in files {
-            text += &format!("{} {name}\n{content}", content.len());
+            text.extend([&*content.len().to_string(), " ", name, "\n", content]);
         }
         zstd::encode_all((text + end).as_bytes(), LEVEL).unwrap()
     }
