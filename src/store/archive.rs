@@ -173,11 +173,7 @@ mod tests {
     fn archive(files: &[(&str, &str)], end: &str) -> Vec<u8> {
         let mut text = String::new();
         for (name, content) in files {
-<<<<<<< HEAD
-            text += &[&content.len().to_string(), " ", name, "\n", content].concat();
-=======
             text.extend([&*content.len().to_string(), " ", name, "\n", content]);
->>>>>>> cachefrom
         }
         zstd::encode_all((text + end).as_bytes(), LEVEL).unwrap()
     }
