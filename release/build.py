@@ -69,7 +69,10 @@ class Release:
 
     def __init__(self, out, level):
         command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
-        crate = json.loads(run(command))["packages"][0]
+        metadata = json.loads(run(command))
+        # The members of the workspace are parts of the program.
+        main = str(Path(metadata["workspace_root"]) / "Cargo.toml")
+        crate = next(crate for crate in metadata["packages"] if crate["manifest_path"] == main)
         self.name = crate["name"]
         self.version = crate["version"]
         self.description = crate["description"]
@@ -558,8 +561,9 @@ class Crates:
     """The crates that are linked into the programs of a platform."""
 
     def __init__(self, target):
-        command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
+        command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target, "--features", "team"]
         metadata = json.loads(run(command))
+        self.own = set(metadata["workspace_members"])
         self.about = {crate["id"]: crate for crate in metadata["packages"]}
         self.root = metadata["resolve"]["root"]
         nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -586,6 +590,8 @@ class Crates:
             folder = Path(self.about[crate]["manifest_path"]).parent
             if crate == self.root:
                 texts = [folder / "src/secrets/betterleaks-LICENSE", folder / "src/embed/model/README.md"]
+            elif crate in self.own:
+                continue
             else:
                 texts = sorted(f for f in folder.iterdir() if f.is_file() and re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)", f.name))
             if not texts:

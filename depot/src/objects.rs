@@ -148,3 +148,27 @@ fn error(e: object_store::Error) -> DepotError {
         e => DepotError::Refused(e.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_written_whole_listed_by_folder_read_and_removed() {
+        let bucket = Bucket::open("memory:///team").unwrap();
+        let large = vec![7; 2 * PART + 3];
+        for (name, content) in [("a/small", &b"one"[..]), ("a/large", &large), ("b/c", b"")] {
+            bucket.write(name, &mut &*content).unwrap();
+            let mut read = Vec::new();
+            bucket.read(name).unwrap().read_to_end(&mut read).unwrap();
+            assert!(read == content, "{name}");
+        }
+        let mut listed = bucket.list("a").unwrap();
+        listed.sort();
+        assert_eq!(listed, [("large".to_string(), large.len() as u64), ("small".to_string(), 3)]);
+        bucket.remove("a/small").unwrap();
+        assert!(bucket.read("a/small").is_err() && bucket.list("a").unwrap().len() == 1);
+        assert!(bucket.list("nowhere").unwrap().is_empty());
+        assert!(Bucket::open("no address").is_err() && Bucket::open("x://y").is_err());
+    }
+}
