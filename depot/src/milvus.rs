@@ -5,7 +5,7 @@
 //! - `cortex_rows`: the words as a sparse vector, the dense vector, the keys as an array.
 //! - `cortex_facts`: a row for each part of a fact, whose bytes are base64 text: a field of text ends
 //!   at 64 KB.
-//! - `cortex_records`: see [`records`].
+//! - `cortex_records`: see `records`.
 //!
 //! The repository is the partition key of rows and facts, and every expression begins with it.
 //! Expressions hold numbers alone. Every read has the consistency level `Strong`: it sees what was
