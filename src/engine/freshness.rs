@@ -63,7 +63,9 @@ pub struct Freshness {
 /// The state of a published repository that answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PublishedState {
+    /// Its name.
     pub repo: String,
+    /// The generation that answered.
     pub generation: u64,
     /// The commit that was published.
     #[serde(skip_serializing_if = "String::is_empty")]

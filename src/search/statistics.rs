@@ -53,15 +53,12 @@ impl CorpusSize {
     pub(super) fn of(corpus: &Corpus) -> Self {
         let (chunks, length) = corpus.text.size();
         let (commits, commit_length) = corpus.history.size();
-        let files = live(&corpus.files).count() as u64;
-        Self {
-            chunks,
-            length,
-            files,
-            file_bytes: corpus.average_file_bytes * files as f64,
-            commits,
-            commit_length,
+        let (mut files, mut bytes) = (0, 0);
+        for file in live(&corpus.files) {
+            files += 1;
+            bytes += file.n_bytes;
         }
+        Self { chunks, length, files, file_bytes: bytes as f64, commits, commit_length }
     }
 
     /// Adds another size, or subtracts it if `sign` is −1.
