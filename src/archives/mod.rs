@@ -28,7 +28,7 @@ const FOLDER: &str = "cortex-1";
 const KEPT: usize = 8;
 /// Archives of other rules, such as of an older version, are removed after this many seconds.
 const KEPT_S: u64 = 90 * 24 * 3600;
-/// Number of archives that are tried, and that are asked for in the history.
+/// A run tries this many archives, and asks for as many in the history.
 const TRIED: usize = 3;
 
 /// Where the archives of indexes are, and where they are packed and unpacked.

@@ -16,7 +16,7 @@ use super::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
 };
 use super::serving::{Engine, View};
-use super::team::{Selected, state_of};
+use super::team::{MAX_HOLDING, Selected, state_of};
 use super::{AskError, Call, chain};
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::projects::{KnownProject, NameError, Projects, split_place};
@@ -42,8 +42,6 @@ const INTERNAL: [&str; 10] = [
     "generated",
     "examples",
 ];
-/// Most chunks of a published repository in which an exact query is looked for.
-const MAX_HOLDING: usize = 1_000;
 /// Folders of what a package was built to.
 const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
@@ -110,14 +108,10 @@ impl Engine {
         places: impl Iterator<Item = &'a mut String>,
         call: &Call,
     ) -> Result<Option<AskedProject>, AskError> {
-        // A caller that reaches one project learns no names of others.
-        let is_project = |name: &str| {
-            call.others.is_some()
-                && !matches!(self.project.all().named(name), Err(NameError::Unknown { .. }))
-        };
         match repo {
             None if call.others.is_none() => return Ok(None),
-            Some(name) if !is_project(name) => {
+            // A caller that reaches one project learns no names of others.
+            Some(name) if !self.has_project(name, call) => {
                 if let Some((name, engine)) = self.package_named(name, call)? {
                     return Ok(Some(AskedProject { name, engine, is_package: true }));
                 }
@@ -432,6 +426,16 @@ impl Part<'_> {
         }
     }
 
+    /// The corpus that answers.
+    fn corpus(&self) -> &Corpus {
+        match self {
+            Self::Here { view, .. } => &view.code.corpus,
+            Self::Shared { corpus, .. } => {
+                corpus.as_ref().expect("the depot was asked for its files before")
+            }
+        }
+    }
+
     /// Counts the words of a query.
     fn statistics(&self, query: &Query) -> Result<Statistics, AskError> {
         Ok(match self {
@@ -441,17 +445,14 @@ impl Part<'_> {
     }
 
     /// Returns the row of a hit.
-    fn row(&self, hit: Hit, explain: bool) -> Option<ResultRow> {
-        Some(match self {
-            Self::Here { project, view } => {
-                let row = ResultRow::new(Arc::new(hit), view.code.corpus.chunks(), explain);
+    fn row(&self, hit: Hit, explain: bool) -> ResultRow {
+        let row = ResultRow::new(Arc::new(hit), self.corpus().chunks(), explain);
+        match self {
+            Self::Here { project, .. } => {
                 project.placed(row.unless_gone(&|path| project.engine.project.has_file(path)))
             }
-            Self::Shared { repository, corpus } => {
-                let row = ResultRow::new(Arc::new(hit), corpus.as_ref()?.chunks(), explain);
-                row.of_project(repository.name())
-            }
-        })
+            Self::Shared { repository, .. } => row.of_project(repository.name()),
+        }
     }
 }
 
@@ -515,7 +516,7 @@ pub(super) fn search_all(
     results.hits.truncate(page.n_wanted());
     let row = |hit: Hit| {
         let at = hit.path.split(':').next().and_then(|at| at.parse::<usize>().ok())?;
-        parts.get(at)?.row(hit, request.explain)
+        Some(parts.get(at)?.row(hit, request.explain))
     };
     let n_chunks = parts.iter().map(Part::n_chunks).sum();
     let of_parts: Vec<Freshness> = parts.iter().map(Part::freshness).collect();
@@ -610,76 +611,61 @@ fn ask(
         Part::Here { project, .. } => Some(project.engine.manager.embedder()),
         Part::Shared { .. } => None,
     });
-    // The depot is asked for all repositories at once.
-    let mut vectors = Vec::new();
-    let extracted = at_once(parts, |part| match part {
-        Part::Here { .. } => Ok((Vec::new(), None)),
+    let vectors = at_once(parts, |part| match part {
+        Part::Here { project, .. } => {
+            let embedder = project.engine.manager.embedder();
+            let (vector, warning) = vector_of_question(embedder, &query.meant);
+            Ok((vector, warning.map(|warning| format!("{}: {warning}", project.name))))
+        }
         Part::Shared { repository, corpus } => {
             let (vector, warning) = vector_for(repository, embedder, &query.meant);
             *corpus = Some(Box::new(repository.extract(&query, &vector, filter, &pooled)?));
             Ok::<_, AskError>((vector, warning))
         }
     });
-    for (at, extracted) in extracted.into_iter().enumerate() {
-        let (vector, warning) = extracted.map_err(by(at))?;
-        vectors.push(vector);
+    for ((at, part), vector) in parts.iter().enumerate().zip(vectors) {
+        let (vector, warning) = vector.map_err(by(at))?;
+        let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
         warnings.extend(warning);
-    }
-    for (at, part) in parts.iter_mut().enumerate() {
-        let (mut results, is_package) = match part {
-            Part::Here { project, view } => {
-                let embedder = project.engine.manager.embedder();
-                let (vector, warning) = vector_of_question(embedder, &query.meant);
-                let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
-                warnings.extend(warning.map(|warning| format!("{}: {warning}", project.name)));
-                let searcher = Searcher::new(&view.code.corpus);
-                let results = if is_semantic {
-                    searcher.by_meaning(&vector, filter, n)
-                } else {
-                    searcher.search_among(&query, &vector, filter, n, &pooled)
-                };
-                (results.map_err(|why| by(at)(why.into()))?, project.is_package)
-            }
-            Part::Shared { corpus, .. } => {
-                let extract = corpus.as_ref().expect("every repository was asked above");
-                let vector = &vectors[at];
-                let searcher = Searcher::new(extract);
-                let results = if request.mode == SearchMode::Semantic && !vector.is_empty() {
-                    searcher.by_meaning(vector, filter, n)
-                } else {
-                    searcher.search_among(&query, vector, filter, n, &pooled)
-                };
-                (results.map_err(|why| by(at)(why.into()))?, false)
-            }
-        };
-        if request.mode != SearchMode::Semantic {
-            let named = naming(&query, part.name(), &counts[at], &pooled);
-            prefer(&mut results, "project_name", PROJECT_NAME, |_: &Hit| named);
-            if is_package {
-                let has_sources = results.hits.iter().any(|hit| is_source(&hit.path));
-                prefer(&mut results, "package_aside", PACKAGE_ASIDE, |hit| {
-                    f64::from(u8::from(is_aside(&hit.path, has_sources)))
-                });
-            }
+        let searcher = Searcher::new(part.corpus());
+        if is_semantic {
+            let results = searcher.by_meaning(&vector, filter, n);
+            found.push(results.map_err(|why| by(at)(why.into()))?);
+            continue;
+        }
+        let results = searcher.search_among(&query, &vector, filter, n, &pooled);
+        let mut results = results.map_err(|why| by(at)(why.into()))?;
+        let named = naming(&query, part.name(), &counts[at], &pooled);
+        prefer(&mut results, "project_name", PROJECT_NAME, |_: &Hit| named);
+        if matches!(part, Part::Here { project, .. } if project.is_package) {
+            let has_sources = results.hits.iter().any(|hit| is_source(&hit.path));
+            prefer(&mut results, "package_aside", PACKAGE_ASIDE, |hit| {
+                f64::from(u8::from(is_aside(&hit.path, has_sources)))
+            });
         }
         found.push(results);
     }
     Ok((found, warnings))
 }
 
-/// Calls a function for each of some things, each on a thread of its own, because most of the time is
-/// spent waiting for a depot. One thing needs no thread.
-pub(super) fn at_once<T: Send, R: Send>(all: &mut [T], of: impl Fn(&mut T) -> R + Sync) -> Vec<R> {
-    if all.len() < 2 {
-        return all.iter_mut().map(of).collect();
-    }
+/// Calls a function for each part. Those of the team have threads of their own, because most of their
+/// time is spent waiting for a depot.
+fn at_once<R: Send>(parts: &mut [Part], of: impl Fn(&mut Part) -> R + Sync) -> Vec<R> {
     let of = &of;
     std::thread::scope(|scope| {
-        let running: Vec<_> = all.iter_mut().map(|one| scope.spawn(move || of(one))).collect();
-        let end = |thread: std::thread::ScopedJoinHandle<'_, R>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let begin = |part| match part {
+            &mut Part::Here { .. } => Err(part),
+            Part::Shared { .. } => Ok(scope.spawn(move || of(part))),
         };
-        running.into_iter().map(end).collect()
+        let begun: Vec<_> = parts.iter_mut().map(begin).collect();
+        let end = |begun| match begun {
+            Err(part) => of(part),
+            Ok(thread) => {
+                let thread: std::thread::ScopedJoinHandle<R> = thread;
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+        };
+        begun.into_iter().map(end).collect()
     })
 }
 

@@ -74,21 +74,15 @@ impl Team {
         if let Some(team) = open.get(url) {
             return Ok(team.clone());
         }
-        let team = Self::new(team::open(url)?, CACHED);
-        open.insert(url.into(), team.clone());
-        Ok(team)
-    }
-
-    /// Opens a depot. `cached`: bytes of what was read that may be kept.
-    #[must_use]
-    pub fn new(depot: Arc<dyn Depot>, cached: usize) -> Self {
-        Self {
-            depot,
-            cache: Arc::new(Cache::new(cached)),
+        let team = Self {
+            depot: team::open(url)?,
+            cache: Arc::new(Cache::new(CACHED)),
             list: Arc::default(),
             allowed: None,
             asks_all: false,
-        }
+        };
+        open.insert(url.into(), team.clone());
+        Ok(team)
     }
 
     /// Returns the same repositories for a caller who may see those alone whose names match one of some
@@ -473,8 +467,8 @@ impl PublishedRepository<'_> {
     }
 }
 
-/// Most chunks that are searched for a text.
-const MAX_HOLDING: usize = 1_000;
+/// Most chunks of a published repository that are searched for a text.
+pub(super) const MAX_HOLDING: usize = 1_000;
 
 /// Returns the text of a file from its chunks. Lines that no chunk holds are empty.
 fn text_of(chunks: &[Arc<Chunk>]) -> String {
