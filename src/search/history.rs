@@ -228,8 +228,13 @@ pub(super) fn message(commit: &Chunk, analyzer: &mut Analyzer) -> BTreeMap<Strin
 
 /// Returns what each word of a commit adds to its score, for an idf of 1. `length`: the sum of the
 /// lengths of `n` commits.
-pub(super) fn weights(commit: &Chunk, n: u64, length: f64) -> BTreeMap<String, f32> {
-    let words = message(commit, &mut Analyzer::default());
+pub(super) fn weights(
+    commit: &Chunk,
+    analyzer: &mut Analyzer,
+    n: u64,
+    length: f64,
+) -> BTreeMap<String, f32> {
+    let words = message(commit, analyzer);
     let own = f64::from(words.values().sum::<f32>());
     let average = length.max(1.0) / (n as f64).max(1.0);
     let shared = shared(u32::try_from(commit.metadata.files.len()).unwrap_or(u32::MAX));

@@ -43,8 +43,8 @@ pub use form::Form;
 pub use history::ChangedTogether;
 pub use hit::{Hit, QueryWords, Results, Term};
 pub use part::{
-    CountBlock, NameBlock, Part, PreparedFile, Proposal, SearchRow, Whole, WordCount, WordCounts,
-    WordSource, Words, commit_row, words_of,
+    CountBlock, NameBlock, Part, PreparedFile, Preparer, Proposal, SearchRow, Whole, WordCount,
+    WordCounts, WordSource, Words, words_of,
 };
 pub use places::{NamedPlace, places_first};
 pub use query::{HiddenCommits, Query};

@@ -192,13 +192,14 @@ proptest! {
         // As the chunk files have them.
         chunks.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
         let whole = fresh(&chunks);
-        let mut counts = WordCounts::default();
+        let (mut counts, mut preparer) = (WordCounts::default(), Preparer::default());
         let mut files = Vec::new();
         for (path, slots) in PreparedFile::all_of(&whole) {
-            files.push(counts.add_file(&path, PreparedFile::chunks_of(&whole, &slots).unwrap()));
+            let chunks = PreparedFile::chunks_of(&whole, &slots).unwrap();
+            files.push(counts.add_file(&mut preparer, &path, chunks));
         }
         for commit in whole.chunks().commits() {
-            counts.add_commit(&commit.chunk().unwrap());
+            counts.add_commit(&mut preparer, &commit.chunk().unwrap());
         }
         prop_assert_eq!(counts.size(), whole.whole().size);
         let blocks: Vec<CountBlock> =

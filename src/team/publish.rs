@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use super::stored::{
     COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, SKETCH, Segment, USES, Uses,
-    WithVector, at, compressed, key, pack, unpack,
+    WithVector, at, commit, compressed, key, pack, unpack,
 };
 use super::{Result, TeamError};
 use crate::search::{
-    Corpus, NameBlock, PreparedFile, SearchRow, Sketch, Whole, WordCounts, commit_row,
+    Corpus, NameBlock, PreparedFile, Preparer, SearchRow, Sketch, Whole, WordCounts,
 };
 
 /// How long a publisher may be silent before another one takes over, in seconds.
@@ -240,8 +240,11 @@ impl<'a> Publisher<'a> {
         let mut n_done = 0;
         // As many files as have about a batch of chunks.
         for files in changed.chunks(BATCH / 10) {
-            let rows = |item: &&Item| Ok(rows(item, &item.chunks(of.name)?, whole));
-            let rows: Vec<Vec<Row>> = files.par_iter().map(rows).collect::<Result<_>>()?;
+            let rows = |preparer: &mut Preparer, item: &&Item| {
+                Ok(rows(preparer, item, item.chunks(of.name)?, whole))
+            };
+            let rows = files.par_iter().map_init(Preparer::default, rows);
+            let rows: Vec<Vec<Row>> = rows.collect::<Result<_>>()?;
             let rows: Vec<Row> = rows.into_iter().flatten().collect();
             let fact = |item: &&Item| Fact {
                 kind: FILE,
@@ -413,18 +416,19 @@ fn items(corpus: &Corpus) -> Vec<Item> {
 /// Counts the words of packed files and commits.
 fn counts<'d>(files: impl Iterator<Item = (Arc<str>, &'d [u8])>, name: &str) -> Result<WordCounts> {
     let files: Vec<_> = files.collect();
-    let of_some = |files: &[(Arc<str>, &[u8])]| {
+    let of_some = |preparer: &mut Preparer, files: &[(Arc<str>, &[u8])]| {
         let mut counts = WordCounts::default();
         for (path, data) in files {
             let chunks = chunks(data, name)?;
-            match &chunks[..] {
-                [(commit, _)] if !commit.chunk_type.is_searched() => counts.add_commit(commit),
-                _ => drop(counts.add_file(path, chunks)),
+            match commit(&chunks) {
+                Some(commit) => counts.add_commit(preparer, commit),
+                None => drop(counts.add_file(preparer, path, chunks)),
             }
         }
         Ok(counts)
     };
-    let parts: Vec<WordCounts> = files.par_chunks(64).map(of_some).collect::<Result<_>>()?;
+    let parts: Vec<WordCounts> =
+        files.par_chunks(64).map_init(Preparer::default, of_some).collect::<Result<_>>()?;
     let mut sum = WordCounts::default();
     for part in &parts {
         sum.add(part, 1);
@@ -433,11 +437,10 @@ fn counts<'d>(files: impl Iterator<Item = (Arc<str>, &'d [u8])>, name: &str) -> 
 }
 
 /// Returns by what the chunks of a file are found.
-fn rows(item: &Item, chunks: &[WithVector], whole: &Whole) -> Vec<Row> {
-    let rows = if item.is_commit {
-        chunks.iter().map(|(commit, _)| commit_row(commit, &whole.size)).collect()
-    } else {
-        PreparedFile::with_rows(&item.path, chunks.to_vec(), &whole.size).1
+fn rows(preparer: &mut Preparer, item: &Item, chunks: Vec<WithVector>, whole: &Whole) -> Vec<Row> {
+    let rows = match commit(&chunks) {
+        Some(commit) => vec![preparer.commit_row(commit, &whole.size)],
+        None => preparer.rows(&item.path, chunks, &whole.size),
     };
     let file = key(&item.path);
     let row = |SearchRow { words, vector, keys }| Row { file, words, vector, keys };

@@ -1,21 +1,22 @@
 //! A published repository, as questions see it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cortex_depot::{At, Depot, Found, Wanted};
+use cortex_depot::{At, Depot, Fact, Found, Wanted};
 use lru::LruCache;
 use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, USES, Uses, at, decompressed, key,
-    unpack,
+    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, Segment, USES, Uses, at, commit,
+    decompressed, key, unpack,
 };
 use super::{Result, TeamError};
 use crate::chunk::{Chunk, Entry};
 use crate::search::{
-    Corpus, CountBlock, Filter, NameBlock, Part, PreparedFile, Proposal, Query, Sketch, Statistics,
-    Whole, WordCount, WordSource, Words, words_of,
+    Corpus, CountBlock, Filter, NameBlock, Part, PreparedFile, Preparer, Proposal, Query, Sketch,
+    Statistics, Whole, WordCount, WordSource, Words, words_of,
 };
 
 /// Number of chunks that each part of a proposal may name.
@@ -80,12 +81,6 @@ impl Cache {
             let Some((_, old)) = held.all.pop_lru() else { break };
             held.n_bytes -= old.n_bytes();
         }
-    }
-
-    /// Bytes that it holds.
-    #[must_use]
-    pub fn n_bytes(&self) -> usize {
-        self.held.lock().n_bytes
     }
 }
 
@@ -205,21 +200,46 @@ impl<'a> Shared<'a> {
         self.corpus(&found)
     }
 
+    /// Reads facts of one kind that stay the same in a generation, and keeps them. `read` makes what is
+    /// kept of the content of one; `what` names it for people.
+    fn kept(
+        &self,
+        kind: u8,
+        keys: &[i64],
+        generation: u64,
+        what: &'static str,
+        read: impl Fn(&[u8]) -> Option<Kept>,
+    ) -> Result<BTreeMap<i64, Kept>> {
+        let name = |key| (self.at.repository, kind, key, generation);
+        let (mut found, mut missing) = (BTreeMap::new(), Vec::new());
+        for key in keys {
+            match self.cache.get(&name(*key)) {
+                Some(kept) => drop(found.insert(*key, kept)),
+                None => missing.push(*key),
+            }
+        }
+        if !missing.is_empty() {
+            for fact in self.depot.facts(self.at, kind, &missing)? {
+                let kept = decompressed(&fact.data).and_then(|bytes| read(&bytes));
+                let kept = kept.ok_or_else(|| self.damaged(what))?;
+                self.cache.put(name(fact.key), &kept);
+                found.insert(fact.key, kept);
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns what tells whether a question is about this repository.
     ///
     /// # Errors
     /// When the depot fails.
     pub fn sketch(&self) -> Result<Arc<Sketch>> {
-        let name = (self.at.repository, SKETCH, 0, self.at.generation);
-        if let Some(Kept::Sketch(sketch)) = self.cache.get(&name) {
-            return Ok(sketch);
+        let what = "the sketch";
+        let read = |bytes: &[u8]| Some(Kept::Sketch(Arc::new(Sketch::read(bytes)?)));
+        match self.kept(SKETCH, &[0], self.at.generation, what, read)?.remove(&0) {
+            Some(Kept::Sketch(sketch)) => Ok(sketch),
+            _ => Err(self.damaged(what)),
         }
-        let fact = self.depot.facts(self.at, SKETCH, &[0])?.pop();
-        let bytes = fact.and_then(|fact| decompressed(&fact.data));
-        let sketch = bytes.and_then(|bytes| Sketch::read(&bytes));
-        let sketch = Arc::new(sketch.ok_or_else(|| self.damaged("the sketch"))?);
-        self.cache.put(name, &Kept::Sketch(sketch.clone()));
-        Ok(sketch)
     }
 
     /// Reads the chunks of a file; `None` if there is no such file.
@@ -268,22 +288,19 @@ impl<'a> Shared<'a> {
             },
             || self.depot.facts(self.at, USES, &keys),
         );
-        let read = |fact: &cortex_depot::Fact| {
+        let read = |preparer: &mut Preparer, fact: Fact| {
             let pack = unpack::<Pack>(&fact.data);
             let chunks =
                 pack.as_ref().and_then(Pack::chunks).ok_or_else(|| self.damaged("a file"))?;
             let path = pack.map(|pack| pack.path).unwrap_or_default();
-            Ok((
-                fact.key,
-                match &chunks[..] {
-                    [(commit, _)] if !commit.chunk_type.is_searched() => {
-                        Kept::Commit(Arc::new(Entry::from(commit.clone())))
-                    }
-                    _ => Kept::File(Arc::new(PreparedFile::new(&path, chunks))),
-                },
-            ))
+            let kept = match commit(&chunks) {
+                Some(commit) => Kept::Commit(Arc::new(Entry::from(commit.clone()))),
+                None => Kept::File(Arc::new(preparer.file(&path, chunks))),
+            };
+            Ok((fact.key, kept))
         };
-        let read: Vec<(i64, Kept)> = files?.par_iter().map(read).collect::<Result<_>>()?;
+        let read = files?.into_par_iter().map_init(Preparer::default, read);
+        let read: Vec<(i64, Kept)> = read.collect::<Result<_>>()?;
         for (key, file) in read {
             if let Some(at) = found.iter().position(|found| found.file == key) {
                 self.cache.put(name(&found[at]), &file);
@@ -335,36 +352,23 @@ impl WordSource for Shared<'_> {
     type Error = TeamError;
 
     fn counts(&self, words: &[u64]) -> Result<Vec<WordCount>> {
-        let name = |key| (self.at.repository, COUNTS, key, 0);
-        let key = |word: u64, segment: &super::stored::Segment| {
-            segment.key(CountBlock::number(word, segment.bits))
-        };
-        let all = || words.iter().flat_map(|w| self.manifest.counts.iter().map(|s| key(*w, s)));
-        let mut missing: Vec<i64> =
-            all().filter(|key| self.cache.get(&name(*key)).is_none()).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        let mut blocks: Vec<(i64, Arc<CountBlock>)> = Vec::new();
-        if !missing.is_empty() {
-            for fact in self.depot.facts(self.at, COUNTS, &missing)? {
-                let block = decompressed(&fact.data).and_then(|bytes| CountBlock::read(&bytes));
-                let block = Arc::new(block.ok_or_else(|| self.damaged("the counts of words"))?);
-                self.cache.put(name(fact.key), &Kept::Counts(block.clone()));
-                blocks.push((fact.key, block));
-            }
-        }
-        blocks.sort_by_key(|(key, _)| *key);
-        let block = |key: i64| match blocks.binary_search_by_key(&key, |(key, _)| *key) {
-            Ok(at) => Ok(blocks[at].1.clone()),
-            Err(_) => match self.cache.get(&name(key)) {
-                Some(Kept::Counts(block)) => Ok(block),
-                _ => Err(self.damaged("the counts of words")),
-            },
-        };
+        let what = "the counts of words";
+        let key =
+            |word: u64, segment: &Segment| segment.key(CountBlock::number(word, segment.bits));
+        let segments = &self.manifest.counts;
+        let keys: BTreeSet<i64> =
+            words.iter().flat_map(|word| segments.iter().map(|s| key(*word, s))).collect();
+        let keys: Vec<i64> = keys.into_iter().collect();
+        let read = |bytes: &[u8]| Some(Kept::Counts(Arc::new(CountBlock::read(bytes)?)));
+        // The number of a segment is of one generation, whichever reads it.
+        let blocks = self.kept(COUNTS, &keys, 0, what, read)?;
         let count = |word: &u64| {
             let mut sum = WordCount::default();
-            for segment in &self.manifest.counts {
-                sum.add(block(key(*word, segment))?.count(*word), 1);
+            for segment in segments {
+                match blocks.get(&key(*word, segment)) {
+                    Some(Kept::Counts(block)) => sum.add(block.count(*word), 1),
+                    _ => return Err(self.damaged(what)),
+                }
             }
             Ok(sum)
         };
@@ -373,20 +377,12 @@ impl WordSource for Shared<'_> {
 
     fn names(&self) -> Result<Vec<Arc<NameBlock>>> {
         let keys: Vec<i64> = (0..).take(NAME_BLOCKS).collect();
-        let name = |key| (self.at.repository, NAMES, key, self.at.generation);
-        let kept = keys.iter().map(|key| match self.cache.get(&name(*key)) {
-            Some(Kept::Names(block)) => Some(block),
+        let read = |bytes: &[u8]| Some(Kept::Names(Arc::new(NameBlock::read(bytes)?)));
+        let blocks = self.kept(NAMES, &keys, self.at.generation, "the names", read)?;
+        let block = |kept| match kept {
+            Kept::Names(block) => Some(block),
             _ => None,
-        });
-        if let Some(all) = kept.collect::<Option<Vec<_>>>() {
-            return Ok(all);
-        }
-        let read = |fact: &cortex_depot::Fact| {
-            let block = decompressed(&fact.data).and_then(|bytes| NameBlock::read(&bytes));
-            let block = Arc::new(block.ok_or_else(|| self.damaged("the names"))?);
-            self.cache.put(name(fact.key), &Kept::Names(block.clone()));
-            Ok(block)
         };
-        self.depot.facts(self.at, NAMES, &keys)?.iter().map(read).collect()
+        Ok(blocks.into_values().filter_map(block).collect())
     }
 }

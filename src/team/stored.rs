@@ -193,6 +193,14 @@ impl Pack {
     }
 }
 
+/// Returns the commit that was packed, if it was one.
+pub(super) fn commit(chunks: &[WithVector]) -> Option<&Arc<Chunk>> {
+    match chunks {
+        [(commit, _)] if !commit.chunk_type.is_searched() => Some(commit),
+        _ => None,
+    }
+}
+
 /// The files that a file uses, as it is stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub(super) struct Uses {

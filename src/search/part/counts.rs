@@ -9,8 +9,8 @@ use super::super::history::message;
 use super::super::query::Query;
 use super::super::statistics::{CorpusSize, FEW, Statistics};
 use super::super::text::Field;
-use super::super::tokens::{Analyzer, Kind, STEM_MARK};
-use super::prepared::PreparedFile;
+use super::super::tokens::{Kind, STEM_MARK};
+use super::prepared::{PreparedFile, Preparer};
 use crate::chunk::{Chunk, Quantized};
 use std::sync::Arc;
 
@@ -56,16 +56,15 @@ impl WordCounts {
     /// Adds the counts of a file, from its chunks, and returns it.
     pub fn add_file(
         &mut self,
+        preparer: &mut Preparer,
         path: &str,
         chunks: Vec<(Arc<Chunk>, Option<Quantized>)>,
     ) -> PreparedFile {
-        let mut analyzer = Analyzer::default();
         let mut in_file: FxHashSet<Key> = FxHashSet::default();
         let mut in_chunk: FxHashSet<(Key, u8)> = FxHashSet::default();
         let mut last = usize::MAX;
         let words = &mut self.words;
-        let mut own_stems = Analyzer::default();
-        let file = PreparedFile::with(&mut analyzer, path, chunks, |at, field, term| {
+        let file = preparer.visited(path, chunks, |stems, at, field, term| {
             if at != last {
                 in_chunk.clear();
                 last = at;
@@ -86,7 +85,7 @@ impl WordCounts {
                 if in_chunk.insert((word, 1)) {
                     count.words += 1;
                 }
-                if own_stems.stem(term.text).is_none() && in_chunk.insert((word, 0)) {
+                if stems.stem(term.text).is_none() && in_chunk.insert((word, 0)) {
                     count.stems += 1;
                 }
             } else if field == Field::Name && term.kind != Kind::Stem && in_chunk.insert((word, 2))
@@ -105,8 +104,8 @@ impl WordCounts {
     }
 
     /// Adds the counts of a commit.
-    pub fn add_commit(&mut self, commit: &Chunk) {
-        let words = message(commit, &mut Analyzer::default());
+    pub fn add_commit(&mut self, preparer: &mut Preparer, commit: &Chunk) {
+        let words = message(commit, &mut preparer.stems);
         self.size.commits += 1;
         self.size.commit_length += f64::from(words.values().sum::<f32>());
         for word in words.keys() {

@@ -14,6 +14,6 @@ mod vocabulary;
 
 pub use counts::{CountBlock, WordCount, WordCounts};
 pub use made::{Part, Whole};
-pub use prepared::PreparedFile;
-pub use proposal::{Proposal, SearchRow, commit_row};
+pub use prepared::{PreparedFile, Preparer};
+pub use proposal::{Proposal, SearchRow};
 pub use vocabulary::{NameBlock, WordSource, Words, words_of};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::super::files::{FileContribution, IndexedFile, live};
-use super::super::text::ChunkTerms;
-use super::super::tokens::Analyzer;
+use super::super::text::{ChunkTerms, Field};
+use super::super::tokens::{Analyzed, Analyzer};
 use super::super::{Corpus, Slot};
 use crate::chunk::{Chunk, Entry, Quantized};
 
@@ -23,28 +23,40 @@ pub(super) struct PreparedChunk {
     pub(super) vector: Option<Quantized>,
 }
 
-impl PreparedFile {
+/// Prepares files. It keeps the stems that it has seen, so one serves many files.
+#[derive(Default)]
+pub struct Preparer {
+    analyzer: Analyzer,
+    /// For questions about words while the other one splits a text.
+    pub(super) stems: Analyzer,
+}
+
+impl Preparer {
     /// Prepares the file at `path` from its chunks and their vectors.
-    #[must_use]
-    pub fn new(path: &str, chunks: Vec<(Arc<Chunk>, Option<Quantized>)>) -> Self {
-        let mut analyzer = Analyzer::default();
-        Self::with(&mut analyzer, path, chunks, |_, _, _| ())
+    pub fn file(
+        &mut self,
+        path: &str,
+        chunks: Vec<(Arc<Chunk>, Option<Quantized>)>,
+    ) -> PreparedFile {
+        self.visited(path, chunks, |_, _, _, _| ())
     }
 
     /// Does the same. `visit` sees each term of each chunk, by the chunk's position.
-    pub(super) fn with(
-        analyzer: &mut Analyzer,
+    pub(super) fn visited(
+        &mut self,
         path: &str,
         mut chunks: Vec<(Arc<Chunk>, Option<Quantized>)>,
-        mut visit: impl FnMut(usize, super::super::text::Field, &super::super::tokens::Analyzed),
-    ) -> Self {
+        mut visit: impl FnMut(&mut Analyzer, usize, Field, &Analyzed),
+    ) -> PreparedFile {
+        let Self { analyzer, stems } = self;
         chunks.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
         let mut pieces = Vec::with_capacity(chunks.len());
         let mut prepared = Vec::with_capacity(chunks.len());
         for (at, (chunk, vector)) in chunks.into_iter().enumerate() {
             let slot = Slot::try_from(at).unwrap_or(Slot::MAX);
             pieces.push(FileContribution::new(slot, &chunk, analyzer));
-            let terms = ChunkTerms::new(&chunk, analyzer, |field, term| visit(at, field, term));
+            let visit = |field, term: &Analyzed| visit(stems, at, field, term);
+            let terms = ChunkTerms::new(&chunk, analyzer, visit);
             prepared.push(PreparedChunk {
                 entry: Arc::new(Entry::from(chunk.clone())),
                 chunk,
@@ -52,9 +64,11 @@ impl PreparedFile {
                 vector,
             });
         }
-        Self { file: IndexedFile::new(path.into(), pieces, analyzer), chunks: prepared }
+        PreparedFile { file: IndexedFile::new(path.into(), pieces, analyzer), chunks: prepared }
     }
+}
 
+impl PreparedFile {
     /// Returns the files of a corpus, with the slots of their chunks.
     #[must_use]
     pub fn all_of(corpus: &Corpus) -> Vec<(Arc<str>, Vec<Slot>)> {
@@ -76,11 +90,6 @@ impl PreparedFile {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.file.path
-    }
-
-    /// Its chunks, in the order of their ids.
-    pub fn chunks(&self) -> impl Iterator<Item = &Arc<Chunk>> {
-        self.chunks.iter().map(|chunk| &chunk.chunk)
     }
 
     /// Bytes that it takes in memory, about.

@@ -13,8 +13,8 @@ use super::super::query::Query;
 use super::super::statistics::{CorpusSize, Statistics, average_length};
 use super::super::stop_words::is_stop_word;
 use super::super::text::{Field, Frequencies};
-use super::super::tokens::{Analyzer, Kind, STEM_MARK, lower_parts};
-use super::prepared::PreparedFile;
+use super::super::tokens::{Kind, STEM_MARK, lower_parts};
+use super::prepared::Preparer;
 use crate::chunk::{Chunk, ChunkType, Quantized};
 use std::sync::Arc;
 
@@ -93,20 +93,18 @@ fn in_order(weights: impl IntoIterator<Item = (u32, f32)>) -> Weights {
     sums.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-impl PreparedFile {
-    /// Prepares a file, and returns with it by what each of its chunks is found. `size`: that of the
-    /// whole corpus.
-    #[must_use]
-    pub fn with_rows(
+impl Preparer {
+    /// Returns by what each chunk of a file is found. `size`: that of the whole corpus.
+    pub fn rows(
+        &mut self,
         path: &str,
         chunks: Vec<(Arc<Chunk>, Option<Quantized>)>,
         size: &CorpusSize,
-    ) -> (Self, Vec<SearchRow>) {
+    ) -> Vec<SearchRow> {
         let average = average_length(size.chunks, size.length);
         let (lengths, much) = bm25::lengths(average);
-        let mut analyzer = Analyzer::default();
         let mut of_chunks: Vec<FxHashMap<String, (Kind, Frequencies)>> = Vec::new();
-        let file = Self::with(&mut analyzer, path, chunks, |at, field, term| {
+        let file = self.visited(path, chunks, |_, at, field, term| {
             of_chunks.resize_with(of_chunks.len().max(at + 1), FxHashMap::default);
             let terms = &mut of_chunks[at];
             if !terms.contains_key(term.text) {
@@ -134,7 +132,8 @@ impl PreparedFile {
                     add(stem);
                     continue;
                 }
-                if !is_stop_word(&term) && (kind == Kind::Whole || analyzer.stem(&term).is_none()) {
+                if !is_stop_word(&term) && (kind == Kind::Whole || self.stems.stem(&term).is_none())
+                {
                     add(&term);
                 }
                 let in_body = frequencies[Field::Body as usize] as f32;
@@ -159,18 +158,17 @@ impl PreparedFile {
             });
             rows.push(SearchRow { words: in_order(weights), vector, keys });
         }
-        (file, rows)
+        rows
     }
-}
 
-/// Returns by what a commit is found. `size`: that of the whole corpus.
-#[must_use]
-pub fn commit_row(commit: &Chunk, size: &CorpusSize) -> SearchRow {
-    let weights = history::weights(commit, size.commits, size.commit_length);
-    let words =
-        weights.into_iter().map(|(word, weight)| (dimension(Space::Commits, &word), weight));
-    let keys = vec![key_of(Named::Type, ChunkType::History.as_str().as_bytes())];
-    SearchRow { words: in_order(words), vector: Vec::new(), keys }
+    /// Returns by what a commit is found. `size`: that of the whole corpus.
+    pub fn commit_row(&mut self, commit: &Chunk, size: &CorpusSize) -> SearchRow {
+        let weights = history::weights(commit, &mut self.stems, size.commits, size.commit_length);
+        let words =
+            weights.into_iter().map(|(word, weight)| (dimension(Space::Commits, &word), weight));
+        let keys = vec![key_of(Named::Type, ChunkType::History.as_str().as_bytes())];
+        SearchRow { words: in_order(words), vector: Vec::new(), keys }
+    }
 }
 
 impl Proposal {
