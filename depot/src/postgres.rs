@@ -256,7 +256,7 @@ impl Statement {
     }
 }
 
-/// Returns the statement that proposes, or `None` if nothing is asked for.
+/// Returns the statement that proposes, or `None` if the question asks for nothing.
 fn proposal(at: At, wanted: &Wanted) -> Result<Option<Statement>> {
     let salt = Salt::of(at.repository);
     let mut statement = Statement::default();

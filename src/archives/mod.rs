@@ -46,7 +46,7 @@ pub struct Archive {
     pub bytes: u64,
 }
 
-/// What is asked for, or left.
+/// What a run asks a place for, or leaves there.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub layout: &'a Layout,

@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// `milvus://host:port/database`. Pass a password by `CORTEX_TEAM_URL`; then `--from team`
     #[arg(long, value_name = "URL", conflicts_with_all = ["detach", "directory", "watch", "no_watch", "tools", "edit_trusted_files", "read_only"])]
     from: Option<String>,
-    /// Who may see what is published: a file with a token and globs of names for each client
+    /// Let only the clients in this file ask: it has a token and globs of repositories for each
     #[arg(long, value_name = "FILE", requires = "from")]
     clients: Option<PathBuf>,
     #[command(flatten)]

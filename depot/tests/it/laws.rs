@@ -38,6 +38,40 @@ pub fn all(depot: &dyn Depot, precision: Precision) {
     nothing_asked_is_nothing_proposed(depot);
 }
 
+/// Returns why a call was refused.
+pub fn refusal<T: std::fmt::Debug>(answer: Result<T, DepotError>) -> String {
+    match answer {
+        Err(DepotError::Refused(why)) => why,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// The engine is new. Nothing of a refused insertion is stored, and vectors are of 4 dimensions then.
+pub fn what_is_not_valid_is_refused(depot: &dyn Depot, too_long: usize, longest: &str) {
+    let at = At { repository: 1, generation: 1 };
+    assert!(refusal(depot.names(at, 0)).contains("publish a repository first"));
+    assert!(refusal(depot.prepare(too_long)).contains(longest));
+    // Several publishers at once create what is needed once.
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| depot.prepare(4).unwrap());
+        }
+    });
+    assert!(refusal(depot.prepare(5)).contains("of 4 dimensions, not 5"));
+    let row = |words, vector| Row { file: 1, words, vector, keys: vec![] };
+    for words in
+        [vec![(2, 1.0), (1, 1.0)], vec![(1, 0.0)], vec![(1, f32::NAN)], vec![(u32::MAX, 1.0)]]
+    {
+        refusal(depot.insert(at, &[row(vec![], vec![]), row(words, vec![])], &[]));
+    }
+    refusal(depot.insert(at, &[row(vec![], vec![]), row(vec![], vec![1.0; 5])], &[]));
+    refusal(depot.insert(At { generation: u64::MAX, ..at }, &[], &[]));
+    refusal(depot.names(At { generation: i64::MAX as u64, ..at }, 0));
+    assert_eq!(depot.size(1).unwrap().rows, 0, "part of a refused insertion is stored");
+    depot.insert(at, &[row(vec![], vec![1.0; 4])], &[]).unwrap();
+    refusal(depot.propose(at, &Wanted { vector: vec![1.0; 5], limit: 1, ..Wanted::default() }));
+}
+
 fn at(repository: i64, generation: u64) -> At {
     At { repository, generation }
 }

@@ -6,7 +6,7 @@ use milvus::v2::prelude::{
     ClientV2, ConnectConfig, DeleteRequest, FieldData, FlushRequest, InsertRequest,
 };
 
-use crate::laws::{self, Precision, Random, normal};
+use crate::laws::{self, Precision, Random, normal, refusal};
 use crate::server::Server;
 
 const PRECISION: Precision = Precision { words: 1e-5, vector: 1e-2 };
@@ -55,38 +55,10 @@ fn a_depot_survives_a_killed_milvus() {
     laws::a_depot_survives_its_server(&depot, kill, || server.lock().unwrap().start_again());
 }
 
-fn refusal<T: std::fmt::Debug>(answer: Result<T, DepotError>) -> String {
-    match answer {
-        Err(DepotError::Refused(why)) => why,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
 #[test]
 fn other_collections_and_values_that_are_not_valid_are_refused() {
     let Some((depot, _server)) = depot() else { return };
-    let at = At { repository: 1, generation: 1 };
-    assert!(refusal(depot.names(at, 0)).contains("publish a repository first"));
-    assert!(refusal(depot.prepare(40_000)).contains("32768"));
-    // Several publishers at once create the collections once.
-    std::thread::scope(|scope| {
-        for _ in 0..6 {
-            scope.spawn(|| depot.prepare(4).unwrap());
-        }
-    });
-    assert!(refusal(depot.prepare(5)).contains("of 4 dimensions, not 5"));
-    let row = |words, vector| Row { file: 1, words, vector, keys: vec![] };
-    for words in
-        [vec![(2, 1.0), (1, 1.0)], vec![(1, 0.0)], vec![(1, f32::NAN)], vec![(u32::MAX, 1.0)]]
-    {
-        refusal(depot.insert(at, &[row(vec![], vec![]), row(words, vec![])], &[]));
-    }
-    refusal(depot.insert(at, &[row(vec![], vec![]), row(vec![], vec![1.0; 5])], &[]));
-    refusal(depot.insert(At { generation: u64::MAX, ..at }, &[], &[]));
-    refusal(depot.names(At { generation: i64::MAX as u64, ..at }, 0));
-    assert_eq!(depot.size(1).unwrap().rows, 0, "part of a refused insertion is stored");
-    depot.insert(at, &[row(vec![], vec![1.0; 4])], &[]).unwrap();
-    refusal(depot.propose(at, &Wanted { vector: vec![1.0; 5], limit: 1, ..Wanted::default() }));
+    laws::what_is_not_valid_is_refused(&depot, 40_000, "32768");
     let long = Record { name: "n".repeat(1_001), version: 1, text: String::new() };
     refusal(depot.replace(&long));
 }

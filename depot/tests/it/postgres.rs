@@ -4,7 +4,7 @@ use cortex_depot::postgres::{Options, Postgres, SCORED};
 use cortex_depot::shelf::Shelf;
 use cortex_depot::{At, Depot, DepotError, FILE, FactName, Row, Wanted};
 
-use crate::laws::{self, Precision, Random};
+use crate::laws::{self, Precision, Random, refusal};
 use crate::server::Server;
 
 fn address(port: u16) -> String {
@@ -31,41 +31,13 @@ fn a_depot_survives_a_killed_postgres() {
     laws::a_depot_survives_its_server(&depot, kill, || server.lock().unwrap().start_again());
 }
 
-fn refusal<T: std::fmt::Debug>(answer: Result<T, DepotError>) -> String {
-    match answer {
-        Err(DepotError::Refused(why)) => why,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
 #[test]
 fn other_tables_and_values_that_are_not_valid_are_refused() {
     let Some((depot, server)) = depot() else { return };
-    let at = At { repository: 1, generation: 1 };
-    assert!(refusal(depot.names(at, 0)).contains("publish a repository first"));
-    assert!(refusal(depot.prepare(16_001)).contains("16000"));
-    // Several publishers at once create the tables once.
-    std::thread::scope(|scope| {
-        for _ in 0..6 {
-            scope.spawn(|| depot.prepare(4).unwrap());
-        }
-    });
-    assert!(refusal(depot.prepare(5)).contains("of 4 dimensions, not 5"));
-    let row = |words, vector| Row { file: 1, words, vector, keys: vec![] };
-    for words in
-        [vec![(2, 1.0), (1, 1.0)], vec![(1, 0.0)], vec![(1, f32::NAN)], vec![(u32::MAX, 1.0)]]
-    {
-        refusal(depot.insert(at, &[row(vec![], vec![]), row(words, vec![])], &[]));
-    }
-    refusal(depot.insert(at, &[row(vec![], vec![]), row(vec![], vec![1.0; 5])], &[]));
-    refusal(depot.insert(At { generation: u64::MAX, ..at }, &[], &[]));
-    refusal(depot.names(At { generation: i64::MAX as u64, ..at }, 0));
-    assert_eq!(depot.size(1).unwrap().rows, 0, "part of a refused insertion is stored");
+    laws::what_is_not_valid_is_refused(&depot, 16_001, "16000");
     // Nothing that a caller gives becomes part of a statement.
     assert_eq!(depot.records(Some(&["'; DROP SCHEMA cortex CASCADE; --".into()])).unwrap(), []);
     depot.prepare(4).unwrap();
-    depot.insert(at, &[row(vec![], vec![1.0; 4])], &[]).unwrap();
-    refusal(depot.propose(at, &Wanted { vector: vec![1.0; 5], limit: 1, ..Wanted::default() }));
 
     sql(&server, "UPDATE cortex.version SET version = 2");
     assert!(refusal(depot.prepare(4)).contains("have version 2, and this program reads version 1"));
