@@ -3,12 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
 use super::graph_rows::BUSY;
+use super::graph_upkeep::GraphState;
 use super::grep::GrepRequest;
 use super::operation::Advised;
 use super::outside::OutsideName;
@@ -432,7 +434,30 @@ impl Engine {
 
     /// Updates the code graph and returns it, and whether there are source files. The source files
     /// are those of the index or, if another program writes the chunk files, those of the tree.
-    pub(super) fn code_graph(&self, call: &Call) -> Result<(CodeGraph, bool), AskError> {
+    pub(super) fn code_graph(&self, call: &Call) -> Result<(Arc<CodeGraph>, bool), AskError> {
+        let Upkeep::Server(server) = &self.upkeep else {
+            let has_sources = self.bring_graph_up_to_date(call)?;
+            return Ok((Arc::new(self.project.code_graph()?), has_sources));
+        };
+        let graph = server.graph.open(&self.project)?;
+        let before = GraphState::of(&self.project, &graph);
+        if let Some(has_sources) =
+            before.as_ref().and_then(|state| server.graph.complete_in(&graph, state))
+        {
+            return Ok((graph, has_sources));
+        }
+        let has_sources = self.bring_graph_up_to_date(call)?;
+        let graph = server.graph.open(&self.project)?;
+        if let Some(state) =
+            before.filter(|b| GraphState::of(&self.project, &graph).as_ref() == Some(b))
+        {
+            server.graph.note(&graph, state, has_sources);
+        }
+        Ok((graph, has_sources))
+    }
+
+    /// Updates the code graph. Returns whether there are source files.
+    fn bring_graph_up_to_date(&self, call: &Call) -> Result<bool, AskError> {
         let layout = &self.project.layout;
         let sources = match &self.upkeep {
             _ if !layout.is_foreign() => SourceTable::read(layout),
@@ -452,12 +477,12 @@ impl Engine {
             }
             (None, _) => {}
         }
-        Ok((self.project.code_graph()?, has_sources))
+        Ok(has_sources)
     }
 }
 
 impl Project {
-    fn code_graph(&self) -> Result<CodeGraph, GraphError> {
+    pub(super) fn code_graph(&self) -> Result<CodeGraph, GraphError> {
         CodeGraph::open(&self.code_graph_file()?)
     }
 

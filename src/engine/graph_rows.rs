@@ -43,6 +43,11 @@ impl RowsAhead {
     pub(super) fn hash(&self, path: &str) -> Option<String> {
         self.files.lock().get(path).map(|(_, hash)| hash.clone())
     }
+
+    /// Whether no run is ahead of the index.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.lock().is_empty()
+    }
 }
 
 /// Receives the relations of the files of index runs.

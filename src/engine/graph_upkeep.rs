@@ -10,6 +10,8 @@ use parking_lot::Mutex;
 
 use super::operation::{Advised, FrontEnd};
 use super::{AskError, Call, Project};
+use crate::dir::{DirId, Stat};
+use crate::graph::{CodeGraph, GraphError, TablesVersion};
 use crate::index::Progress;
 use crate::store::SourceTable;
 use crate::text::count;
@@ -23,6 +25,39 @@ pub(super) struct GraphUpkeep {
     worker: Worker,
     shared: Arc<Shared>,
     front_end: FrontEnd,
+    open: Mutex<Option<OpenGraph>>,
+}
+
+/// A database that stays open, so that its answers share what they read.
+struct OpenGraph {
+    graph: Arc<CodeGraph>,
+    /// The file that was opened.
+    file: Option<DirId>,
+    /// The state in which it lacked nothing, and whether there were source files.
+    complete: Option<(GraphState, bool)>,
+}
+
+/// What decides whether the graph has the rows of all files as they are indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GraphState {
+    /// The table of the source files.
+    sources: Stat,
+    scip: Vec<(String, String)>,
+    rows: TablesVersion,
+}
+
+impl GraphState {
+    /// Returns the present state; `None` if only an update can tell whether the graph is complete.
+    pub(super) fn of(project: &Project, graph: &CodeGraph) -> Option<Self> {
+        if project.layout.is_foreign() || !project.rows_ahead.is_empty() {
+            return None;
+        }
+        Some(Self {
+            sources: SourceTable::stamp(&project.layout)?,
+            scip: project.scip_stamps(),
+            rows: graph.version().ok()?,
+        })
+    }
 }
 
 #[derive(Default)]
@@ -53,7 +88,38 @@ impl GraphUpkeep {
             }
             NO_PAUSE
         })?;
-        Ok(Self { worker, shared, front_end })
+        Ok(Self { worker, shared, front_end, open: Mutex::default() })
+    }
+
+    /// Returns the graph. It is opened again if another file is in the place of the database.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(super) fn open(&self, project: &Project) -> Result<Arc<CodeGraph>, GraphError> {
+        let mut open = self.open.lock();
+        let file = || project.layout.code_graph_stat().map(|stat| stat.id);
+        if let Some(open) = open.as_ref().filter(|open| open.file.is_some() && open.file == file())
+        {
+            return Ok(open.graph.clone());
+        }
+        let graph = Arc::new(project.code_graph()?);
+        *open = Some(OpenGraph { graph: graph.clone(), file: file(), complete: None });
+        Ok(graph)
+    }
+
+    /// Returns whether there are source files, if the graph was complete in this state.
+    pub(super) fn complete_in(&self, graph: &Arc<CodeGraph>, state: &GraphState) -> Option<bool> {
+        let open = self.open.lock();
+        let open = open.as_ref().filter(|open| Arc::ptr_eq(&open.graph, graph))?;
+        open.complete.as_ref().filter(|(complete, _)| complete == state).map(|(_, has)| *has)
+    }
+
+    /// Notes that an update in this state changed nothing.
+    pub(super) fn note(&self, graph: &Arc<CodeGraph>, state: GraphState, has_sources: bool) {
+        let mut open = self.open.lock();
+        if let Some(open) = open.as_mut().filter(|open| Arc::ptr_eq(&open.graph, graph)) {
+            open.complete = Some((state, has_sources));
+        }
     }
 
     /// Updates the graph for these files, and waits for the end of that.

@@ -115,27 +115,29 @@ impl Project {
     /// database that came with a clone may hold any.
     pub(super) fn sync_scip(&self, graph: &CodeGraph) -> Result<(), GraphError> {
         let folder = self.scip_folder(false).and_then(|folder| folder.open());
+        let kept = folder.as_ref().map(kept_indexes).unwrap_or_default();
         let known = graph.sources()?;
-        let mut kept = Vec::new();
-        if let Ok(folder) = &folder {
-            for (name, _) in folder.list().unwrap_or_default() {
-                let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
-                    continue;
-                };
-                let Ok(Some(stat)) = folder.stat(name) else { continue };
-                let is_known = |s: &PreciseSource| s.name == name && s.stamp == stamp(&stat);
-                if !known.iter().any(is_known)
-                    && let Err(e) = self.import_kept(graph, folder, name, name)
-                {
-                    tracing::warn!("{e}");
-                }
-                kept.push(name.to_string());
+        for (name, stamp) in &kept {
+            let is_known = |s: &PreciseSource| s.name == *name && s.stamp == *stamp;
+            if !known.iter().any(is_known)
+                && let Ok(folder) = &folder
+                && let Err(e) = self.import_kept(graph, folder, name, name)
+            {
+                tracing::warn!("{e}");
             }
         }
-        for source in known.iter().filter(|source| !kept.contains(&source.name)) {
+        for source in
+            known.iter().filter(|source| !kept.iter().any(|(name, _)| *name == source.name))
+        {
             graph.forget(&source.name)?;
         }
         Ok(())
+    }
+
+    /// Returns the kept indexes, each with its stamp.
+    pub(super) fn scip_stamps(&self) -> Vec<(String, String)> {
+        let folder = self.scip_folder(false).and_then(|folder| folder.open());
+        folder.as_ref().map(kept_indexes).unwrap_or_default()
     }
 
     /// Imports the index in a file of the folder under a name.
@@ -154,6 +156,18 @@ impl Project {
         let read = |path: &str| self.read_text(path).ok();
         graph.import(name, &stamp, self.layout.root(), open, read)
     }
+}
+
+/// Returns the indexes in a folder, each with its stamp.
+fn kept_indexes(folder: &Dir) -> Vec<(String, String)> {
+    let names = folder.list().unwrap_or_default().into_iter();
+    let names =
+        names.filter_map(|(name, _)| name.into_string().ok()).filter(|name| !name.starts_with('.'));
+    let with_stamp = |name: String| {
+        let stamp = stamp(&folder.stat(&name).ok()??);
+        Some((name, stamp))
+    };
+    names.filter_map(with_stamp).collect()
 }
 
 /// Returns what tells versions of a kept index apart.

@@ -8,7 +8,7 @@ use super::rows::{FileId, SymbolId};
 use super::traversal::{CALLS, Follow, Traversal, USES};
 use crate::languages::is_test_file;
 
-impl Traversal<'_> {
+impl Traversal {
     /// Returns what is around each target, in their order; `None` for a target that no symbol has, or
     /// several.
     pub(super) fn around_all(

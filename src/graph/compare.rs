@@ -279,7 +279,7 @@ fn named(resolver: &mut Resolver, id: SymbolId) -> Result<String, GraphError> {
     Ok(format!("{}:{}#{}", node.file, node.line, node.symbol))
 }
 
-impl Resolver<'_> {
+impl Resolver {
     /// Returns the one of these symbols that is this one, or an overload or a variant of it in a file
     /// that defines or declares it.
     fn same_function(

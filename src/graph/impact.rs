@@ -44,7 +44,7 @@ pub struct ImpactAnswer {
     pub is_cut: bool,
 }
 
-impl Traversal<'_> {
+impl Traversal {
     pub(super) fn impact(&mut self, query: ImpactQuery) -> Result<ImpactAnswer, GraphError> {
         let mut targets = Vec::new();
         let mut all: Vec<SymbolId> = Vec::new();

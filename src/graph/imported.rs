@@ -19,7 +19,7 @@ type Part = (String, bool);
 /// A module, the chain of names below it, and whether an import names it.
 type Place = (String, Vec<Part>, bool);
 
-impl Resolver<'_> {
+impl Resolver {
     /// Returns what is known of a name that no symbol of the project has; `None` if no import leads
     /// out of the project.
     pub(super) fn imported_name(

@@ -1,6 +1,6 @@
 //! Infers from the text which type or module an expression is.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::error::GraphError;
 use super::resolve::{IMPORTED, MAX_MODULE_FILES};
@@ -49,7 +49,7 @@ pub(super) fn steps(chain: &str) -> Vec<Link<'_>> {
     out
 }
 
-impl Resolver<'_> {
+impl Resolver {
     /// Returns the entity of a chain of names, as seen from a symbol.
     pub(super) fn evaluate(&mut self, chain: &str, at: SymbolId) -> Result<Known, GraphError> {
         self.evaluate_within(chain, at, MAX_INFERENCE)
@@ -204,7 +204,7 @@ impl Resolver<'_> {
     /// Returns the module that a name means; if it means none, whether it comes from elsewhere.
     fn imported_module(
         &mut self,
-        file_scope: &Rc<FileScope>,
+        file_scope: &Arc<FileScope>,
         step: &Link,
         name: &str,
         at: SymbolId,

@@ -12,10 +12,8 @@ use serde::Serialize;
 use super::error::GraphError;
 use super::resolver::Resolver;
 use super::rows::{RefRow, SymbolId, SymbolRow};
-use super::scopes::Scopes;
 use super::sql::Tables;
 use crate::syntax::SymbolKind;
-use crate::work::WorkBudget;
 
 /// Parameters of `PageRank`: the share of a rank that is passed on, and the number of iterations.
 const DAMPING: f64 = 0.85;
@@ -75,8 +73,8 @@ pub struct MapSymbol {
     pub rank: f64,
 }
 
-pub(super) fn map(tables: &Tables, query: MapQuery, work: &WorkBudget) -> Result<Map, GraphError> {
-    let mut resolver = Resolver::new(Scopes::new(tables)?, work);
+pub(super) fn map(mut resolver: Resolver, query: MapQuery) -> Result<Map, GraphError> {
+    let tables = &*resolver.scopes.tables.clone();
     let files: Vec<(i64, String)> = resolver
         .scopes
         .files

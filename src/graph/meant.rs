@@ -25,7 +25,7 @@ pub enum Asked {
     Target(String),
 }
 
-impl Resolver<'_> {
+impl Resolver {
     pub(super) fn meant(&mut self, asked: &Asked) -> Result<Vec<(Node, f32)>, GraphError> {
         if !self.work.goes_on() {
             return Ok(Vec::new());

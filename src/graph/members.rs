@@ -12,7 +12,7 @@ use crate::syntax::SymbolKind;
 /// How likely a member belongs to a type if no other type has its name.
 const ONLY_TYPE: f32 = 0.9;
 
-impl Resolver<'_> {
+impl Resolver {
     /// Returns the project's symbols that are the type of a value; none for a type of a library.
     pub(super) fn types_of(&mut self, entity: &Entity) -> Result<Vec<Meaning>, GraphError> {
         match entity {

@@ -10,6 +10,7 @@ mod error;
 mod impact;
 mod imported;
 mod infer;
+mod kept;
 mod map;
 mod meant;
 mod members;
@@ -37,6 +38,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -49,17 +51,17 @@ pub use self::answer::{
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
+use self::kept::Kept;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 pub use self::meant::Asked;
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 pub use self::rows::FileRows;
 use self::scopes::Scopes;
-pub use self::sql::PreciseSource;
 use self::sql::Tables;
+pub use self::sql::{PreciseSource, TablesVersion};
 pub use self::steps::Step;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
-use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
 pub use self::used::Users;
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
@@ -72,7 +74,8 @@ const BATCH_FILES: usize = 256;
 /// The code graph of a project.
 #[derive(Debug)]
 pub struct CodeGraph {
-    tables: Tables,
+    tables: Arc<Tables>,
+    kept: Kept,
 }
 
 /// The result of an update.
@@ -107,7 +110,7 @@ impl CodeGraph {
     /// # Errors
     /// When it cannot be written.
     pub fn open(path: &Path) -> Result<Self, GraphError> {
-        Ok(Self { tables: Tables::open(path)? })
+        Ok(Self::over(Tables::open(path)?))
     }
 
     /// Does the same, but waits only this long for another process that writes.
@@ -115,7 +118,24 @@ impl CodeGraph {
     /// # Errors
     /// When it cannot be written.
     pub fn open_within(path: &Path, busy: Duration) -> Result<Self, GraphError> {
-        Ok(Self { tables: Tables::open_within(path, busy)? })
+        Ok(Self::over(Tables::open_within(path, busy)?))
+    }
+
+    fn over(tables: Tables) -> Self {
+        Self { tables: Arc::new(tables), kept: Kept::default() }
+    }
+
+    /// Returns the version of the rows: equal versions of one value have equal rows.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn version(&self) -> Result<TablesVersion, GraphError> {
+        self.tables.version()
+    }
+
+    /// Returns a resolver that has read nothing but the list of files.
+    fn resolver(&self, work: &WorkBudget) -> Result<Resolver, GraphError> {
+        Ok(Resolver::new(Scopes::new(self.tables.clone())?, work.clone()))
     }
 
     /// Copies a database, which other processes may use, to a place without one.
@@ -191,7 +211,7 @@ impl CodeGraph {
         question: GraphQuery,
         work: &WorkBudget,
     ) -> Result<GraphAnswer, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer(question)
+        self.ask(work, |traversal| traversal.answer(question))
     }
 
     /// Answers a query, and returns the steps between the nodes of the answer, for a drawing. Those of
@@ -204,7 +224,7 @@ impl CodeGraph {
         question: GraphQuery,
         work: &WorkBudget,
     ) -> Result<(GraphAnswer, Vec<Step>), GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).answer_with_steps(question)
+        self.ask(work, |traversal| traversal.answer_with_steps(question))
     }
 
     /// Finds the tests that reach the target of a query. The answer is truncated when the budget is
@@ -213,7 +233,7 @@ impl CodeGraph {
     /// # Errors
     /// When the database cannot be read, or is damaged.
     pub fn tests(&self, query: GraphQuery, work: &WorkBudget) -> Result<TestsAnswer, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).tests(query)
+        self.ask(work, |traversal| traversal.tests(query))
     }
 
     /// Finds the symbols that nothing seems to use. A search that the budget ends finds none.
@@ -225,7 +245,7 @@ impl CodeGraph {
         query: UnusedQuery,
         work: &WorkBudget,
     ) -> Result<UnusedAnswer, GraphError> {
-        unused::unused(Resolver::new(Scopes::new(&self.tables)?, work), query)
+        unused::unused(self.resolver(work)?, query)
     }
 
     /// Finds what a change of many symbols and files may affect. The answer is truncated when the
@@ -238,7 +258,7 @@ impl CodeGraph {
         query: ImpactQuery,
         work: &WorkBudget,
     ) -> Result<ImpactAnswer, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).impact(query)
+        self.ask(work, |traversal| traversal.impact(query))
     }
 
     /// Plans a change of the name of the target. `find` returns the places of a name in all files.
@@ -252,7 +272,7 @@ impl CodeGraph {
         find: &dyn Fn(&str) -> Vec<NamedIn>,
         work: &WorkBudget,
     ) -> Result<RenamePlan, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).rename(target, new, find)
+        self.ask(work, |traversal| traversal.rename(target, new, find))
     }
 
     /// Returns what the graph knows of the uses of names that no longer have their symbols.
@@ -264,8 +284,7 @@ impl CodeGraph {
         names: &[&str],
         work: &WorkBudget,
     ) -> Result<Vec<NameUses>, GraphError> {
-        let mut traversal = Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work));
-        names.iter().map(|name| traversal.uses_of_name(name)).collect()
+        self.ask(work, |traversal| names.iter().map(|name| traversal.uses_of_name(name)).collect())
     }
 
     /// Returns what is around each symbol (`file:line`, or another way to name it), in their order:
@@ -279,7 +298,7 @@ impl CodeGraph {
         depth: Depth,
         work: &WorkBudget,
     ) -> Result<Vec<Option<Around>>, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).around_all(targets, depth)
+        self.ask(work, |traversal| traversal.around_all(targets, depth))
     }
 
     /// Counts the users of each symbol, given by its name and a target, in their order; `None` where
@@ -292,7 +311,7 @@ impl CodeGraph {
         targets: &[(&str, String)],
         work: &WorkBudget,
     ) -> Result<Vec<Option<Users>>, GraphError> {
-        Traversal::new(Resolver::new(Scopes::new(&self.tables)?, work)).count_users(targets)
+        self.ask(work, |traversal| traversal.count_users(targets))
     }
 
     /// Returns the symbols and files that each text names.
@@ -304,12 +323,14 @@ impl CodeGraph {
         targets: &[String],
         work: &WorkBudget,
     ) -> Result<Vec<Vec<Node>>, GraphError> {
-        let mut scopes = Resolver::new(Scopes::new(&self.tables)?, work).scopes;
-        let mut nodes = |target: &String| {
-            let found = scopes.targets(target)?;
-            found.into_iter().map(|id| scopes.node(id)).collect::<Result<Vec<_>, _>>()
-        };
-        targets.iter().map(&mut nodes).collect()
+        self.ask(work, |traversal| {
+            let scopes = &mut traversal.resolver.scopes;
+            let mut nodes = |target: &String| {
+                let found = scopes.targets(target)?;
+                found.into_iter().map(|id| scopes.node(id)).collect::<Result<Vec<_>, _>>()
+            };
+            targets.iter().map(&mut nodes).collect()
+        })
     }
 
     /// Returns what each place in the code means, with the confidence, likeliest first.
@@ -321,8 +342,7 @@ impl CodeGraph {
         asked: &[Asked],
         work: &WorkBudget,
     ) -> Result<Vec<Vec<(Node, f32)>>, GraphError> {
-        let mut resolver = Resolver::new(Scopes::new(&self.tables)?, work);
-        asked.iter().map(|one| resolver.meant(one)).collect()
+        self.ask(work, |traversal| asked.iter().map(|one| traversal.resolver.meant(one)).collect())
     }
 
     /// Imports a SCIP index under a name, in place of the former one of that name. `stamp` tells its
@@ -374,7 +394,7 @@ impl CodeGraph {
     /// # Errors
     /// When the database cannot be read.
     pub fn compare(&self, work: &WorkBudget) -> Result<Comparison, GraphError> {
-        compare::compare(Resolver::new(Scopes::new(&self.tables)?, work))
+        compare::compare(self.resolver(work)?)
     }
 
     /// Ranks the files and symbols of the project, by as many references as the budget allows.
@@ -382,7 +402,7 @@ impl CodeGraph {
     /// # Errors
     /// When the database cannot be read.
     pub fn map(&self, query: MapQuery, work: &WorkBudget) -> Result<Map, GraphError> {
-        map::map(&self.tables, query, work)
+        map::map(self.resolver(work)?, query)
     }
 
     fn bring_up_to_date(

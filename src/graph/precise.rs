@@ -2,20 +2,20 @@
 //! since their index was made.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::error::GraphError;
 use super::resolver::{Meaning, Means, PreciseMeaning, PreciseUses, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
 use super::scip::Place;
 
-impl Resolver<'_> {
+impl Resolver {
     /// Returns what a SCIP index says about the uses in a file; `None` if no index describes it as it
     /// is now.
     pub(super) fn precise_uses(
         &mut self,
         file: FileId,
-    ) -> Result<Option<Rc<PreciseUses>>, GraphError> {
+    ) -> Result<Option<Arc<PreciseUses>>, GraphError> {
         if let Some(known) = self.precise.get(&file) {
             return Ok(known.clone());
         }
@@ -34,7 +34,7 @@ impl Resolver<'_> {
             let meaning = PreciseMeaning { means, is_called: row.is_called };
             uses.entry((row.line, row.name)).or_default().push(meaning);
         }
-        let uses = (!uses.is_empty()).then(|| Rc::new(uses));
+        let uses = (!uses.is_empty()).then(|| Arc::new(uses));
         self.precise.insert(file, uses.clone());
         Ok(uses)
     }
@@ -143,11 +143,11 @@ impl Resolver<'_> {
     }
 
     /// Returns the files that a SCIP index describes as they are now.
-    fn described(&mut self) -> Result<Rc<HashSet<FileId>>, GraphError> {
+    fn described(&mut self) -> Result<Arc<HashSet<FileId>>, GraphError> {
         if let Some(known) = &self.described {
             return Ok(known.clone());
         }
-        let files = Rc::new(self.scopes.tables.precise_files()?.into_iter().collect());
+        let files = Arc::new(self.scopes.tables.precise_files()?.into_iter().collect());
         Ok(self.described.insert(files).clone())
     }
 }

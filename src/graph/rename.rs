@@ -69,7 +69,7 @@ pub struct RenamePlan {
 /// What the rows say of one line.
 type Rows = HashMap<(FileId, u32), Vec<RefRow>>;
 
-impl Traversal<'_> {
+impl Traversal {
     /// Plans a change of a name. `find` returns the places of a name in all files.
     pub(super) fn rename(
         &mut self,

@@ -5,7 +5,7 @@
 //! that is a hint.
 
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
@@ -58,7 +58,7 @@ struct Named {
     others: Vec<SymbolRow>,
 }
 
-impl Resolver<'_> {
+impl Resolver {
     /// Returns the meanings of a reference, likeliest first.
     pub(super) fn resolve(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         if let Some(known) = self.precisely(reference)? {
@@ -186,12 +186,12 @@ impl Resolver<'_> {
         name: &str,
         from: SymbolId,
         wanted: ExpectedKind,
-    ) -> Result<Rc<Vec<Meaning>>, GraphError> {
+    ) -> Result<Arc<Vec<Meaning>>, GraphError> {
         let key = (from, name.to_string(), wanted);
         if let Some(found) = self.bare.get(&key) {
             return Ok(found.clone());
         }
-        let found = Rc::new(self.find_bare(name, from, wanted)?);
+        let found = Arc::new(self.find_bare(name, from, wanted)?);
         self.bare.insert(key, found.clone());
         Ok(found)
     }

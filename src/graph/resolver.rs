@@ -1,7 +1,7 @@
 //! The types of the resolver, and its caches for one answer.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::rows::{FileId, SymbolId, SymbolRow};
 use super::scopes::{ExpectedKind, Scopes};
@@ -83,19 +83,19 @@ impl PreciseMeaning {
 /// - `members.rs`: what a type is, and its members.
 ///
 /// `precise.rs` has what SCIP indexes say, which goes first.
-pub(super) struct Resolver<'a> {
-    pub(super) scopes: Scopes<'a>,
-    pub(super) work: &'a WorkBudget,
-    pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
-    pub(super) bare: HashMap<(SymbolId, String, ExpectedKind), Rc<Vec<Meaning>>>,
+pub(super) struct Resolver {
+    pub(super) scopes: Scopes,
+    pub(super) work: WorkBudget,
+    pub(super) members: HashMap<(SymbolId, String), Arc<Vec<Meaning>>>,
+    pub(super) bare: HashMap<(SymbolId, String, ExpectedKind), Arc<Vec<Meaning>>>,
     /// What modules hand on, by [`Handed`].
     pub(super) handed: HashMap<Handed, Vec<(f32, SymbolRow)>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
     /// Whether SCIP indexes are asked.
     pub(super) is_precise: bool,
-    pub(super) precise: HashMap<FileId, Option<Rc<PreciseUses>>>,
+    pub(super) precise: HashMap<FileId, Option<Arc<PreciseUses>>>,
     /// The files that a SCIP index describes as they are now.
-    pub(super) described: Option<Rc<HashSet<FileId>>>,
+    pub(super) described: Option<Arc<HashSet<FileId>>>,
 }
 
 /// A name that a module may hand on: the module, the file that names it, the name, the file that
@@ -103,8 +103,8 @@ pub(super) struct Resolver<'a> {
 /// be walked along every path.
 pub(super) type Handed = (String, FileId, String, FileId, ExpectedKind, u8);
 
-impl<'a> Resolver<'a> {
-    pub(super) fn new(scopes: Scopes<'a>, work: &'a WorkBudget) -> Self {
+impl Resolver {
+    pub(super) fn new(scopes: Scopes, work: WorkBudget) -> Self {
         Self {
             scopes,
             work,

@@ -1,7 +1,7 @@
 //! Reads the rows that the resolver needs: files, symbols, imports and bindings.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::error::GraphError;
 use super::modules::{Module, ModulePath, modules};
@@ -141,9 +141,9 @@ impl ExpectedKind {
     }
 }
 
-/// Reads rows and caches them for one answer.
-pub(super) struct Scopes<'a> {
-    pub(super) tables: &'a Tables,
+/// Reads rows and caches them.
+pub(super) struct Scopes {
+    pub(super) tables: Arc<Tables>,
     pub(super) files: Vec<SourceFile>,
     by_id: HashMap<FileId, usize>,
     /// Indices of files by the last part of their module path.
@@ -158,23 +158,23 @@ pub(super) struct Scopes<'a> {
     /// The names of packages of Go, by their directory.
     go_packages: HashMap<String, String>,
     /// The files of a module, as named from a file.
-    exact: HashMap<(String, FileId), Rc<Vec<FileId>>>,
-    by_file: HashMap<FileId, Rc<FileScope>>,
-    named: HashMap<String, Rc<Vec<SymbolRow>>>,
+    exact: HashMap<(String, FileId), Arc<Vec<FileId>>>,
+    by_file: HashMap<FileId, Arc<FileScope>>,
+    named: HashMap<String, Arc<Vec<SymbolRow>>>,
     /// The members of each name, by their owner.
-    members: HashMap<String, Rc<HashMap<String, Vec<SymbolId>>>>,
+    members: HashMap<String, Arc<HashMap<String, Vec<SymbolId>>>>,
     /// By name, family of languages and expected kind.
-    candidates: HashMap<(String, &'static str, ExpectedKind), Rc<Vec<SymbolRow>>>,
+    candidates: HashMap<(String, &'static str, ExpectedKind), Arc<Vec<SymbolRow>>>,
     matches: HashMap<(String, FileId, FileId), f32>,
     exists: HashMap<(String, FileId), bool>,
     /// The files of each file name; empty until a file that includes others asks.
     by_file_name: HashMap<String, Vec<FileId>>,
     /// What a file includes, and in turn what that includes.
-    included: HashMap<FileId, Rc<HashSet<FileId>>>,
+    included: HashMap<FileId, Arc<HashSet<FileId>>>,
 }
 
-impl<'a> Scopes<'a> {
-    pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
+impl Scopes {
+    pub(super) fn new(tables: Arc<Tables>) -> Result<Self, GraphError> {
         let rows = tables.files()?;
         let crates: HashMap<String, String> = rows
             .iter()
@@ -271,7 +271,7 @@ impl<'a> Scopes<'a> {
         Some(self.files[at].row.id)
     }
 
-    pub(super) fn scope_of(&mut self, file: FileId) -> Result<Rc<FileScope>, GraphError> {
+    pub(super) fn scope_of(&mut self, file: FileId) -> Result<Arc<FileScope>, GraphError> {
         if let Some(file_scope) = self.by_file.get(&file) {
             return Ok(file_scope.clone());
         }
@@ -282,7 +282,7 @@ impl<'a> Scopes<'a> {
                 all.push(is);
             }
         }
-        let file_scope = Rc::new(FileScope {
+        let file_scope = Arc::new(FileScope {
             symbols: self.tables.symbols_of(file)?,
             imports: self.tables.imports_of(file)?,
             bindings,
@@ -293,11 +293,11 @@ impl<'a> Scopes<'a> {
     }
 
     /// Returns all symbols of a name.
-    pub(super) fn named(&mut self, name: &str) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
+    pub(super) fn named(&mut self, name: &str) -> Result<Arc<Vec<SymbolRow>>, GraphError> {
         if let Some(rows) = self.named.get(name) {
             return Ok(rows.clone());
         }
-        let rows = Rc::new(self.tables.symbols_named(name)?);
+        let rows = Arc::new(self.tables.symbols_named(name)?);
         self.named.insert(name.to_string(), rows.clone());
         Ok(rows)
     }
@@ -306,7 +306,7 @@ impl<'a> Scopes<'a> {
     pub(super) fn by_owner(
         &mut self,
         name: &str,
-    ) -> Result<Rc<HashMap<String, Vec<SymbolId>>>, GraphError> {
+    ) -> Result<Arc<HashMap<String, Vec<SymbolId>>>, GraphError> {
         if let Some(owners) = self.members.get(name) {
             return Ok(owners.clone());
         }
@@ -314,7 +314,7 @@ impl<'a> Scopes<'a> {
         for row in self.named(name)?.iter() {
             owners.entry(row.owner.clone()).or_default().push(row.id);
         }
-        let owners = Rc::new(owners);
+        let owners = Arc::new(owners);
         self.members.insert(name.to_string(), owners.clone());
         Ok(owners)
     }
@@ -336,13 +336,13 @@ impl<'a> Scopes<'a> {
         name: &str,
         from: FileId,
         wanted: ExpectedKind,
-    ) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
+    ) -> Result<Arc<Vec<SymbolRow>>, GraphError> {
         let family = self.file(from).map_or("", |f| f.names.family);
         let key = (name.to_string(), family, wanted);
         if let Some(rows) = self.candidates.get(&key) {
             return Ok(rows.clone());
         }
-        let rows = Rc::new(self.find_candidates(name, from, wanted)?);
+        let rows = Arc::new(self.find_candidates(name, from, wanted)?);
         self.candidates.insert(key, rows.clone());
         Ok(rows)
     }
@@ -419,7 +419,7 @@ impl<'a> Scopes<'a> {
 
     /// Returns a file and what it includes, however deep: at most [`MAX_INCLUDED`] files. Which
     /// directories are searched is not known, so an include is every file of its name.
-    fn included(&mut self, file: FileId) -> Result<Rc<HashSet<FileId>>, GraphError> {
+    fn included(&mut self, file: FileId) -> Result<Arc<HashSet<FileId>>, GraphError> {
         if let Some(known) = self.included.get(&file) {
             return Ok(known.clone());
         }
@@ -437,7 +437,7 @@ impl<'a> Scopes<'a> {
                 open.extend(named.into_iter().flatten().filter(|id| found.insert(**id)));
             }
         }
-        let found = Rc::new(found);
+        let found = Arc::new(found);
         self.included.insert(file, found.clone());
         Ok(found)
     }
@@ -582,7 +582,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// Returns the files that are exactly the module that the file `from` names, not below it.
-    pub(super) fn files_of_module(&mut self, module: &str, from: FileId) -> Rc<Vec<FileId>> {
+    pub(super) fn files_of_module(&mut self, module: &str, from: FileId) -> Arc<Vec<FileId>> {
         let key = (module.to_string(), from);
         if let Some(known) = self.exact.get(&key) {
             return known.clone();
@@ -599,7 +599,7 @@ impl<'a> Scopes<'a> {
         }
         found.sort_unstable();
         found.dedup();
-        let found = Rc::new(found);
+        let found = Arc::new(found);
         self.exact.insert(key, found.clone());
         found
     }

@@ -7,6 +7,7 @@ mod precise;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -111,6 +112,18 @@ const SCHEMA: &str = "
 pub(super) struct Tables {
     connection: Mutex<Connection>,
     path: PathBuf,
+    /// How often the database was replaced by an empty one.
+    n_renewed: AtomicU64,
+    n_rows_read: AtomicU64,
+}
+
+/// Tells states of the rows apart, as one connection sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TablesVersion {
+    n_renewed: u64,
+    /// Changes when another connection changes the database, and when this one does.
+    others: i64,
+    own: u64,
 }
 
 impl Tables {
@@ -134,7 +147,12 @@ impl Tables {
                     .ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
             }
         };
-        Ok(Self { connection: Mutex::new(connection), path: path.to_path_buf() })
+        Ok(Self {
+            connection: Mutex::new(connection),
+            path: path.to_path_buf(),
+            n_renewed: AtomicU64::new(0),
+            n_rows_read: AtomicU64::new(0),
+        })
     }
 
     /// Copies a database to a place without one.
@@ -157,7 +175,23 @@ impl Tables {
         sqlite::remove(&self.path).map_err(|e| self.error(e))?;
         let Self { connection: new, .. } = Self::open(&self.path)?;
         *connection = new.into_inner();
+        self.n_renewed.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Returns the version of the tables.
+    pub(super) fn version(&self) -> Result<TablesVersion, GraphError> {
+        let connection = self.connection();
+        let others = connection
+            .pragma_query_value(None, "data_version", |r| r.get(0))
+            .map_err(|e| self.error(e))?;
+        let n_renewed = self.n_renewed.load(Ordering::Relaxed);
+        Ok(TablesVersion { n_renewed, others, own: connection.total_changes() })
+    }
+
+    /// Number of rows that were read so far.
+    pub(super) fn n_rows_read(&self) -> u64 {
+        self.n_rows_read.load(Ordering::Relaxed)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -239,7 +273,9 @@ impl Tables {
                 .query_map(values, row)?
                 .collect::<rusqlite::Result<Vec<T>>>()
         };
-        read().map_err(|e| self.error(e))
+        let rows = read().map_err(|e| self.error(e))?;
+        self.n_rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        Ok(rows)
     }
 
     pub(super) fn files(&self) -> Result<Vec<FileRow>, GraphError> {

@@ -20,7 +20,7 @@ pub struct Step {
     pub confidence: f32,
 }
 
-impl Traversal<'_> {
+impl Traversal {
     /// Answers a query, and returns the steps between the nodes of the answer.
     pub(super) fn answer_with_steps(
         &mut self,

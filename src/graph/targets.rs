@@ -7,7 +7,7 @@ use super::scopes::Scopes;
 use crate::languages;
 use crate::syntax::SymbolKind;
 
-impl Scopes<'_> {
+impl Scopes {
     /// Returns the symbols that match a target.
     pub(super) fn targets(&mut self, target: &str) -> Result<Vec<SymbolId>, GraphError> {
         let target = target.trim();

@@ -1,6 +1,7 @@
 //! Finds the tests that reach a symbol: by uses, by fixtures, and by the names of tests and files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::answer::{GraphQuery, MAX_DEPTH, Neighbour, Node};
 use super::error::GraphError;
@@ -85,7 +86,7 @@ impl TestsAnswer {
     }
 }
 
-impl Traversal<'_> {
+impl Traversal {
     /// Finds the tests that reach the target of a query.
     pub(super) fn tests(&mut self, query: GraphQuery) -> Result<TestsAnswer, GraphError> {
         let targets = self.resolver.scopes.targets(query.target)?;
@@ -324,10 +325,15 @@ impl Traversal<'_> {
     }
 
     /// Returns the files in which a symbol is a test.
-    pub(super) fn files_with_tests(&self) -> Result<HashSet<FileId>, GraphError> {
+    pub(super) fn files_with_tests(&mut self) -> Result<Arc<HashSet<FileId>>, GraphError> {
+        if let Some(files) = &self.with_tests {
+            return Ok(files.clone());
+        }
         let all = self.resolver.scopes.tables.symbols_of_tests()?;
         let tests = all.iter().filter(|symbol| symbol.role == TestRole::Test);
-        Ok(tests.map(|symbol| symbol.id.file).collect())
+        let files: Arc<HashSet<FileId>> = Arc::new(tests.map(|symbol| symbol.id.file).collect());
+        self.with_tests = Some(files.clone());
+        Ok(files)
     }
 
     /// Whether a file of tests holds any: as symbols or, in some languages, as blocks.

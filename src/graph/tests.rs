@@ -582,6 +582,42 @@ proptest! {
     }
 }
 
+const ASKED: [&str; 7] = ["Store::get", "Store", "b", "C", "T::F", "f0.rs", "f2.py"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// A graph that keeps what it read for one answer gives the next one as a graph that keeps nothing,
+    /// whoever changed the rows in between.
+    #[test]
+    fn what_is_kept_changes_no_answer(steps in prop::collection::vec((
+        0..TEXTS.len(), 0..TEXTS.len(), any::<bool>(), 0..Operation::ALL.len(), 0..ASKED.len()
+    ), 1..16)) {
+        let mut p = Project::new(&[("f0.rs", STORE), ("f6.rs", MAIN)]);
+        for (file, text, is_other, operation, target) in steps {
+            p.files.insert(format!("f{file}.{}", TEXTS[file].0), TEXTS[text].1.to_string());
+            let other = CodeGraph::open(&p.database()).unwrap();
+            update(if is_other { &other } else { &p.graph }, &p.files);
+            let (operation, target) = (Operation::ALL[operation], ASKED[target]);
+            let asked = [
+                Asked::Name { file: "f0.rs".into(), line: 4, receiver: "self.pool".into(), name: "take".into() },
+                Asked::Name { file: "f6.rs".into(), line: 4, receiver: "store".into(), name: "get".into() },
+            ];
+            let answers = |graph: &CodeGraph| {
+                let query = GraphQuery { operation, target, to: Some("Store"), depth: 2, limit: 100 };
+                let answer = graph.answer(query, &work()).unwrap();
+                let around = graph.around(&ASKED.map(String::from), Depth::Full, &work()).unwrap();
+                let tests = graph.tests(query, &work()).unwrap();
+                let named = graph.named(&ASKED.map(String::from), &work()).unwrap();
+                format!("{answer:?} {around:?} {tests:?} {named:?} {:?}", graph.meant(&asked, &work()).unwrap())
+            };
+            let kept = answers(&p.graph);
+            prop_assert_eq!(&kept, &answers(&p.graph));
+            prop_assert_eq!(kept, answers(&CodeGraph::open(&p.database()).unwrap()));
+        }
+    }
+}
+
 #[test]
 fn a_database_with_the_schema_of_somebody_else_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,8 +1,7 @@
 //! Follows the edges of the graph from the targets of a query.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 use super::answer::{
     GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour,
@@ -13,6 +12,7 @@ use super::resolver::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
 use crate::languages::Modules;
 use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::work::WorkBudget;
 
 /// A neighbour with less confidence is dropped.
 const LEAST_CANDIDATE: f32 = 0.1;
@@ -42,19 +42,19 @@ pub(super) struct Edge {
 }
 
 /// The meanings of a reference, likeliest first.
-type Meanings = Rc<Vec<Meaning>>;
+type Meanings = Arc<Vec<Meaning>>;
 
 /// The references of a name, and what those mean that were resolved.
 #[derive(Clone)]
 pub(super) struct NamedRefs {
-    pub(super) rows: Rc<Vec<RefRow>>,
-    meanings: Rc<RefCell<Vec<Option<Meanings>>>>,
+    pub(super) rows: Arc<Vec<RefRow>>,
+    meanings: Arc<[OnceLock<Meanings>]>,
 }
 
 impl NamedRefs {
     fn new(rows: Vec<RefRow>) -> Self {
-        let meanings = Rc::new(RefCell::new(vec![None; rows.len()]));
-        Self { rows: Rc::new(rows), meanings }
+        let meanings = rows.iter().map(|_| OnceLock::new()).collect();
+        Self { rows: Arc::new(rows), meanings }
     }
 
     /// Returns the meanings of the reference at a position, likeliest first.
@@ -63,12 +63,11 @@ impl NamedRefs {
         n: usize,
         resolver: &mut Resolver,
     ) -> Result<Meanings, GraphError> {
-        if let Some(known) = &self.meanings.borrow()[n] {
+        if let Some(known) = self.meanings[n].get() {
             return Ok(known.clone());
         }
-        let found = Rc::new(resolver.resolve(&self.rows[n])?);
-        self.meanings.borrow_mut()[n] = Some(found.clone());
-        Ok(found)
+        let found = Arc::new(resolver.resolve(&self.rows[n])?);
+        Ok(self.meanings[n].get_or_init(|| found).clone())
     }
 }
 
@@ -87,15 +86,17 @@ pub(super) enum Follow {
 pub(super) const CALLS: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Macro];
 pub(super) const USES: &[ReferenceKind] = &ReferenceKind::ALL;
 
-pub(super) struct Traversal<'a> {
-    pub(super) resolver: Resolver<'a>,
-    refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+pub(super) struct Traversal {
+    pub(super) resolver: Resolver,
+    refs: HashMap<FileId, Arc<Vec<RefRow>>>,
     /// The targets of the query. Of a name with too many references, those near them are resolved.
     near: Vec<SymbolId>,
     /// Most references of one name that are resolved.
     max_references: usize,
     /// Module and alias of the imports that give a name to a whole module.
     default_imports: Option<Vec<(String, String)>>,
+    /// The files in which a symbol is a test.
+    pub(super) with_tests: Option<Arc<HashSet<FileId>>>,
     /// The references of each name that was searched.
     by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
@@ -108,20 +109,28 @@ pub(super) struct Traversal<'a> {
     pub(super) steps: Option<BTreeMap<SymbolId, BTreeMap<SymbolId, Edge>>>,
 }
 
-impl<'a> Traversal<'a> {
-    pub(super) fn new(resolver: Resolver<'a>) -> Self {
+impl Traversal {
+    pub(super) fn new(resolver: Resolver) -> Self {
         Self {
             resolver,
             refs: HashMap::new(),
             near: Vec::new(),
             max_references: MAX_REFERENCES,
             default_imports: None,
+            with_tests: None,
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
             imported: BTreeMap::new(),
             steps: None,
         }
+    }
+
+    /// Returns a traversal for another answer, with what this one has read and resolved.
+    pub(super) fn again(self, work: &WorkBudget) -> Self {
+        let Self { resolver, refs, default_imports, with_tests, by_name, .. } = self;
+        let resolver = Resolver { work: work.clone(), ..resolver };
+        Self { refs, default_imports, with_tests, by_name, ..Self::new(resolver) }
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -569,11 +578,11 @@ impl<'a> Traversal<'a> {
         Ok(refs)
     }
 
-    fn refs_of(&mut self, file: FileId) -> Result<Rc<Vec<RefRow>>, GraphError> {
+    fn refs_of(&mut self, file: FileId) -> Result<Arc<Vec<RefRow>>, GraphError> {
         if let Some(refs) = self.refs.get(&file) {
             return Ok(refs.clone());
         }
-        let refs = Rc::new(self.resolver.scopes.tables.refs_of(file)?);
+        let refs = Arc::new(self.resolver.scopes.tables.refs_of(file)?);
         self.refs.insert(file, refs.clone());
         Ok(refs)
     }

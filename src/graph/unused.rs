@@ -6,7 +6,7 @@
 //! another symbol of this name, a string, a template. So no list of references can be incomplete.
 
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -135,8 +135,8 @@ pub(super) fn unused(
     search.answer()
 }
 
-struct Search<'s, 'a> {
-    resolver: &'s mut Resolver<'a>,
+struct Search<'s> {
+    resolver: &'s mut Resolver,
     query: UnusedQuery<'s>,
     symbols: Vec<Known>,
     words: Words,
@@ -147,8 +147,8 @@ struct Search<'s, 'a> {
     is_document: Vec<bool>,
     is_test: Vec<bool>,
     bases: HashMap<SymbolId, Vec<BaseRow>>,
-    trees: HashMap<u32, Option<Rc<Places>>>,
-    text: Option<(u32, Rc<str>)>,
+    trees: HashMap<u32, Option<Arc<Places>>>,
+    text: Option<(u32, Arc<str>)>,
     exempt: HashMap<usize, Option<Exempt>>,
     /// Modules that are imported as a whole, each with the file that imports it.
     whole_imports: Option<Vec<(String, FileId)>>,
@@ -165,8 +165,8 @@ enum Verdict {
     Exempt(Exempt),
 }
 
-impl<'s, 'a> Search<'s, 'a> {
-    fn new(resolver: &'s mut Resolver<'a>, query: UnusedQuery<'s>) -> Result<Self, GraphError> {
+impl<'s> Search<'s> {
+    fn new(resolver: &'s mut Resolver, query: UnusedQuery<'s>) -> Result<Self, GraphError> {
         let positions: HashMap<&str, u32> = query.files.iter().copied().zip(0..).collect();
         let of_file: HashMap<FileId, u32> = (resolver.scopes.files.iter())
             .filter_map(|file| Some((file.row.id, *positions.get(&*file.row.path)?)))
@@ -234,7 +234,7 @@ impl<'s, 'a> Search<'s, 'a> {
         }
         let by_name: Vec<&str> = names.iter().map(String::as_str).collect();
         let read = |i: usize| (query.read)(query.files[i]);
-        let words = Words::find(&by_name, query.files.len(), &read, resolver.work);
+        let words = Words::find(&by_name, query.files.len(), &read, &resolver.work);
         let mut bases: HashMap<SymbolId, Vec<BaseRow>> = HashMap::new();
         for base in resolver.scopes.tables.bases()? {
             bases.entry(base.symbol).or_default().push(base);
@@ -491,7 +491,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             let path = self.query.files[place.file as usize];
             let tree = (self.query.read)(path).and_then(|text| match detect(path, &text).kind {
-                LanguageKind::Code(grammar) => Places::new(grammar, &text).map(Rc::new),
+                LanguageKind::Code(grammar) => Places::new(grammar, &text).map(Arc::new),
                 _ => None,
             });
             self.trees.insert(place.file, tree);

@@ -16,7 +16,7 @@ pub struct Users {
     pub tests: usize,
 }
 
-impl Traversal<'_> {
+impl Traversal {
     /// Counts the users of each target, in their order; `None` for a target that no symbol has, or
     /// several, and if the count would take too long.
     pub(super) fn count_users(

@@ -8,7 +8,7 @@ use super::error::GraphError;
 use super::rows::SymbolId;
 use super::traversal::Traversal;
 
-impl Traversal<'_> {
+impl Traversal {
     /// Returns what the graph knows of the uses of the targets' names. `answered` are all
     /// neighbours of the answer.
     pub(super) fn name_uses<'n>(

@@ -178,7 +178,6 @@ pub struct CorpusBuilder {
     pub(super) mentions: AllMentions,
     file_of: Vec<u32>,
     pub(super) history: Arc<History>,
-    analyzer: Analyzer,
 }
 
 /// Returns the key of the file that a chunk belongs to; a chunk without a file is its own.
@@ -213,17 +212,7 @@ impl CorpusBuilder {
         file_of: Vec<u32>,
         history: Arc<History>,
     ) -> Self {
-        Self {
-            text,
-            places: None,
-            rows,
-            vectors,
-            files,
-            mentions,
-            file_of,
-            history,
-            analyzer: Analyzer::default(),
-        }
+        Self { text, places: None, rows, vectors, files, mentions, file_of, history }
     }
 
     /// Returns the corpus of the current state.
@@ -373,29 +362,44 @@ impl CorpusBuilder {
         homes: BTreeSet<Arc<str>>,
         mut pieces: FxHashMap<Slot, FileContribution>,
     ) -> Result<(), SearchError> {
-        let all_mentions = self.mentions.load(self.files.len())?;
-        for path in homes {
+        type Parts<'a> = (Arc<str>, Vec<(Slot, &'a Arc<Entry>, Option<FileContribution>)>);
+        let parts_of = |path: Arc<str>| {
             let own = set.by_id(&path).filter(|e| e.file_path.is_none());
-            let mut entries: Vec<(Slot, &Arc<Entry>)> = set
+            let mut parts: Vec<_> = set
                 .by_file(&path)
                 .chain(own)
                 .filter_map(|e| Some((*places.slots.get(&e.id)?, e)))
+                .map(|(slot, entry)| (slot, entry, pieces.remove(&slot)))
                 .collect();
             // The order in which a writer lists chunks must not affect the result.
-            entries.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-            let mut of_file = Vec::new();
-            for (slot, entry) in &entries {
-                of_file.push(match pieces.remove(slot) {
+            parts.sort_by(|(_, a, _): &(_, &Arc<Entry>, _), (_, b, _)| a.id.cmp(&b.id));
+            (path, parts)
+        };
+        let homes: Vec<Parts> = homes.into_iter().map(parts_of).collect();
+        // Chunks that did not change are read again, because nothing of them is kept but their sum.
+        let build = |analyzer: &mut Analyzer, (path, parts): Parts| {
+            let mut slots = Vec::with_capacity(parts.len());
+            let mut of_file = Vec::with_capacity(parts.len());
+            for (slot, entry, piece) in parts {
+                slots.push(slot);
+                of_file.push(match piece {
                     Some(piece) => piece,
-                    None => FileContribution::new(*slot, &*read(entry)?, &mut self.analyzer),
+                    None => FileContribution::new(slot, &*read(entry)?, analyzer),
                 });
             }
             let mentions = mentions(&of_file);
-            let file = IndexedFile::new(path.clone(), of_file, &mut self.analyzer);
+            Ok((slots, mentions, IndexedFile::new(path, of_file, analyzer)))
+        };
+        let built = homes
+            .into_par_iter()
+            .map_init(Analyzer::default, build)
+            .collect::<Result<Vec<_>, SearchError>>()?;
+        let all_mentions = self.mentions.load(self.files.len())?;
+        for (slots, mentions, file) in built {
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
-            let at = *places.file_at.entry(path).or_insert(next);
-            for (slot, _) in &entries {
-                self.file_of[*slot as usize] = at;
+            let at = *places.file_at.entry(file.path.clone()).or_insert(next);
+            for slot in slots {
+                self.file_of[slot as usize] = at;
             }
             if at == next {
                 self.files.push(Arc::new(file));

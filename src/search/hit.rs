@@ -120,6 +120,8 @@ pub struct QueryWords {
     analyzer: Analyzer,
     /// By canonical word: its number, and its idf.
     words: FxHashMap<String, (usize, f64)>,
+    /// What is wanted of the lower-case words that were met: code repeats its words.
+    met: FxHashMap<String, Option<(usize, f64)>>,
     total: f64,
     /// Names of definitions.
     names: Vec<String>,
@@ -130,7 +132,7 @@ impl QueryWords {
         let words: FxHashMap<String, (usize, f64)> =
             words.enumerate().map(|(i, (word, idf))| (word, (i, idf))).collect();
         let total = words.values().map(|(_, idf)| idf).sum::<f64>().max(1e-9);
-        Self { analyzer: Analyzer::default(), words, total, names }
+        Self { analyzer: Analyzer::default(), words, met: FxHashMap::default(), total, names }
     }
 
     /// Wants all words of a question equally.
@@ -158,12 +160,16 @@ impl QueryWords {
         let (mut found, mut n): (Vec<(usize, f64)>, usize) = (Vec::new(), 0);
         for part in runs(text).flat_map(|r| r.parts) {
             n += 1;
-            let word = self.analyzer.canonical(&lower(&text[part]));
-            if let Some(word) = self.words.get(&word)
-                && !found.contains(word)
-            {
-                found.push(*word);
-            }
+            let word = lower(&text[part]);
+            let wanted = match self.met.get(&word) {
+                Some(known) => *known,
+                None => {
+                    let wanted = self.words.get(&self.analyzer.canonical(&word)).copied();
+                    self.met.insert(word, wanted);
+                    wanted
+                }
+            };
+            found.extend(wanted.filter(|word| !found.contains(word)));
         }
         (found, n)
     }

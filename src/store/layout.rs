@@ -421,6 +421,12 @@ impl Layout {
         self.full(GRAPH).join(CODE_GRAPH)
     }
 
+    /// Returns what the file system says about the database of the code graph; `None` if there is none.
+    #[must_use]
+    pub fn code_graph_stat(&self) -> Option<Stat> {
+        self.stat(&format!("{GRAPH}/{CODE_GRAPH}")).ok().flatten()
+    }
+
     /// The file in which the HTTP server of this project states its address while it runs.
     #[must_use]
     pub fn server(&self) -> PathBuf {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::layout::SOURCES;
 use super::{Layout, Manifest};
 use crate::chunk::CountByType;
+use crate::dir::Stat;
 use crate::source::DeclaredOrigin;
 
 /// A file whose time stamp is this fresh may change again without a new one.
@@ -111,6 +112,12 @@ impl SourceTable {
             *counts.entry(reason.split(':').next().unwrap_or(reason).to_string()).or_default() += 1;
         }
         counts
+    }
+
+    /// Returns what tells the table that is there now from any other; `None` if there is none.
+    #[must_use]
+    pub fn stamp(layout: &Layout) -> Option<Stat> {
+        layout.stat(SOURCES).ok().flatten()
     }
 
     /// Reads the table; `None` when there is none or it cannot be understood.
