@@ -161,7 +161,8 @@ fn gate() -> Result<bool> {
     // As criterion decides it: cargo passes --bench when it measures.
     let is_test = !std::env::args().any(|a| a == "--bench");
     if is_test {
-        let row = |ratios: &[f64]| Row { name: String::new(), unit: Unit::Ms, ratios: ratios.into() };
+        let row =
+            |ratios: &[f64]| Row { name: String::new(), unit: Unit::Ms, ratios: ratios.into() };
         assert!(row(&[1.2, 1.3, 1.1]).is_worse());
         assert!(!row(&[1.2, 1.3, 0.9]).is_worse(), "within the noise");
         assert!(!row(&[1.05, 1.06, 1.04]).is_worse(), "within the tolerance");

@@ -26,14 +26,13 @@ pub fn index_from_scratch(bed: &Bed) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Appends a word to a file that occurs nowhere else, the `n`th one, and returns it.
-pub(super) fn mark(bed: &Bed, path: &str, n: usize) -> Result<String> {
-    // It has only letters, so that it stays one token, and differs in most of them from the others,
-    // so that it is not taken for a misspelling.
-    let digits = (n as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+/// Appends a word that occurs nowhere else to a file, and returns it: the `n`th one with this
+/// beginning, which is a rare one.
+pub(super) fn mark(bed: &Bed, path: &str, beginning: &str, n: usize) -> Result<String> {
+    // It has only letters, so that it stays one token.
     let letters: String =
-        digits.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
-    let marker = format!("zqx{letters}");
+        n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
+    let marker = format!("{beginning}{letters}");
     let file = bed.root().join(path);
     let text = fs::read_to_string(&file).with_context(|| format!("{path} cannot be read"))?;
     fs::write(&file, format!("{text}\n{marker}\n"))?;
@@ -70,7 +69,7 @@ impl<'a> OneFile<'a> {
         // Consecutive changes are in distant parts of the tree.
         let path = &self.paths[self.n_changes * 7919 % self.paths.len()];
         self.n_changes += 1;
-        let marker = mark(self.bed, path, self.n_changes)?;
+        let marker = mark(self.bed, path, "zqx", self.n_changes)?;
         let scope = Scope::Paths(BTreeSet::from([path.clone()]));
         let indexer = &self.bed.indexer;
         let start = Instant::now();

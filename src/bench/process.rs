@@ -180,7 +180,7 @@ impl Server {
     /// # Errors
     /// When the file cannot be changed, or the change is not found.
     pub fn edit(&mut self, bed: &Bed, path: &str, n: usize) -> Result<Duration> {
-        let marker = mark(bed, path, n)?;
+        let marker = mark(bed, path, "zqe", n)?;
         let start = Instant::now();
         self.wait_for(&marker, |reply| reply.starts_with(path))?;
         Ok(start.elapsed())

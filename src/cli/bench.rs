@@ -12,6 +12,10 @@ use crate::bench::{
 };
 use crate::engine::{LONG_WAIT, Project};
 
+/// With fewer rounds, intervals of equal figures are often apart: in one of three cases with two
+/// rounds, in one of ten with three, in one of 126 with five.
+const SURE_RUNS: usize = 5;
+
 /// Measure the speed of indexing, loading and searching, and the memory of a server.
 ///
 /// Searches are also measured with 8 and 32 clients at once, after `cortex index`, and with files
@@ -75,7 +79,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     head(&report)?;
     match (&then, changes) {
-        (Some(then), Some(changes)) => print_changes(then, &report, &changes)?,
+        (Some(then), Some(changes)) => {
+            print_changes(then, &report, &changes)?;
+            if args.runs < SURE_RUNS {
+                line("")?;
+                line(&format!(
+                    "With fewer than {SURE_RUNS} runs (--runs), a change may be chance."
+                ))?;
+            }
+        }
         _ => print(&report)?,
     }
     for left_out in &report.left_out {

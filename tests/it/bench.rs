@@ -75,7 +75,8 @@ fn the_report_is_as_documented() {
             let row = figures.iter().find(|f| f["name"] == name && f["unit"] == unit);
             row.unwrap_or_else(|| panic!("no {name} in {unit}"))["median"].as_f64().unwrap()
         };
-        let memory = ["loaded", "resident", "peak"].map(|m| median(&format!("server_{m}"), "bytes"));
+        let memory =
+            ["loaded", "resident", "peak"].map(|m| median(&format!("server_{m}"), "bytes"));
         assert!(memory[0] > 1e6 && memory[0] <= memory[2] && memory[1] <= memory[2], "{memory:?}");
         let saved = median("saved_index", "bytes_per_chunk");
         assert!((100.0..100_000.0).contains(&saved), "{saved} bytes of a chunk");
