@@ -81,13 +81,13 @@ impl Series<'_> {
                 }
             }
         }
-        println!("{:<32} {:>8} {:>8} {:>8}", "tree / base", "median", "from", "to");
+        println!("{:<38} {:>8} {:>8} {:>8}", "tree / base", "median", "from", "to");
         for row in &rows {
             let Spread { median, interval: [low, high], .. } = Spread::new(&row.ratios);
             let unit = if row.unit.more_is_better() { ", more is better" } else { "" };
             let name = format!("{}{unit}", row.name);
             let verdict = if row.is_worse() { "  worse" } else { "" };
-            println!("{name:<32} {median:>8.2} {low:>8.2} {high:>8.2}{verdict}");
+            println!("{name:<38} {median:>8.2} {low:>8.2} {high:>8.2}{verdict}");
         }
         Ok(rows)
     }

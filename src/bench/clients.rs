@@ -29,32 +29,33 @@ pub fn ask_at_once(
     n: usize,
 ) -> Result<Round> {
     let all: Vec<&str> = questions.iter().collect();
-    let (next, ready) = (AtomicUsize::new(0), Barrier::new(n_clients + 1));
-    let client = || {
+    let (next, ready) = (AtomicUsize::new(0), Barrier::new(n_clients));
+    let client = || -> Result<(Instant, Instant, Vec<Duration>)> {
         ready.wait();
-        let mut times = Vec::new();
+        let (start, mut times) = (Instant::now(), Vec::new());
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= n {
-                return Ok(times);
+                return Ok((start, Instant::now(), times));
             }
             let question = all.get(i % all.len().max(1)).context("there is nothing to ask")?;
             times.push(Questions::ask(manager, question, SearchKind::Hybrid)?);
         }
     };
-    let (answers, elapsed) = thread::scope(|scope| {
+    let answers: Vec<_> = thread::scope(|scope| {
         let clients: Vec<_> = (0..n_clients).map(|_| scope.spawn(client)).collect();
-        ready.wait();
-        let start = Instant::now();
-        let answers: Vec<Result<Vec<Duration>>> = clients
+        clients
             .into_iter()
             .map(|c| c.join().unwrap_or_else(|_| Err(anyhow!("a client panicked"))))
-            .collect();
-        (answers, start.elapsed())
-    });
-    let times: Vec<Duration> =
-        answers.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-    Ok(Round { queries_per_second: times.len() as f64 / elapsed.as_secs_f64(), times })
+            .collect::<Result<_>>()
+    })?;
+    // From the first client that began to the last that ended: the thread that joins them may wait
+    // for a core much longer.
+    let start = answers.iter().map(|(start, ..)| *start).min().context("there is no client")?;
+    let end = answers.iter().map(|(_, end, _)| *end).max().context("there is no client")?;
+    let times: Vec<Duration> = answers.into_iter().flat_map(|(.., times)| times).collect();
+    let queries_per_second = times.len() as f64 / (end - start).as_secs_f64();
+    Ok(Round { times, queries_per_second })
 }
 
 /// Returns how many queries a second one thread answers that leaves the other cores alone. (A query

@@ -21,7 +21,7 @@ impl Spread {
     pub fn new(values: &[f64]) -> Self {
         let sorted = sorted(values);
         let n = sorted.len();
-        let rank = (n as f64 + 1.0) / 2.0 - 0.98 * (n as f64).sqrt();
+        let rank = f64::midpoint(n as f64, 1.0) - 0.98 * (n as f64).sqrt();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let skipped = (rank.max(1.0) as usize) - 1;
         let at = |i: usize| sorted.get(i).copied().unwrap_or_default();

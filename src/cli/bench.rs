@@ -137,17 +137,18 @@ fn print(report: &BenchReport) -> Result<()> {
         line(&format!("{:<40} {n:>4} {p50:>9.2} {p95:>9.2} {p99:>9.2}", meaning(name)))?;
     }
     line("")?;
-    line(&format!("{:<40} {:>4} {:>9} {:>9} {:>9}", "", "n", "median", "from", "to"))?;
+    line(&format!("{:<38} {:>4} {:>8} {:>8} {:>8}", "", "n", "median", "from", "to"))?;
     for Figure { name, unit, n, median, interval } in &report.figures {
         let at = |value| shown(*unit, value);
-        line(&format!(
-            "{:<40} {n:>4} {:>9} {:>9} {:>9}  {}",
+        let row = format!(
+            "{:<38} {n:>4} {:>8} {:>8} {:>8}  {}",
             meaning(name),
             at(*median),
             at(interval[0]),
             at(interval[1]),
             unit_name(*unit)
-        ))?;
+        );
+        line(row.trim_end())?;
     }
     line("")?;
     if let Some(recall) = report.recall_10 {

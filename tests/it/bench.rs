@@ -12,7 +12,7 @@ fn documented(table: &str) -> BTreeSet<String> {
     let spec =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/specs/cli-json.md")).unwrap();
     let section = spec.split("## `cortex bench --json`").nth(1).unwrap();
-    let rows = section.split(table).nth(1).unwrap().lines().skip(2).take_while(|l| !l.is_empty());
+    let rows = section.split(table).nth(1).unwrap().lines().skip(1).take_while(|l| !l.is_empty());
     rows.flat_map(|l| l.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
         .map(String::from)
         .collect()
