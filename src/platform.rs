@@ -6,6 +6,7 @@ compile_error!(
     "Cortex runs on Linux and macOS. To port it, begin with src/platform.rs, src/dir.rs and src/edit/file.rs."
 );
 
+mod cached;
 mod connection;
 
 use std::ffi::{OsStr, OsString};
@@ -22,6 +23,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 
+pub use cached::drop_cached;
 pub use connection::is_of_own_user;
 /// A socket that programs of this machine reach by a path.
 pub use std::os::unix::net::{UnixListener as LocalListener, UnixStream as LocalStream};

@@ -5,7 +5,7 @@
 use std::cell::LazyCell;
 use std::path::Path;
 
-use cortex::bench::{Questions, load, search_once, start};
+use cortex::bench::{Questions, Server, load, search_once};
 use criterion::{BenchmarkId, Criterion};
 
 use super::{Beds, group, timed};
@@ -22,7 +22,7 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
             search_once(bed, program, question).expect("an answer")
         });
         timed(&mut group, BenchmarkId::new("server", n), &asked, |(bed, question)| {
-            start(bed, program, question).expect("an answer").1
+            Server::start(bed, program, question).expect("an answer").1
         });
     }
 }

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::generate::source_tree;
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel, passage};
 use crate::index::{Indexer, Mode};
 use crate::live::ChunkManager;
+use crate::platform::drop_cached;
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{
     ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache,
@@ -26,7 +27,7 @@ use crate::store::{
 const SEED: u64 = 1;
 
 /// The origin of the chunks of a bed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BedOrigin {
     /// Files generated from a seed.
@@ -232,6 +233,34 @@ impl Bed {
             }
         }
         Ok(())
+    }
+
+    /// Returns the paths of all files that are saved for the next process: chunks, vectors, indexes
+    /// and the code graph.
+    pub(super) fn saved_files(&self) -> Result<Vec<PathBuf>> {
+        let (mut files, mut dirs) = (Vec::new(), vec![self.layout().dot_cortex()]);
+        while let Some(dir) = dirs.pop() {
+            for entry in fs::read_dir(dir)? {
+                let entry = entry?;
+                let found = if entry.file_type()?.is_dir() { &mut dirs } else { &mut files };
+                found.push(entry.path());
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the bytes that the saved index takes on disk.
+    pub(super) fn saved_bytes(&self) -> Result<u64> {
+        self.saved_files()?.iter().map(|path| Ok(fs::metadata(path)?.len())).sum()
+    }
+
+    /// Drops the saved files from the memory of the system. Returns whether all left it.
+    pub(super) fn cool(&self) -> Result<bool> {
+        let mut is_cold = true;
+        for path in self.saved_files()? {
+            is_cold &= drop_cached(&fs::File::open(path)?)?;
+        }
+        Ok(is_cold)
     }
 
     /// Returns the paths of the source files that have definitions.

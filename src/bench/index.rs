@@ -26,6 +26,19 @@ pub fn index_from_scratch(bed: &Bed) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
+/// Appends a word that occurs nowhere else to a file, and returns it: the `n`th one with this
+/// beginning, which is a rare one.
+pub(super) fn mark(bed: &Bed, path: &str, beginning: &str, n: usize) -> Result<String> {
+    // It has only letters, so that it stays one token.
+    let letters: String =
+        n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
+    let marker = format!("{beginning}{letters}");
+    let file = bed.root().join(path);
+    let text = fs::read_to_string(&file).with_context(|| format!("{path} cannot be read"))?;
+    fs::write(&file, format!("{text}\n{marker}\n"))?;
+    Ok(marker)
+}
+
 /// Measures changes of single files in a running server.
 pub struct OneFile<'a> {
     bed: &'a Bed,
@@ -56,17 +69,7 @@ impl<'a> OneFile<'a> {
         // Consecutive changes are in distant parts of the tree.
         let path = &self.paths[self.n_changes * 7919 % self.paths.len()];
         self.n_changes += 1;
-        // A word that occurs nowhere else. It has only letters, so that it stays one token.
-        let letters: String = self
-            .n_changes
-            .to_string()
-            .bytes()
-            .map(|digit| char::from(digit - b'0' + b'a'))
-            .collect();
-        let marker = format!("zqx{letters}");
-        let file = self.bed.root().join(path);
-        let text = fs::read_to_string(&file).with_context(|| format!("{path} cannot be read"))?;
-        fs::write(&file, format!("{text}\n{marker}\n"))?;
+        let marker = mark(self.bed, path, "zqx", self.n_changes)?;
         let scope = Scope::Paths(BTreeSet::from([path.clone()]));
         let indexer = &self.bed.indexer;
         let start = Instant::now();

@@ -8,16 +8,34 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bed::Bed;
+use super::index::mark;
 use super::query::Questions;
 
 /// How long a server may take to load its index.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// Pause after the last answer, in which a server may release memory.
 const SETTLED: Duration = Duration::from_secs(2);
+
+/// Removes the index, and runs `cortex index`.
+///
+/// # Errors
+/// When the process cannot be started, or fails.
+pub fn index_all(bed: &Bed, program: &Path) -> Result<()> {
+    bed.layout().clean()?;
+    let out = command(bed, program)
+        .arg("index")
+        .output()
+        .with_context(|| format!("{} cannot be run", program.display()))?;
+    ensure!(
+        out.status.success(),
+        "`cortex index` failed: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    Ok(())
+}
 
 /// Measures `cortex search` on an index that is up to date, from the start of
 /// the process to its end.
@@ -41,25 +59,6 @@ pub fn search_once(bed: &Bed, program: &Path, question: &str) -> Result<Duration
     Ok(time)
 }
 
-/// Starts a server, and measures the time from the start of the process to its first answer.
-///
-/// # Errors
-/// When the server cannot be started, or finds nothing.
-pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(ServerProcess, Duration)> {
-    let start = Instant::now();
-    let mut server = ServerProcess::start(bed, program)?;
-    // While the server loads, its answers have no results.
-    while !server.search(question)? {
-        ensure!(
-            start.elapsed() < PATIENCE,
-            "the server found nothing within {} s",
-            PATIENCE.as_secs()
-        );
-        thread::sleep(Duration::from_millis(1));
-    }
-    Ok((server, start.elapsed()))
-}
-
 /// Returns a command that runs the program in the bed with default settings.
 fn command(bed: &Bed, program: &Path) -> Command {
     let mut command = Command::new(program);
@@ -76,17 +75,16 @@ fn command(bed: &Bed, program: &Path) -> Command {
     command
 }
 
-/// Memory of a server as the operating system counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct ServerMemory {
-    /// Resident bytes while it serves.
-    pub server_resident_bytes: u64,
+/// Memory of a process as the operating system counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    pub resident_bytes: u64,
     /// Peak of the resident bytes.
-    pub server_peak_bytes: u64,
+    pub peak_bytes: u64,
 }
 
-/// A process of `cortex mcp`.
-pub struct ServerProcess(McpProcess);
+/// A process of `cortex mcp` that serves the bed alone.
+pub struct Server(McpProcess);
 
 /// A process that speaks MCP on its standard input and output. It is killed when this is dropped.
 pub struct McpProcess {
@@ -149,40 +147,88 @@ impl McpProcess {
     }
 }
 
-impl ServerProcess {
-    fn start(bed: &Bed, program: &Path) -> Result<Self> {
+impl Server {
+    /// Starts a server, and measures the time from the start of the process to its first answer.
+    ///
+    /// # Errors
+    /// When the server cannot be started, or finds nothing.
+    pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(Self, Duration)> {
+        let start = Instant::now();
+        let mut server = Self::spawn(bed, program, "--no-watch")?;
+        // While the server loads, its answers have no results.
+        server.wait_for(question, |reply| !reply.starts_with("nothing found"))?;
+        Ok((server, start.elapsed()))
+    }
+
+    /// Starts a server that follows changes of the files.
+    ///
+    /// # Errors
+    /// When the server cannot be started.
+    pub fn start_watching(bed: &Bed, program: &Path) -> Result<Self> {
+        Self::spawn(bed, program, "--watch")
+    }
+
+    fn spawn(bed: &Bed, program: &Path, watch: &str) -> Result<Self> {
         let mut command = command(bed, program);
-        command.args(["mcp", "--no-watch"]);
+        command.args(["mcp", "--alone", watch]);
         Ok(Self(McpProcess::start(command)?))
     }
 
-    /// Asks a question; returns whether the answer has results.
-    fn search(&mut self, question: &str) -> Result<bool> {
+    /// Changes a file, and measures the time until the server, which nobody tells of the change,
+    /// finds it. `n` is another number for each change.
+    ///
+    /// # Errors
+    /// When the file cannot be changed, or the change is not found.
+    pub fn edit(&mut self, bed: &Bed, path: &str, n: usize) -> Result<Duration> {
+        let marker = mark(bed, path, "zqe", n)?;
+        let start = Instant::now();
+        self.wait_for(&marker, |reply| reply.starts_with(path))?;
+        Ok(start.elapsed())
+    }
+
+    /// Asks a question until the reply is as expected.
+    fn wait_for(&mut self, question: &str, is_expected: impl Fn(&str) -> bool) -> Result<()> {
+        let start = Instant::now();
+        while !is_expected(&self.search(question)?) {
+            ensure!(
+                start.elapsed() < PATIENCE,
+                "the server did not find {question:?} within {} s",
+                PATIENCE.as_secs()
+            );
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Asks a question, and returns the text of the reply.
+    fn search(&mut self, question: &str) -> Result<String> {
         let reply = self.0.ask(
             "tools/call",
             &json!({ "name": "cortex_search", "arguments": { "query": question } }),
         )?;
-        Ok(reply["content"][0]["text"]
-            .as_str()
-            .is_some_and(|text| !text.starts_with("nothing found")))
+        Ok(reply["content"][0]["text"].as_str().unwrap_or_default().to_string())
     }
 
-    /// Asks all questions, and returns the memory afterwards; `None` if the system has no `/proc`.
+    /// Asks all questions, and waits until the server may have released memory.
     ///
     /// # Errors
     /// When the server does not answer.
-    pub fn memory(&mut self, questions: &Questions) -> Result<Option<ServerMemory>> {
+    pub fn ask_all(&mut self, questions: &Questions) -> Result<()> {
         for question in questions.iter() {
             self.search(question)?;
         }
         thread::sleep(SETTLED);
-        let status =
-            fs::read_to_string(format!("/proc/{}/status", self.0.child.id())).unwrap_or_default();
-        let (resident, peak) = (kilobytes(&status, "VmRSS:"), kilobytes(&status, "VmHWM:"));
-        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| ServerMemory {
-            server_resident_bytes,
-            server_peak_bytes,
-        }))
+        Ok(())
+    }
+
+    /// Returns the memory of the server; `None` if the system has no `/proc`.
+    #[must_use]
+    pub fn memory(&self) -> Option<Memory> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.child.id())).ok()?;
+        Some(Memory {
+            resident_bytes: kilobytes(&status, "VmRSS:")?,
+            peak_bytes: kilobytes(&status, "VmHWM:")?,
+        })
     }
 }
 
