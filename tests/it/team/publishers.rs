@@ -254,10 +254,12 @@ fn clients_see_whole_generations(depot: &Depot, n_clients: usize, n_trees: usize
         let start = Instant::now();
         let mut tree = 0;
         let mut n_published = 0;
-        while n_published < n_trees
-            || n_killed.load(Ordering::Relaxed) == 0
-            || start.elapsed() < least
-        {
+        let is_done = |n_published: usize| {
+            n_published >= n_trees
+                && n_killed.load(Ordering::Relaxed) >= n_trees.div_ceil(3)
+                && start.elapsed() >= least
+        };
+        while !is_done(n_published) {
             assert!(clients.iter().all(|client| !client.is_finished()), "a client failed");
             tree += 1;
             let commit = plant(&p, tree);
