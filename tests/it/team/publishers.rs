@@ -149,6 +149,9 @@ fn one_that_comes_back_changes_nothing(depot: &Depot) {
         let after = Duration::from_millis(random.below(30 * (1 + round)) as u64);
         let (mut sleeper, slept) = stopped(depot, &p, tree + 1, after);
         depot.end_leases();
+        // Its last request may have arrived after it was stopped. In Milvus, it may also be told that its
+        // record was stored when it was replaced at once: its claim was removed.
+        let is_lost = depot.is_publishing() && !depot.url.starts_with("milvus");
         tree = slept + 1;
         plant(&p, tree);
         depot.publish(&p, "zzz");
@@ -156,7 +159,7 @@ fn one_that_comes_back_changes_nothing(depot: &Depot) {
         let status = sleeper.wait().unwrap();
         let (_, _, is) = look(&client, round % 2 == 0);
         assert_eq!(is, tree, "the one of tree {slept} came back: {status}");
-        assert!(!status.success(), "it had lost its lease");
+        assert!(!(is_lost && status.success()), "it had lost its lease");
     }
     assert_as_fresh(depot, &p, &client);
 }
