@@ -40,7 +40,8 @@ pub type Result<T> = std::result::Result<T, DepotError>;
 /// One generation of one repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct At {
-    /// The number of the repository: not negative, the same for the same name.
+    /// The number under which it is stored: not negative. What is written under one number is not seen
+    /// under another, so a publisher that may not have ended gets a number of its own.
     pub repository: i64,
     pub generation: u64,
 }

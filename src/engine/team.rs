@@ -130,7 +130,8 @@ impl Team {
         };
         let is_there = |record: &&Record| {
             self.may_see(&record.name)
-                && Manifest::read(&record.text).is_none_or(|manifest| manifest.generation > 0)
+                && Manifest::read(&record.name, &record.text)
+                    .map_or(true, |manifest| manifest.generation > 0)
         };
         Ok(records.iter().filter(is_there).cloned().collect())
     }
@@ -229,7 +230,7 @@ impl Team {
             for Record { name, text, .. } in self.all()?.iter().filter(|r| names.contains(&r.name))
             {
                 let opened = Shared::of_record(&*self.depot, &self.cache, name, text);
-                all.extend(unless_damaged(opened, &mut warnings)?);
+                all.extend(unless_unreadable(opened, &mut warnings)?);
             }
             plain.retain(|name| !all.iter().any(|shared| shared.name() == name));
             unknown.extend(std::mem::take(&mut plain));
@@ -244,7 +245,7 @@ impl Team {
                 Err(TeamError::Unknown(_)) if is_plain => unknown.push(name),
                 Err(TeamError::Unknown(_)) => {}
                 Err(e) if is_plain => return Err(e),
-                opened => found.extend(unless_damaged(opened, &mut warnings)?),
+                opened => found.extend(unless_unreadable(opened, &mut warnings)?),
             }
         }
         unknown.extend(plain);
@@ -261,16 +262,20 @@ pub(super) struct Selected<'a> {
     pub(super) warnings: Vec<String>,
 }
 
-/// Returns what was read of one of several repositories. What is damaged of one costs only its own
+/// Returns what was read of one of several repositories. What cannot be read of one costs only its own
 /// answers: it gives `None` and a warning.
-fn unless_damaged<T>(
+fn unless_unreadable<T>(
     read: Result<T, TeamError>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<T>, TeamError> {
     match read {
         Ok(read) => Ok(Some(read)),
-        Err(damaged @ TeamError::Damaged(..)) => {
-            warnings.push(damaged.to_string());
+        Err(
+            unreadable @ (TeamError::Damaged(..)
+            | TeamError::Newer { .. }
+            | TeamError::Older { .. }),
+        ) => {
+            warnings.push(unreadable.to_string());
             Ok(None)
         }
         Err(e) => Err(e),
@@ -285,7 +290,7 @@ fn about(
 ) -> Result<BTreeSet<String>, TeamError> {
     let mut sketches = Vec::new();
     for shared in all {
-        let sketch = unless_damaged(shared.sketch(), warnings)?;
+        let sketch = unless_unreadable(shared.sketch(), warnings)?;
         sketches.extend(sketch.map(|sketch| (shared.name(), sketch)));
     }
     let sketched: Vec<Sketched> = sketches

@@ -38,6 +38,14 @@ pub enum TeamError {
         "`{name}` was published with {found}, and this is {ours}: publish it under another name, or remove it first"
     )]
     Other { name: String, found: String, ours: String },
+    #[error(
+        "`{name}` was published by a newer cortex (schema {schema} of its record, {known} is known here): install that one"
+    )]
+    Newer { name: String, schema: u32, known: u32 },
+    #[error(
+        "`{name}` was published by an older cortex (schema {schema} of its record, {known} is known here): publish it again after `cortex team remove {name}`"
+    )]
+    Older { name: String, schema: u32, known: u32 },
     #[error("{0} of `{1}` cannot be read: publish it again after `cortex team remove {1}`")]
     Damaged(&'static str, String),
     #[error("the address of a depot begins with `postgres://` or `milvus://`")]

@@ -8,10 +8,10 @@ use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SCHEMA, SKETCH, Segment, USES, Uses,
-    WithVector, at, commit, compressed, key, pack, unpack,
+    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, Segment, USES, Uses,
+    WithVector, commit, compressed, key, pack, unpack,
 };
-use super::{Result, TeamError};
+use super::{Result, TeamError, repositories};
 use crate::search::{
     Corpus, NameBlock, PreparedFile, Preparer, SearchRow, Sketch, Whole, WordCounts,
 };
@@ -110,8 +110,13 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// Keeps the right if a third of its time is over. It is called before anything is stored: what is
-    /// left of the time is longer than any call to a depot takes.
+    /// Returns the last generation that is whole where this publisher stores.
+    fn before(&self, name: &str) -> At {
+        self.manifest.before(&self.lease, name)
+    }
+
+    /// Keeps the right if a third of its time is over. A publisher that lost it finds that out here, or
+    /// at last when it stores its manifest: what it stored until then is in no namespace of others.
     fn renew(&mut self) -> Result<()> {
         let now = (self.publisher.clock)();
         if self.lease.until - now > LEASE * 2 / 3 {
@@ -147,10 +152,19 @@ impl<'a> Publisher<'a> {
         let items = items(of.corpus);
         let mut held = self.hold(of)?;
         let done = self.publish_held(of, &items, &whole, &mut held);
-        if done.as_ref().is_err_and(|e| !matches!(e, TeamError::Lost)) {
+        match done {
+            Ok(mut done) => {
+                let (manifest, now) = (&held.manifest, (self.clock)());
+                done.collected = repositories::collect_one(self.depot, of.name, manifest, now)?;
+                return Ok(done);
+            }
+            // The one that took over does not use what this one stored.
+            Err(TeamError::Lost) => drop(self.depot.undo(held.before(of.name))),
             // The next one need not wait. If this fails, too, it waits for the end of the lease.
-            let manifest = Manifest { lease: None, ..held.manifest.clone() };
-            let _ = held.store(manifest);
+            Err(_) => {
+                let lease = Some(Lease { until: 0, ..held.lease.clone() });
+                let _ = held.store(Manifest { lease, ..held.manifest.clone() });
+            }
         }
         done
     }
@@ -160,36 +174,36 @@ impl<'a> Publisher<'a> {
         let name = of.name.to_string();
         let record = self.depot.records(Some(std::slice::from_ref(&name)))?.pop();
         let record = record.unwrap_or(Record { name, version: 0, text: String::new() });
-        let manifest = if record.version == 0 {
+        let mut manifest = if record.version == 0 {
             Manifest::new(of.embedder)
         } else {
-            let manifest = Manifest::read(&record.text);
-            manifest.ok_or_else(|| TeamError::Damaged("the record", of.name.into()))?
+            Manifest::read(of.name, &record.text)?
         };
-        let other = |found: String, ours: String| {
-            Err(TeamError::Other { name: of.name.into(), found, ours })
-        };
-        if manifest.schema != SCHEMA {
-            return other(format!("schema {}", manifest.schema), format!("schema {SCHEMA}"));
-        }
         if manifest.embedder != of.embedder {
-            return other(
-                format!("vectors of {}", manifest.embedder),
-                format!("a project with those of {}", of.embedder),
-            );
+            return Err(TeamError::Other {
+                name: of.name.into(),
+                found: format!("vectors of {}", manifest.embedder),
+                ours: format!("a project with those of {}", of.embedder),
+            });
         }
         let now = (self.clock)();
-        if let Some(lease) = manifest.lease.as_ref().filter(|lease| lease.until > now) {
+        let interrupted = manifest.lease.take();
+        if let Some(lease) = interrupted.as_ref().filter(|lease| lease.until > now) {
             return Err(TeamError::Busy {
                 name: of.name.into(),
                 who: lease.who.clone(),
-                seconds: lease.until - now,
+                seconds: lease.until.saturating_sub(now),
             });
         }
-        let lease = Lease { who: of.who.into(), nonce: fastrand::u64(..), until: now + LEASE };
+        let goes_on = manifest.generation > 0 && interrupted.is_none();
+        let namespace = if goes_on { manifest.namespace } else { fastrand::u64(..) };
+        if let Some(lease) = interrupted.filter(|lease| lease.namespace != manifest.namespace) {
+            manifest.leave(lease.namespace, now, false);
+        }
+        let lease = Lease { who: of.who.into(), namespace, until: now + LEASE };
+        manifest.lease = Some(lease.clone());
         let mut held = Held { publisher: self, record, manifest: manifest.clone(), lease };
-        let lease = Some(held.lease.clone());
-        held.store(Manifest { lease, ..manifest }).map_err(|error| match error {
+        held.store(manifest).map_err(|error| match error {
             TeamError::Lost => {
                 TeamError::Busy { name: of.name.into(), who: "another one".into(), seconds: LEASE }
             }
@@ -205,9 +219,8 @@ impl<'a> Publisher<'a> {
         whole: &Whole,
         held: &mut Held,
     ) -> Result<Published> {
-        let old = at(of.name, held.manifest.generation);
-        let new = At { generation: old.generation + 1, ..old };
-        self.depot.undo(old)?;
+        let old = held.before(of.name);
+        let new = At { generation: held.manifest.generation + 1, ..old };
         let stored: HashMap<FactName, i64> = self.depot.names(old, FILE)?.into_iter().collect();
         let changed: Vec<&Item> =
             items.iter().filter(|item| stored.get(&item.name()) != Some(&item.hash)).collect();
@@ -215,7 +228,7 @@ impl<'a> Publisher<'a> {
         let gone = stored.keys().filter(|name| !here.contains(name));
         let replaced = changed.iter().map(|item| item.name()).filter(|n| stored.contains_key(n));
         let retired: Vec<FactName> = gone.copied().chain(replaced).collect();
-        let is_first = held.manifest.generation == 0;
+        let is_first = old.generation == 0;
         if changed.is_empty()
             && retired.is_empty()
             && held.manifest.commit == of.commit
@@ -236,6 +249,10 @@ impl<'a> Publisher<'a> {
             ..Published::default()
         };
         let mut manifest = held.manifest.clone();
+        if is_first {
+            // The counts are in another namespace.
+            manifest.counts.clear();
+        }
         self.put_counts(of, held, items, &changed, &retired, &mut manifest, &mut done)?;
         let mut n_done = 0;
         // As many files as have about a batch of chunks.
@@ -263,11 +280,16 @@ impl<'a> Publisher<'a> {
         // It may have been stopped for longer than the lease lasts.
         held.renew()?;
         self.depot.retire(new, &retired)?;
-        self.exchange(held, new, USES, uses(of.corpus), &mut done)?;
-        self.exchange(held, new, NAMES, names(items, of.name)?, &mut done)?;
+        let at = (old, new);
+        self.exchange(held, at, USES, uses(of.corpus), &mut done)?;
+        self.exchange(held, at, NAMES, names(items, of.name)?, &mut done)?;
         let sketch = compressed(&Sketch::of(of.corpus)?.with(SKETCHED).bytes());
-        self.exchange(held, new, SKETCH, BTreeMap::from([(0, sketch)]), &mut done)?;
+        self.exchange(held, at, SKETCH, BTreeMap::from([(0, sketch)]), &mut done)?;
         let now = (self.clock)();
+        if manifest.namespace != held.lease.namespace && manifest.generation > 0 {
+            manifest.leave(manifest.namespace, now, true);
+        }
+        manifest.namespace = held.lease.namespace;
         manifest.generation = new.generation;
         manifest.commit = of.commit.into();
         if !of.commit.is_empty() {
@@ -283,7 +305,6 @@ impl<'a> Publisher<'a> {
         manifest.published.retain(|(generation, _)| *generation >= oldest);
         manifest.lease = None;
         held.store(manifest)?;
-        done.collected = self.depot.collect(At { generation: oldest, ..new })?;
         Ok(done)
     }
 
@@ -309,12 +330,11 @@ impl<'a> Publisher<'a> {
     fn exchange(
         &self,
         held: &mut Held,
-        new: At,
+        (old, new): (At, At),
         kind: u8,
         facts: BTreeMap<i64, (Vec<u8>, i64)>,
         done: &mut Published,
     ) -> Result<()> {
-        let old = At { generation: new.generation - 1, ..new };
         let stored: BTreeMap<i64, i64> =
             self.depot.names(old, kind)?.into_iter().map(|(name, hash)| (name.key, hash)).collect();
         let is_other = |key: &i64| facts.get(key).map(|fact| fact.1) != stored.get(key).copied();
@@ -345,8 +365,8 @@ impl<'a> Publisher<'a> {
         manifest: &mut Manifest,
         done: &mut Published,
     ) -> Result<()> {
-        let old = at(of.name, manifest.generation);
-        let new = At { generation: old.generation + 1, ..old };
+        let old = held.before(of.name);
+        let new = At { generation: manifest.generation + 1, ..old };
         if changed.is_empty() && retired.is_empty() && !manifest.counts.is_empty() {
             return Ok(());
         }

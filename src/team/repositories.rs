@@ -1,11 +1,11 @@
 //! What is published to a depot.
 
 use chrono::{DateTime, SecondsFormat};
-use cortex_depot::{At, Depot};
+use cortex_depot::{At, Depot, Record};
 use serde::Serialize;
 
-use super::Result;
-use super::stored::{Manifest, number};
+use super::stored::{Lease, Manifest, number};
+use super::{Result, TeamError};
 
 /// A published repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,9 +41,9 @@ pub struct Size {
 pub fn repositories(depot: &dyn Depot, with_sizes: bool) -> Result<Vec<Repository>> {
     let mut all = Vec::new();
     for record in depot.records(None)? {
-        let Some(manifest) = Manifest::read(&record.text) else { continue };
+        let Ok(manifest) = Manifest::read(&record.name, &record.text) else { continue };
         let when = manifest.published.last().and_then(|(_, at)| DateTime::from_timestamp(*at, 0));
-        let size = if with_sizes { Some(depot.size(number(&record.name))?) } else { None };
+        let size = if with_sizes { Some(size(depot, &record.name, &manifest)?) } else { None };
         all.push(Repository {
             chunks: manifest.whole().map_or(0, |whole| whole.size.chunks()),
             name: record.name,
@@ -51,38 +51,83 @@ pub fn repositories(depot: &dyn Depot, with_sizes: bool) -> Result<Vec<Repositor
             commit: manifest.commit,
             published_at: when.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
             publishing: manifest.lease.map(|lease| lease.who),
-            size: size.map(|size| Size { rows: size.rows, facts: size.facts, bytes: size.bytes }),
+            size,
         });
     }
     Ok(all)
 }
 
-/// Removes what no question can see: old generations, and what interrupted publications left. A
-/// repository that is being published at `now`, in seconds since 1970, is left alone. Returns the
-/// number of rows and facts of old generations.
+/// Returns the size of all namespaces of a repository.
+fn size(depot: &dyn Depot, name: &str, manifest: &Manifest) -> Result<Size> {
+    let mut sum = Size { rows: 0, facts: 0, bytes: 0 };
+    for number in manifest.numbers(name) {
+        let size = depot.size(number)?;
+        sum.rows += size.rows;
+        sum.facts += size.facts;
+        sum.bytes += size.bytes;
+    }
+    Ok(sum)
+}
+
+/// Removes what no question can see: old generations, and what interrupted publications left. What a
+/// publisher stores at `now`, in seconds since 1970, is left alone. Returns the number of rows and
+/// facts of old generations.
 ///
 /// # Errors
 /// When the depot fails.
 pub fn collect(depot: &dyn Depot, now: i64) -> Result<u64> {
     let mut n = 0;
     for record in depot.records(None)? {
-        let Some(manifest) = Manifest::read(&record.text) else { continue };
-        if manifest.lease.as_ref().is_some_and(|lease| lease.until > now) {
-            continue;
+        let Ok(manifest) = Manifest::read(&record.name, &record.text) else { continue };
+        n += collect_one(depot, &record.name, &manifest, now)?;
+        if let Some(lease) = manifest.lease.clone().filter(|lease| lease.until <= now) {
+            if lease.until > 0 {
+                // Its publisher may wake up: it must not complete what is removed here.
+                let manifest = Manifest {
+                    lease: Some(Lease { until: 0, ..lease.clone() }),
+                    ..manifest.clone()
+                };
+                let version = record.version + 1;
+                let record = Record { version, text: manifest.text(), ..record.clone() };
+                if !depot.replace(&record)? {
+                    continue;
+                }
+            }
+            depot.undo(manifest.before(&lease, &record.name))?;
         }
-        let repository = number(&record.name);
-        depot.undo(At { repository, generation: manifest.generation })?;
-        n += depot.collect(At { repository, generation: manifest.oldest_in_use(now) })?;
     }
     Ok(n)
+}
+
+/// Removes the old generations of a repository, and the namespaces that are not used any more. This
+/// is right at any later time, too: what is dead stays dead, and no namespace is used again.
+pub(super) fn collect_one(
+    depot: &dyn Depot,
+    name: &str,
+    manifest: &Manifest,
+    now: i64,
+) -> Result<u64> {
+    for namespace in manifest.cleared(now) {
+        depot.undo(At { repository: number(name, namespace), generation: 0 })?;
+    }
+    Ok(depot.collect(At { generation: manifest.oldest_in_use(now), ..manifest.at(name) })?)
 }
 
 /// Removes a repository. Returns whether there was one.
 ///
 /// # Errors
-/// When the depot fails.
+/// When the depot fails, or a newer version of this program published the repository.
 pub fn remove(depot: &dyn Depot, name: &str) -> Result<bool> {
-    let is_there = !depot.records(Some(&[name.to_string()]))?.is_empty();
-    depot.remove(number(name), name)?;
-    Ok(is_there)
+    let record = depot.records(Some(&[name.to_string()]))?.pop();
+    let manifest = record.as_ref().map(|record| Manifest::read(name, &record.text));
+    let numbers = match manifest {
+        Some(Ok(manifest)) => manifest.numbers(name),
+        Some(Err(newer @ TeamError::Newer { .. })) => return Err(newer),
+        // The first schema had one namespace.
+        _ => [number(name, 0)].into(),
+    };
+    for number in numbers {
+        depot.remove(number, name)?;
+    }
+    Ok(record.is_some())
 }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, Segment, USES, Uses, at, commit,
+    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, Segment, USES, Uses, commit,
     decompressed, key, unpack,
 };
 use super::{Result, TeamError};
@@ -109,7 +109,7 @@ impl<'a> Shared<'a> {
     /// Opens the generation that a record names.
     ///
     /// # Errors
-    /// When nothing is published yet, or the record is damaged.
+    /// When nothing is published yet, another version of this program wrote the record, or it is damaged.
     pub fn of_record(
         depot: &'a dyn Depot,
         cache: &'a Cache,
@@ -117,12 +117,12 @@ impl<'a> Shared<'a> {
         text: &str,
     ) -> Result<Self> {
         let damaged = || TeamError::Damaged("the record", name.into());
-        let manifest = Manifest::read(text).ok_or_else(damaged)?;
+        let manifest = Manifest::read(name, text)?;
         if manifest.generation == 0 {
             return Err(TeamError::Unknown(name.into()));
         }
         let whole = manifest.whole().ok_or_else(damaged)?;
-        let at = at(name, manifest.generation);
+        let at = manifest.at(name);
         Ok(Self { depot, cache, name: name.into(), at, manifest, whole })
     }
 

@@ -1,18 +1,21 @@
 //! The forms in which a repository is stored: its manifest, and the facts about its files and words.
 
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bitcode::{Decode, Encode};
 use chrono::DateTime;
 use cortex_depot::At;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
+use super::{Result, TeamError};
 use crate::chunk::{Chunk, ChunkType, Quantized};
 use crate::search::Whole;
 
 /// Grows with each change of what is stored.
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 
 /// The kinds of facts: a file or a commit; the files that a file uses; counts of words; names; what
 /// tells whether a question is about the repository.
@@ -25,6 +28,11 @@ pub(super) const SKETCH: u8 = 4;
 /// How long a generation is kept after the next one was published, in seconds: longer than any
 /// question takes.
 const KEPT: i64 = 600;
+/// How long a namespace is cleared again after it was left, in seconds: a publisher that was stopped
+/// may go on to write into it.
+const LEFT: i64 = 86_400;
+/// Most namespaces that a record names as left.
+const MAX_LEFT: usize = 100;
 /// Number of blocks of names.
 pub(super) const NAME_BLOCKS: usize = 16;
 /// Level at which what is stored is compressed.
@@ -38,6 +46,10 @@ pub struct Manifest {
     pub schema: u32,
     /// 0 before the first one is published.
     pub generation: u64,
+    /// Where the generation is stored: see [`Lease::namespace`].
+    pub(super) namespace: u64,
+    /// Namespaces that no publisher uses any more.
+    pub(super) left: Vec<Left>,
     /// The commit that the generation is of, in hexadecimal; empty outside git.
     pub commit: String,
     /// Commits that were published: the first, and the last ones. They tell which checkouts are of this
@@ -60,10 +72,20 @@ pub struct Manifest {
 pub struct Lease {
     /// Who it is, for people.
     pub who: String,
-    /// Names it among all.
-    pub nonce: u64,
-    /// When another may take over, in seconds since 1970.
+    /// Where it stores: a random number. A publisher goes on in the namespace of the last generation if
+    /// the publication before it has ended; otherwise it begins a new one, so it never shares one with a
+    /// publisher that may wake up and write.
+    pub(super) namespace: u64,
+    /// When another may take over, in seconds since 1970; 0 if its publication was given up.
     pub until: i64,
+}
+
+/// A namespace that no publisher uses any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Left {
+    pub(super) namespace: u64,
+    /// Until when questions may read it, in seconds since 1970.
+    until: i64,
 }
 
 /// Counts of words: of all files, or what a publication changed.
@@ -87,6 +109,8 @@ impl Manifest {
         Self {
             schema: SCHEMA,
             generation: 0,
+            namespace: 0,
+            left: Vec::new(),
             commit: String::new(),
             commits: Vec::new(),
             embedder: embedder.into(),
@@ -100,14 +124,60 @@ impl Manifest {
     /// Returns the oldest generation that a question may still see at `now`, in seconds since 1970: a
     /// question that began before the next one was published.
     pub(super) fn oldest_in_use(&self, now: i64) -> u64 {
-        let before = self.published.iter().rev().find(|(_, when)| now - when > KEPT);
+        let before = self.published.iter().rev().find(|(_, when)| now.saturating_sub(*when) > KEPT);
         before.or(self.published.first()).map_or(0, |(generation, _)| *generation)
     }
 
-    /// Reads the text of a record; `None` if it is none of this program.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+    /// Reads the text of a repository's record.
+    ///
+    /// # Errors
+    /// When a newer or an older version of this program wrote it, or it is damaged.
+    pub fn read(name: &str, text: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Schema {
+            schema: u32,
+        }
+        let damaged = |_| TeamError::Damaged("the record", name.into());
+        let Schema { schema } = serde_json::from_str(text).map_err(damaged)?;
+        match schema.cmp(&SCHEMA) {
+            Ordering::Less => Err(TeamError::Older { name: name.into(), schema, known: SCHEMA }),
+            Ordering::Equal => serde_json::from_str(text).map_err(damaged),
+            Ordering::Greater => Err(TeamError::Newer { name: name.into(), schema, known: SCHEMA }),
+        }
+    }
+
+    /// Returns where the generation of a repository is stored.
+    pub(super) fn at(&self, name: &str) -> At {
+        at(name, self.namespace, self.generation)
+    }
+
+    /// Returns the last generation that is whole where a publisher stores: nothing in a new namespace.
+    pub(super) fn before(&self, lease: &Lease, name: &str) -> At {
+        let is_new = self.generation == 0 || lease.namespace != self.namespace;
+        at(name, lease.namespace, if is_new { 0 } else { self.generation })
+    }
+
+    /// Notes that no publisher will use a namespace any more; questions may, until then.
+    pub(super) fn leave(&mut self, namespace: u64, now: i64, is_seen: bool) {
+        let until = if is_seen { now + KEPT } else { now };
+        self.left.retain(|left| now.saturating_sub(left.until) <= LEFT);
+        if self.left.len() >= MAX_LEFT {
+            self.left.remove(0);
+        }
+        self.left.push(Left { namespace, until });
+    }
+
+    /// Returns the namespaces that no publisher uses and no question reads.
+    pub(super) fn cleared(&self, now: i64) -> impl Iterator<Item = u64> {
+        let left = self.left.iter().take(MAX_LEFT);
+        left.filter(move |left| left.until <= now).map(|left| left.namespace)
+    }
+
+    /// Returns the number of each namespace that may hold something of the repository.
+    pub(super) fn numbers(&self, name: &str) -> BTreeSet<i64> {
+        let lease = self.lease.iter().map(|lease| lease.namespace);
+        let left = self.left.iter().take(MAX_LEFT).map(|left| left.namespace);
+        lease.chain(left).chain([self.namespace]).map(|space| number(name, space)).collect()
     }
 
     pub(super) fn text(&self) -> String {
@@ -127,14 +197,13 @@ impl Manifest {
     }
 }
 
-/// Returns the number of a repository.
-pub(super) fn number(name: &str) -> i64 {
-    i64::try_from(xxh3_64(name.as_bytes()) >> 1).unwrap_or(0)
+/// Returns the number under which a depot keeps a namespace of a repository.
+pub(super) fn number(name: &str, namespace: u64) -> i64 {
+    i64::try_from(xxh3_64_with_seed(name.as_bytes(), namespace) >> 1).unwrap_or(0)
 }
 
-/// Returns the generation of a repository.
-pub(super) fn at(name: &str, generation: u64) -> At {
-    At { repository: number(name), generation }
+fn at(name: &str, namespace: u64, generation: u64) -> At {
+    At { repository: number(name, namespace), generation }
 }
 
 /// Returns the key of the file at a path, or of a commit, by its id.

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use cortex::team::Record;
 use serde_json::{Value, json};
 
 use crate::project::{Project, run};
@@ -26,35 +27,85 @@ fn depot(name: &str) -> Option<Depot> {
     Some(Depot::create(server.port, name))
 }
 
+/// A new depot of an engine; `None` if it cannot be started here.
+fn depot_of(engine: &str, name: &str) -> Option<Depot> {
+    if engine == "postgres" {
+        return depot(name);
+    }
+    let server = Database::start(engine)?;
+    let url = format!("{engine}://127.0.0.1:{}", server.port);
+    Some(Depot { url, _server: Some(server) })
+}
+
 /// A database that teams publish to.
 struct Depot {
-    port: u16,
     url: String,
+    /// Of its own.
+    _server: Option<Database>,
 }
 
 impl Depot {
     fn create(port: u16, name: &str) -> Self {
         let of = |database: &str| format!("postgres://postgres@127.0.0.1:{port}/{database}");
-        Self { port, url: of("postgres") }.sql(&format!("CREATE DATABASE {name}"));
-        Self { port, url: of(name) }
+        let at = |database: &str| Self { url: of(database), _server: None };
+        at("postgres").sql(&format!("CREATE DATABASE {name}"));
+        at(name)
     }
 
     /// Runs a statement past the program, and returns the rows that it gives.
     fn sql(&self, statement: &str) -> String {
-        let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("servers");
-        let find = Command::new("find").arg(home).args(["-path", "*18/bin/psql"]).output().unwrap();
-        let psql = String::from_utf8(find.stdout).unwrap();
-        let mut psql = Command::new(psql.lines().next().unwrap());
+        let mut psql = of_servers("*18/bin/psql");
         let psql = psql.args(["-qtA", "-v", "ON_ERROR_STOP=1", "-c", statement, &self.url]);
         run(psql).expect(0).stdout.trim().to_string()
     }
 
     /// Lets so much time pass that leases end, and that no question asks an old generation.
     fn wait_an_hour(&self) {
-        self.sql(
-            "UPDATE cortex.records SET body = regexp_replace(regexp_replace(body, \
-             '\"until\":\\d+', '\"until\":1', 'g'), ',\\d{10}\\]', ',1]', 'g')",
-        );
+        self.change_records(|record| {
+            for (_, left) in record.as_object_mut().unwrap() {
+                for one in left.as_array_mut().into_iter().flatten() {
+                    // Generations and when they were published; namespaces and until when they are read.
+                    if one.get(1).is_some() {
+                        one[1] = json!(1);
+                    } else if one.get("until").is_some() {
+                        one["until"] = json!(1);
+                    }
+                }
+            }
+            end_lease(record);
+        });
+    }
+
+    /// Lets all leases end.
+    fn end_leases(&self) {
+        self.change_records(end_lease);
+    }
+
+    /// Changes the records past the program. In Milvus, a publisher that was killed may have left the
+    /// claim to change one, which others wait for: it is removed.
+    fn change_records(&self, change: impl Fn(&mut Value)) {
+        if let Some(address) = self.url.strip_prefix("milvus://") {
+            let remove = format!(
+                "import pymilvus; c = pymilvus.MilvusClient(uri='http://{address}'); \
+                 c.delete('cortex_records', filter='what in [1, 2]')"
+            );
+            run(of_servers("*milvus-lite*/bin/python").args(["-c", &remove])).expect(0);
+        }
+        let depot = cortex::team::open(&self.url).unwrap();
+        let changed = |record: Record| {
+            let mut text = serde_json::from_str(&record.text).unwrap();
+            change(&mut text);
+            let (version, text) = (record.version + 1, text.to_string());
+            depot.replace(&Record { version, text, ..record }).unwrap()
+        };
+        // What a publisher sent before it was stopped may arrive meanwhile.
+        while !depot.records(None).unwrap().into_iter().all(changed) {}
+    }
+
+    /// Returns whether a publisher is at work.
+    fn is_publishing(&self) -> bool {
+        let depot = cortex::team::open(&self.url).unwrap();
+        depot.records(None).unwrap().iter().any(|record| record.text.contains("\"who\""))
     }
 
     /// Returns the command that publishes a project.
@@ -83,6 +134,20 @@ impl Depot {
     fn repositories(&self, p: &Project) -> Value {
         let list = p.json(&["team", "repos", "--from", &self.url, "--sizes"]);
         list["repositories"].clone()
+    }
+}
+
+/// Returns the command of a program that was installed with the servers.
+fn of_servers(path: &str) -> Command {
+    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("servers");
+    let find = Command::new("find").arg(home).args(["-path", path]).output().unwrap();
+    let found = String::from_utf8(find.stdout).unwrap();
+    Command::new(found.lines().next().unwrap())
+}
+
+fn end_lease(record: &mut Value) {
+    if record["lease"].is_object() {
+        record["lease"]["until"] = json!(1);
     }
 }
 

@@ -150,8 +150,14 @@ pub async fn records(engine: &Engine, names: Option<&[String]>) -> Result<Vec<Re
         let keys: Vec<i64> = names.iter().map(|name| key(name)).collect();
         filter = format!("{filter} and {}", among("key", &keys));
     }
+    let mut found = entries(engine, &filter).await?;
+    // milvus-lite reads without a snapshot: while a record is replaced, it may give neither version.
+    let is_missing = |name: &String| !found.iter().any(|entry| entry.name == *name);
+    if names.is_some_and(|names| names.iter().any(is_missing)) {
+        found = entries(engine, &filter).await?;
+    }
     let mut by_name: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-    for entry in entries(engine, &filter).await? {
+    for entry in found {
         if names.is_none_or(|names| names.contains(&entry.name)) {
             by_name.entry(entry.name.clone()).or_default().push(entry);
         }

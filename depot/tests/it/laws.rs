@@ -34,6 +34,7 @@ pub fn all(depot: &dyn Depot, precision: Precision) {
     facts_of_all_sizes_come_back(depot);
     extreme_keys_are_keys(depot);
     repositories_do_not_see_each_other(depot);
+    a_writer_that_comes_back_is_not_seen_under_the_next_number(depot);
     remove_leaves_nothing(depot);
     nothing_asked_is_nothing_proposed(depot);
 }
@@ -442,6 +443,29 @@ fn repositories_do_not_see_each_other(depot: &dyn Depot) {
     assert_eq!(depot.collect(at(110, 9)).unwrap(), 0);
     assert_eq!(depot.size(111).unwrap().rows, 1);
     assert_eq!(depot.size(112).unwrap().rows, 0);
+}
+
+/// A publisher takes over from one that was interrupted: it stores under another number. The other
+/// one comes back and goes on, with whatever it may still do.
+fn a_writer_that_comes_back_is_not_seen_under_the_next_number(depot: &dyn Depot) {
+    publish_two(depot, 120);
+    publish_two(depot, 121);
+    let now = [1, 2].map(|generation| all_seen(depot, at(121, generation)));
+    let size = depot.size(121).unwrap();
+    for generation in [2, 3] {
+        let late = at(120, generation);
+        depot.insert(late, &[row(1, 5, 50), row(9, 5, 50)], &[fact(FILE, 9, b"late")]).unwrap();
+        depot.retire(late, &[1, 2, 3].map(|key| name(FILE, key))).unwrap();
+        depot.collect(late).unwrap();
+        depot.undo(at(120, generation - 1)).unwrap();
+    }
+    assert_eq!([1, 2].map(|generation| all_seen(depot, at(121, generation))), now);
+    assert_eq!(depot.size(121).unwrap(), size);
+    // All of it goes when nobody uses the number any more.
+    depot.undo(at(120, 0)).unwrap();
+    let left = depot.size(120).unwrap();
+    assert_eq!((left.rows, left.facts, left.bytes), (0, 0, 0));
+    assert_eq!(depot.size(121).unwrap(), size);
 }
 
 fn remove_leaves_nothing(depot: &dyn Depot) {

@@ -237,7 +237,7 @@ fn a_database_that_is_down_costs_only_its_own_answers() {
     assert_eq!(found(&client, "zzz", "failed attempt"), ["src/retry.rs"]);
     server.kill();
 
-    let address = format!("127.0.0.1:{}", depot.port);
+    let address = format!("127.0.0.1:{}", server.port);
     let is_good = |message: &str| {
         assert!(message.contains(&address), "{message}");
         assert!(!message.contains("s3cretw0rd"), "{message}");
