@@ -294,8 +294,9 @@ pub struct Config {
     pub context: usize,
     /// The server that computes the vectors; `None` for the bundled model.
     pub remote_model: Option<RemoteModel>,
-    /// How long files must stay unchanged before a server indexes the changes.
-    pub debounce: Duration,
+    /// How long files must stay unchanged before a server indexes the changes; `None`: as
+    /// [`Pace`](crate::worker::Pace) finds right.
+    pub debounce: Option<Duration>,
     /// How much memory a server may use, in bytes; `None` for no limit.
     pub memory_budget: Option<u64>,
     /// How long a server must exceed the budget before it gives something up.
@@ -676,7 +677,7 @@ impl MergedSettings {
             limit,
             context: raw.search.context.unwrap_or(6),
             remote_model,
-            debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
+            debounce: raw.live.debounce_ms.map(Duration::from_millis),
             memory_budget: raw
                 .live
                 .memory_budget_mb
@@ -1286,7 +1287,7 @@ mod tests {
         ] {
             let rest = "\n[live]\ndebounce_ms = 77\n[memory]\nwindow_ms = 'soon'";
             let config = load(&format!("{text}{rest}"), &[]).unwrap();
-            assert_eq!((config.limit, config.debounce), (10, Duration::from_millis(77)));
+            assert_eq!((config.limit, config.debounce), (10, Some(Duration::from_millis(77))));
             assert!(config.ignored[0].contains(what), "{text}: {:?}", config.ignored);
             assert!(config.ignored[1].contains("memory.window_ms"), "{:?}", config.ignored);
         }

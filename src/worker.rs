@@ -192,6 +192,61 @@ impl Backoff {
     }
 }
 
+/// Shortest and longest wait for quiet before a run, unless the user sets one.
+const SOON: Duration = Duration::from_millis(20);
+const LATE: Duration = Duration::from_millis(500);
+/// After this long without a run, the next change is one of its own.
+const CALM: Duration = Duration::from_secs(1);
+
+/// How long to wait until changes have ended before a run. A change after a calm is nearly always the
+/// only one, and somebody waits for it. While changes go on, each wait is twice as long as the one
+/// before, and none is shorter than the last run took.
+#[derive(Debug, Default)]
+pub struct Pace {
+    fixed: Option<Duration>,
+    last: Mutex<Option<PacedRun>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct PacedRun {
+    end: Instant,
+    took: Duration,
+    /// The wait if the next change comes before a calm.
+    next: Duration,
+}
+
+impl Pace {
+    /// Waits always this long, if it is set.
+    #[must_use]
+    pub fn new(fixed: Option<Duration>) -> Self {
+        Self { fixed, last: Mutex::default() }
+    }
+
+    /// Returns how long to wait for quiet.
+    #[must_use]
+    pub fn quiet(&self) -> Duration {
+        self.fixed.unwrap_or_else(|| self.quiet_at(Instant::now()))
+    }
+
+    fn quiet_at(&self, now: Instant) -> Duration {
+        self.last.lock().map_or(SOON, |last| {
+            let is_calm = now.saturating_duration_since(last.end) >= CALM;
+            if is_calm { last.took.clamp(SOON, LATE) } else { last.next }
+        })
+    }
+
+    /// Notes a run that began then and has ended now.
+    pub fn ran(&self, begin: Instant) {
+        self.ran_until(begin, Instant::now());
+    }
+
+    fn ran_until(&self, begin: Instant, end: Instant) {
+        let took = end.saturating_duration_since(begin);
+        let next = (2 * self.quiet_at(begin)).max(took).min(LATE);
+        *self.last.lock() = Some(PacedRun { end, took, next });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
@@ -261,6 +316,29 @@ mod tests {
         for _ in 0..3 {
             has_run.recv_timeout(LONG).unwrap();
         }
+    }
+
+    #[test]
+    fn a_change_after_a_calm_is_soon_done_and_changes_that_go_on_are_gathered() {
+        let pace = Pace::default();
+        let mut now = Instant::now();
+        let ms = Duration::from_millis;
+        let mut change = |calm: Duration, took: Duration| {
+            now += calm;
+            let quiet = pace.quiet_at(now);
+            let begin = now + quiet;
+            now = begin + took;
+            pace.ran_until(begin, now);
+            quiet
+        };
+        assert_eq!(change(ms(0), ms(5)), ms(20));
+        assert_eq!([0; 6].map(|_| change(ms(1), ms(5))), [40, 80, 160, 320, 500, 500].map(ms));
+        assert_eq!(change(ms(1_000), ms(5)), ms(20));
+        // A run that is long is worth waiting for.
+        assert_eq!(change(ms(1_000), ms(300)), ms(20));
+        assert_eq!([change(ms(1_000), ms(300)), change(ms(1), ms(2_000))], [300, 500].map(ms));
+        assert_eq!(change(ms(1_000), ms(5)), ms(500));
+        assert_eq!(Pace::new(Some(ms(77))).quiet(), ms(77));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::live::{ChunkManager, GivenUp, MemoryBudget, Reloader, Served, Snapsho
 use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange};
 use crate::store::{Activity, ChunkFiles, Manifest};
-use crate::worker::WorkerHandle;
+use crate::worker::{Pace, WorkerHandle};
 
 /// How long an answer waits for the first load of the index, or for a damaged one to be replaced.
 const FIRST_LOAD: Duration = Duration::from_secs(5);
@@ -201,7 +201,7 @@ impl Engine {
         let memory = project.memory_feed();
         let facts = memory.facts();
         let notes = if follow { project.watch_notes() } else { None };
-        let chunk_files = project.chunk_files().debounced(project.config.debounce);
+        let chunk_files = project.chunk_files().debounced(quiet_of_others(&project));
         let feeds: Vec<Box<dyn Feed>> = vec![Box::new(chunk_files), Box::new(memory)];
         let manager = Arc::new(ChunkManager::new(feeds, project.embedder.clone())?);
         let created = if follow { project.layout.create() } else { Ok(()) };
@@ -714,11 +714,19 @@ fn follow(
         relations: Some(Arc::new(project.graph_rows(false))),
         ..project.indexer(SERVICE_WAIT)
     };
-    let indexing = IndexingService::spawn(indexer, project.config.debounce, told)?;
+    let indexing = IndexingService::spawn(indexer, Pace::new(project.config.debounce), told)?;
     let recorder = project.recorder().spawn(indexing.is_leading())?;
     // It is set only here.
     let _ = recording.set(recorder.handle().clone());
     Ok((indexing, recorder))
+}
+
+/// How long the chunk files of another program must stay unchanged before they are served, unless the
+/// user sets it.
+const QUIET_OF_OTHERS: Duration = Duration::from_millis(500);
+
+fn quiet_of_others(project: &Project) -> Duration {
+    project.config.debounce.unwrap_or(QUIET_OF_OTHERS)
 }
 
 /// Returns a function that keeps the chunk files watched, even if their directory is replaced. It
@@ -727,7 +735,7 @@ fn chunk_watch(
     project: &Project,
     changed: Arc<dyn Fn() + Send + Sync>,
 ) -> impl FnMut(&WorkerHandle) -> Duration + Send + 'static {
-    let (directory, quiet) = (project.layout.chunks_dir(), project.config.debounce);
+    let (directory, quiet) = (project.layout.chunks_dir(), quiet_of_others(project));
     let (mut watcher, mut told) = (None, None);
     move |handle| {
         changed();

@@ -12,7 +12,7 @@ use super::traversal::Traversal;
 use crate::work::WorkBudget;
 
 /// Most rows that are kept, some 300 bytes each.
-const MAX_ROWS: u64 = 100_000;
+const MAX_ROWS: usize = 40_000;
 
 /// What is kept between two answers.
 #[derive(Default)]
@@ -22,8 +22,6 @@ struct KeptTraversal {
     traversal: Traversal,
     /// The version of the tables when the first of its rows was about to be read.
     version: TablesVersion,
-    /// Number of rows read since then.
-    n_rows: u64,
 }
 
 impl std::fmt::Debug for Kept {
@@ -42,16 +40,14 @@ impl CodeGraph {
     ) -> Result<T, GraphError> {
         let version = self.tables.version()?;
         let kept = self.kept.0.lock().take().filter(|kept| kept.version == version);
-        let n_before = self.tables.n_rows_read();
-        let (mut traversal, n_rows) = match kept {
-            Some(kept) => (kept.traversal.again(work), kept.n_rows),
-            None => (Traversal::new(self.resolver(work)?), 0),
+        let mut traversal = match kept {
+            Some(kept) => kept.traversal.again(work),
+            None => Traversal::new(self.resolver(work)?),
         };
         let answer = ask(&mut traversal)?;
-        let n_rows = n_rows + (self.tables.n_rows_read() - n_before);
         // What was found within a budget that ended may lack something.
-        if !work.is_spent() && n_rows <= MAX_ROWS {
-            *self.kept.0.lock() = Some(KeptTraversal { traversal, version, n_rows });
+        if !work.is_spent() && traversal.n_rows() <= MAX_ROWS {
+            *self.kept.0.lock() = Some(KeptTraversal { traversal, version });
         }
         Ok(answer)
     }

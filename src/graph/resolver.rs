@@ -117,4 +117,16 @@ impl Resolver {
             described: None,
         }
     }
+
+    /// Number of rows and meanings that it holds.
+    pub(super) fn n_rows(&self) -> usize {
+        let n_precise =
+            |uses: &Option<Arc<PreciseUses>>| uses.as_ref().map_or(0, |uses| uses.len());
+        self.scopes.n_rows()
+            + self.members.len()
+            + self.bare.len()
+            + self.handed.len()
+            + self.known.len()
+            + self.precise.values().map(n_precise).sum::<usize>()
+    }
 }

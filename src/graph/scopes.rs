@@ -261,6 +261,22 @@ impl Scopes {
         })
     }
 
+    /// Number of rows that it holds, apart from the list of files.
+    pub(super) fn n_rows(&self) -> usize {
+        let of_file = |scope: &Arc<FileScope>| {
+            scope.symbols.len() + scope.imports.len() + scope.bindings.len() + scope.bases.len()
+        };
+        self.by_file.values().map(of_file).sum::<usize>()
+            + self
+                .named
+                .values()
+                .chain(self.candidates.values())
+                .map(|rows| rows.len())
+                .sum::<usize>()
+            + self.matches.len()
+            + self.exists.len()
+    }
+
     pub(super) fn file(&self, id: FileId) -> Option<&SourceFile> {
         self.by_id.get(&id).map(|i| &self.files[*i])
     }
@@ -574,11 +590,15 @@ impl Scopes {
         if let Some(known) = self.matches.get(&key) {
             return *known;
         }
-        let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
-        let places = self.places(module, a);
-        let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
+        let matches = self.match_of(module, from, target);
         self.matches.insert(key, matches);
         matches
+    }
+
+    /// Returns the same for one of many pairs, which are not worth keeping.
+    pub(super) fn match_of(&self, module: &str, from: FileId, target: FileId) -> f32 {
+        let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
+        if is_package(b, module) { 1.0 } else { best_match(&self.places(module, a), b) }
     }
 
     /// Returns the files that are exactly the module that the file `from` names, not below it.

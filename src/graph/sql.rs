@@ -114,7 +114,6 @@ pub(super) struct Tables {
     path: PathBuf,
     /// How often the database was replaced by an empty one.
     n_renewed: AtomicU64,
-    n_rows_read: AtomicU64,
 }
 
 /// Tells states of the rows apart, as one connection sees them.
@@ -151,7 +150,6 @@ impl Tables {
             connection: Mutex::new(connection),
             path: path.to_path_buf(),
             n_renewed: AtomicU64::new(0),
-            n_rows_read: AtomicU64::new(0),
         })
     }
 
@@ -187,11 +185,6 @@ impl Tables {
             .map_err(|e| self.error(e))?;
         let n_renewed = self.n_renewed.load(Ordering::Relaxed);
         Ok(TablesVersion { n_renewed, others, own: connection.total_changes() })
-    }
-
-    /// Number of rows that were read so far.
-    pub(super) fn n_rows_read(&self) -> u64 {
-        self.n_rows_read.load(Ordering::Relaxed)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -273,9 +266,7 @@ impl Tables {
                 .query_map(values, row)?
                 .collect::<rusqlite::Result<Vec<T>>>()
         };
-        let rows = read().map_err(|e| self.error(e))?;
-        self.n_rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);
-        Ok(rows)
+        read().map_err(|e| self.error(e))
     }
 
     pub(super) fn files(&self) -> Result<Vec<FileRow>, GraphError> {

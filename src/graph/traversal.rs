@@ -97,6 +97,8 @@ pub(super) struct Traversal {
     default_imports: Option<Vec<(String, String)>>,
     /// The files in which a symbol is a test.
     pub(super) with_tests: Option<Arc<HashSet<FileId>>>,
+    /// The files that use a file, by the kinds of references that count.
+    users_of_files: HashMap<(FileId, Vec<ReferenceKind>), Vec<Edge>>,
     /// The references of each name that was searched.
     by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
@@ -118,6 +120,7 @@ impl Traversal {
             max_references: MAX_REFERENCES,
             default_imports: None,
             with_tests: None,
+            users_of_files: HashMap::new(),
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
@@ -128,9 +131,18 @@ impl Traversal {
 
     /// Returns a traversal for another answer, with what this one has read and resolved.
     pub(super) fn again(self, work: &WorkBudget) -> Self {
-        let Self { resolver, refs, default_imports, with_tests, by_name, .. } = self;
+        let Self { resolver, refs, default_imports, with_tests, users_of_files, by_name, .. } =
+            self;
         let resolver = Resolver { work: work.clone(), ..resolver };
-        Self { refs, default_imports, with_tests, by_name, ..Self::new(resolver) }
+        Self { refs, default_imports, with_tests, users_of_files, by_name, ..Self::new(resolver) }
+    }
+
+    /// Number of rows and meanings that it holds.
+    pub(super) fn n_rows(&self) -> usize {
+        self.resolver.n_rows()
+            + self.refs.values().map(|rows| rows.len()).sum::<usize>()
+            + self.by_name.values().map(|refs| refs.rows.len()).sum::<usize>()
+            + self.users_of_files.values().map(Vec::len).sum::<usize>()
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -686,7 +698,7 @@ impl Traversal {
         let mut out = Vec::new();
         for target in all {
             for module in &written {
-                if self.resolver.scopes.module_matches(module, from, target) >= 1.0
+                if self.resolver.scopes.match_of(module, from, target) >= 1.0
                     && !out.contains(&target)
                 {
                     out.push(target);
@@ -698,6 +710,20 @@ impl Traversal {
 
     /// Returns the files that use a file.
     pub(super) fn users_of_file(
+        &mut self,
+        file: FileId,
+        kinds: &[ReferenceKind],
+    ) -> Result<Vec<Edge>, GraphError> {
+        let key = (file, kinds.to_vec());
+        if let Some(known) = self.users_of_files.get(&key) {
+            return Ok(known.clone());
+        }
+        let users = self.find_users_of_file(file, kinds)?;
+        self.users_of_files.insert(key, users.clone());
+        Ok(users)
+    }
+
+    fn find_users_of_file(
         &mut self,
         file: FileId,
         kinds: &[ReferenceKind],
@@ -724,7 +750,7 @@ impl Traversal {
             ];
             for module in &written {
                 if import.file != file
-                    && self.resolver.scopes.module_matches(module, import.file, file) >= 1.0
+                    && self.resolver.scopes.match_of(module, import.file, file) >= 1.0
                 {
                     add(&mut found, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
                 }

@@ -24,7 +24,7 @@ use crate::source::{
 };
 use crate::store::{Announcement, LeaderLock, SourceTable};
 use crate::work::STACK_BYTES;
-use crate::worker::{Backoff, Ticket, Worker, WorkerHandle};
+use crate::worker::{Backoff, Pace, Ticket, Worker, WorkerHandle};
 
 /// How often a process tries to become the leader.
 const STANDBY: Duration = Duration::from_millis(500);
@@ -130,14 +130,14 @@ impl Queue {
 }
 
 impl IndexingService {
-    /// Starts the service in the background. Changes are indexed when the tree was quiet for
-    /// `quiet`. `told` is called after each step that the owner may want to know about.
+    /// Starts the service in the background. Changes are indexed when the tree was quiet as long as
+    /// `pace` says. `told` is called after each step that the owner may want to know about.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(
         indexer: Indexer,
-        quiet: Duration,
+        pace: Pace,
         told: impl Fn(IndexEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let shared = Arc::new(ServiceState { queue: Mutex::default(), status: Mutex::default() });
@@ -159,7 +159,7 @@ impl IndexingService {
         };
         let mut job = Job {
             indexer: indexer.clone(),
-            quiet,
+            pace: Arc::new(pace),
             told,
             embedding: embedding.as_ref().map(|w| w.handle().clone()),
             shared: shared.clone(),
@@ -269,7 +269,7 @@ fn embedding_worker(
 /// The state of the indexing thread.
 struct Job {
     indexer: Indexer,
-    quiet: Duration,
+    pace: Arc<Pace>,
     told: Arc<dyn Fn(IndexEvent) + Send + Sync>,
     embedding: Option<WorkerHandle>,
     shared: Arc<ServiceState>,
@@ -323,7 +323,12 @@ impl Job {
             work.git &= self.indexer.head() != leader.head;
         }
         if !work.is_empty() {
-            match catch_unwind(AssertUnwindSafe(|| self.update(&work))) {
+            let begin = Instant::now();
+            let updated = catch_unwind(AssertUnwindSafe(|| self.update(&work)));
+            if !work.paths.is_empty() {
+                self.pace.ran(begin);
+            }
+            match updated {
                 Ok(Ok(())) => {
                     let mut status = self.shared.status.lock();
                     (status.last_error, status.has_looked) = (None, true);
@@ -383,7 +388,7 @@ impl Job {
         handle: WorkerHandle,
         announcement: Arc<Announcement>,
     ) -> Result<ChangeWatcher, String> {
-        let (shared, quiet) = (self.shared.clone(), self.quiet);
+        let (shared, pace) = (self.shared.clone(), self.pace.clone());
         let root = self.indexer.layout.root().to_path_buf();
         let options = self.indexer.walk.clone();
         let git = source::git_directory(&root).filter(|_| self.indexer.history);
@@ -407,7 +412,7 @@ impl Job {
             let n = queue.len();
             drop(queue);
             announcement.queued(n);
-            handle.when_quiet(quiet);
+            handle.when_quiet(pace.quiet());
         })?;
         if let Some(git) = watched {
             // Without it, commits are noticed with the next look at the tree.

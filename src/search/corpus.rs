@@ -1,11 +1,12 @@
 //! A corpus: the text index, vectors and files of a set of chunks, built once and updated by
 //! deltas.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::Slot;
 use super::files::{FileContribution, FileGroup, IndexedFile, key, live};
@@ -258,10 +259,10 @@ impl CorpusBuilder {
             self.text.begin(plan.indexed.len())?;
         }
         self.text.remove(&plan.stale)?;
-        let homes = self.place(&mut places, delta, &plan);
-        let pieces = self.index(&plan.indexed, vectors)?;
+        let indexed: FxHashSet<Slot> = plan.indexed.iter().map(|(slot, _)| *slot).collect();
+        let homes = self.place(&mut places, delta, &plan, &indexed);
+        self.index(&mut places, &set, homes, &indexed, vectors)?;
         let text = TextReader::Indexed(self.text.commit()?);
-        self.refresh_files(&mut places, &set, homes, pieces)?;
         self.places = Some(places);
         if delta.commits {
             self.history = Arc::new(History::new(set.commits()));
@@ -288,6 +289,7 @@ impl CorpusBuilder {
         places: &mut Places,
         delta: &ChunkDelta,
         plan: &Placement,
+        indexed: &FxHashSet<Slot>,
     ) -> BTreeSet<Arc<str>> {
         let mut homes = BTreeSet::new();
         let needed = plan.indexed.iter().map(|(s, _)| *s as usize + 1).max().unwrap_or(0);
@@ -295,8 +297,7 @@ impl CorpusBuilder {
             self.rows.resize(needed, None);
             self.file_of.resize(needed, 0);
         }
-        let taken: FxHashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
-        places.free.retain(|s| !taken.contains(s));
+        places.free.retain(|s| !indexed.contains(s));
         for id in &delta.deleted {
             if let Some(slot) = places.slots.remove(id) {
                 homes.extend(self.rows[slot as usize].take().map(|e| home(&e)));
@@ -317,96 +318,73 @@ impl CorpusBuilder {
         homes
     }
 
-    /// Reads chunks in batches and adds them to the text index and the vectors. Returns their
-    /// contributions to their files.
+    /// Builds the files again of which chunks changed, and adds those chunks to the text index and the
+    /// vectors. It reads some thousand chunks at once, all of a file together.
     fn index(
         &mut self,
-        indexed: &[(Slot, Arc<Entry>)],
+        places: &mut Places,
+        set: &ChunkSet,
+        homes: BTreeSet<Arc<str>>,
+        indexed: &FxHashSet<Slot>,
         vectors: &mut dyn VectorSource,
-    ) -> Result<FxHashMap<Slot, FileContribution>, SearchError> {
-        let mut pieces = FxHashMap::default();
-        for batch in indexed.chunks(BATCH) {
-            let read = |analyzer: &mut Analyzer, (slot, entry): &(Slot, Arc<Entry>)| {
+    ) -> Result<(), SearchError> {
+        // The new corpus needs the mentions of all files, even if none of them changes.
+        self.mentions.load(self.files.len())?;
+        let mut homes = homes.into_iter().peekable();
+        while homes.peek().is_some() {
+            let (mut files, mut parts) = (Vec::new(), Vec::new());
+            while let Some(path) = homes.next_if(|_| parts.len() < BATCH) {
+                let first = parts.len();
+                parts.extend(places.parts_of(&path, set));
+                files.push((path, first..parts.len()));
+            }
+            // Chunks that did not change are read again, because only the sum of a file is kept.
+            let read = |analyzer: &mut Analyzer, (slot, entry): &(Slot, &Arc<Entry>)| {
                 let chunk = read(entry)?;
                 let piece = FileContribution::new(*slot, &chunk, analyzer);
-                Ok(((entry.clone(), chunk), (*slot, piece)))
+                Ok((piece, indexed.contains(slot).then(|| (*slot, (Arc::clone(entry), chunk)))))
             };
-            let read = batch
+            let read = parts
                 .par_iter()
                 .with_min_len(16)
                 .map_init(Analyzer::default, read)
                 .collect::<Result<Vec<_>, SearchError>>()?;
-            let (chunks, new): (Vec<Read>, Vec<(Slot, FileContribution)>) =
-                read.into_iter().unzip();
-            for ((slot, _), (_, chunk)) in batch.iter().zip(&chunks) {
+            let (mut pieces, new): (VecDeque<_>, Vec<_>) = read.into_iter().unzip();
+            let (slots, chunks): (Vec<Slot>, Vec<Read>) = new.into_iter().flatten().unzip();
+            for (slot, (_, chunk)) in slots.iter().zip(&chunks) {
                 self.text.add(*slot, chunk)?;
             }
-            for ((slot, _), vector) in batch.iter().zip(vectors.vectors(&chunks)) {
+            for (slot, vector) in slots.iter().zip(vectors.vectors(&chunks)) {
                 self.vectors.set(*slot, |row| {
                     let vector = vector.filter(|v| v.components.len() == row.len())?;
                     row.copy_from_slice(&vector.components);
                     Some(vector.scale)
                 });
             }
-            pieces.extend(new);
-        }
-        Ok(pieces)
-    }
-
-    /// Builds the files again whose chunks changed. A deleted file keeps its position, empty, for
-    /// its return.
-    fn refresh_files(
-        &mut self,
-        places: &mut Places,
-        set: &ChunkSet,
-        homes: BTreeSet<Arc<str>>,
-        mut pieces: FxHashMap<Slot, FileContribution>,
-    ) -> Result<(), SearchError> {
-        type Parts<'a> = (Arc<str>, Vec<(Slot, &'a Arc<Entry>, Option<FileContribution>)>);
-        let parts_of = |path: Arc<str>| {
-            let own = set.by_id(&path).filter(|e| e.file_path.is_none());
-            let mut parts: Vec<_> = set
-                .by_file(&path)
-                .chain(own)
-                .filter_map(|e| Some((*places.slots.get(&e.id)?, e)))
-                .map(|(slot, entry)| (slot, entry, pieces.remove(&slot)))
+            let files: Vec<(Arc<str>, Range<usize>, Vec<FileContribution>)> = files
+                .into_iter()
+                .map(|(path, range)| (path, range.clone(), pieces.drain(..range.len()).collect()))
                 .collect();
-            // The order in which a writer lists chunks must not affect the result.
-            parts.sort_by(|(_, a, _): &(_, &Arc<Entry>, _), (_, b, _)| a.id.cmp(&b.id));
-            (path, parts)
-        };
-        let homes: Vec<Parts> = homes.into_iter().map(parts_of).collect();
-        // Chunks that did not change are read again, because nothing of them is kept but their sum.
-        let build = |analyzer: &mut Analyzer, (path, parts): Parts| {
-            let mut slots = Vec::with_capacity(parts.len());
-            let mut of_file = Vec::with_capacity(parts.len());
-            for (slot, entry, piece) in parts {
-                slots.push(slot);
-                of_file.push(match piece {
-                    Some(piece) => piece,
-                    None => FileContribution::new(slot, &*read(entry)?, analyzer),
-                });
-            }
-            let mentions = mentions(&of_file);
-            Ok((slots, mentions, IndexedFile::new(path, of_file, analyzer)))
-        };
-        let built = homes
-            .into_par_iter()
-            .map_init(Analyzer::default, build)
-            .collect::<Result<Vec<_>, SearchError>>()?;
-        let all_mentions = self.mentions.load(self.files.len())?;
-        for (slots, mentions, file) in built {
-            let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
-            let at = *places.file_at.entry(file.path.clone()).or_insert(next);
-            for slot in slots {
-                self.file_of[slot as usize] = at;
-            }
-            if at == next {
-                self.files.push(Arc::new(file));
-                all_mentions.push(mentions);
-            } else {
-                self.files[at as usize] = Arc::new(file);
-                all_mentions[at as usize] = mentions;
+            let build = |analyzer: &mut Analyzer, (path, range, pieces): (_, _, Vec<_>)| {
+                (range, mentions(&pieces), IndexedFile::new(path, pieces, analyzer))
+            };
+            let files: Vec<(Range<usize>, Mentions, IndexedFile)> =
+                files.into_par_iter().with_min_len(16).map_init(Analyzer::default, build).collect();
+            let all_mentions = self.mentions.load(self.files.len())?;
+            for (range, mentions, file) in files {
+                let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
+                // A deleted file keeps its position, empty, for its return.
+                let at = *places.file_at.entry(file.path.clone()).or_insert(next);
+                for (slot, _) in &parts[range] {
+                    self.file_of[*slot as usize] = at;
+                }
+                if at == next {
+                    self.files.push(Arc::new(file));
+                    all_mentions.push(mentions);
+                } else {
+                    self.files[at as usize] = Arc::new(file);
+                    all_mentions[at as usize] = mentions;
+                }
             }
         }
         Ok(())
@@ -432,6 +410,19 @@ impl Places {
             }
         }
         Self { slots, free, file_at: files.iter().map(|f| f.path.clone()).zip(0..).collect() }
+    }
+
+    /// Returns the chunks of a file, in the order of their ids: that in which a writer lists them must
+    /// not affect the result.
+    fn parts_of<'s>(&self, path: &str, set: &'s ChunkSet) -> Vec<(Slot, &'s Arc<Entry>)> {
+        let own = set.by_id(path).filter(|e| e.file_path.is_none());
+        let mut parts: Vec<(Slot, &Arc<Entry>)> = set
+            .by_file(path)
+            .chain(own)
+            .filter_map(|e| Some((*self.slots.get(&e.id)?, e)))
+            .collect();
+        parts.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
+        parts
     }
 
     /// Assigns a slot to every changed chunk.
@@ -461,7 +452,7 @@ impl Places {
     }
 }
 
-/// Number of chunks in memory at once during indexing.
+/// Number of chunks in memory at once during indexing, as far as whole files allow.
 const BATCH: usize = 4096;
 
 fn read(entry: &Entry) -> Result<Arc<Chunk>, SearchError> {
