@@ -3,6 +3,8 @@
 //! A search asks for the surroundings of what it shows, and the next search shows neighbours of that:
 //! the same files, names and meanings. Reading them again took half of the time of a call.
 
+use std::time::Duration;
+
 use parking_lot::Mutex;
 
 use super::CodeGraph;
@@ -12,7 +14,10 @@ use super::traversal::Traversal;
 use crate::work::WorkBudget;
 
 /// Most rows that are kept, some 300 bytes each.
-const MAX_ROWS: usize = 40_000;
+const MAX_ROWS: usize = 200_000;
+
+/// How long a call waits for another one that asks the same graph. Most are done by then.
+const TURN: Duration = Duration::from_millis(10);
 
 /// What is kept between two answers.
 #[derive(Default)]
@@ -26,28 +31,32 @@ struct KeptTraversal {
 
 impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.lock().is_some() { "something" } else { "nothing" })
+        f.write_str("Kept")
     }
 }
 
 impl CodeGraph {
-    /// Asks a traversal that knows what the last ones found out, if the rows are the same. Of several
-    /// that ask at once, one gets it, and the others begin with nothing.
+    /// Asks a traversal that knows what the last ones found out, if the rows are the same. Who does not
+    /// get it soon, because another call asks it, begins with nothing.
     pub(super) fn ask<T>(
         &self,
         work: &WorkBudget,
         ask: impl FnOnce(&mut Traversal) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
+        let mut kept = self.kept.0.try_lock_for(TURN);
         let version = self.tables.version()?;
-        let kept = self.kept.0.lock().take().filter(|kept| kept.version == version);
-        let mut traversal = match kept {
-            Some(kept) => kept.traversal.again(work),
+        let known = kept.as_mut().and_then(|kept| kept.take());
+        let mut traversal = match known.filter(|known| known.version == version) {
+            Some(known) => known.traversal.again(work),
             None => Traversal::new(self.resolver(work)?),
         };
         let answer = ask(&mut traversal)?;
         // What was found within a budget that ended may lack something.
-        if !work.is_spent() && traversal.n_rows() <= MAX_ROWS {
-            *self.kept.0.lock() = Some(KeptTraversal { traversal, version });
+        if !work.is_spent()
+            && traversal.n_rows() <= MAX_ROWS
+            && let Some(kept) = &mut kept
+        {
+            **kept = Some(KeptTraversal { traversal, version });
         }
         Ok(answer)
     }

@@ -14,6 +14,7 @@ use cortex::live::ChunkManager;
 use cortex::search::{Filter, Query, Searcher};
 use cortex::source::{Included, OriginSettings, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
+use cortex::worker::Pace;
 
 use crate::project::{Project, run};
 use crate::server::{Client, Server, warnings};
@@ -26,14 +27,15 @@ const HISTORY: &str = "code-history.json";
 
 /// Runs a server's indexing in this process.
 fn follow(p: &Project) -> IndexingService {
-    IndexingService::spawn(indexer(p, StaticModel::bundled()), QUIET, |_| ()).unwrap()
+    IndexingService::spawn(indexer(p, StaticModel::bundled()), Pace::new(Some(QUIET)), |_| ())
+        .unwrap()
 }
 
 /// Does the same with settings that include what the tree leaves out.
 fn follow_also(p: &Project, included: Included) -> IndexingService {
     let mut indexer = indexer(p, StaticModel::bundled());
     indexer.walk.included = included;
-    IndexingService::spawn(indexer, QUIET, |_| ()).unwrap()
+    IndexingService::spawn(indexer, Pace::new(Some(QUIET)), |_| ()).unwrap()
 }
 
 fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
@@ -412,7 +414,9 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     let p = Project::sample();
     let remote =
         Arc::new(Remote { model: StaticModel::bundled(), reachable: AtomicBool::new(false) });
-    let service = IndexingService::spawn(indexer(&p, remote.clone()), QUIET, |_| ()).unwrap();
+    let service =
+        IndexingService::spawn(indexer(&p, remote.clone()), Pace::new(Some(QUIET)), |_| ())
+            .unwrap();
     let feed = ChunkFiles::new(Layout::at(&p.root()).unwrap(), remote.id(), remote.dimensions());
     let manager = ChunkManager::new(vec![Box::new(feed)], remote.clone()).unwrap();
     let reload = || manager.reload(&Cancel::new(false)).unwrap();
