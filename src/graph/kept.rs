@@ -3,13 +3,15 @@
 //! A search asks for the surroundings of what it shows, and the next search shows neighbours of that:
 //! the same files, names and meanings. Reading them again took half of the time of a call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::CodeGraph;
 use super::error::GraphError;
-use super::sql::TablesVersion;
+use super::resolver::Resolver;
+use super::scopes::Scopes;
+use super::sql::{Tables, TablesVersion};
 use super::traversal::Traversal;
 use crate::work::WorkBudget;
 
@@ -35,28 +37,28 @@ impl std::fmt::Debug for Kept {
     }
 }
 
-impl CodeGraph {
+impl Kept {
     /// Asks a traversal that knows what the last ones found out, if the rows are the same. Who does not
     /// get it soon, because another call asks it, begins with nothing.
     pub(super) fn ask<T>(
         &self,
+        tables: &Arc<Tables>,
         work: &WorkBudget,
         ask: impl FnOnce(&mut Traversal) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
-        let mut kept = self.kept.0.try_lock_for(TURN);
-        let version = self.tables.version()?;
+        let mut kept = self.0.try_lock_for(TURN);
+        let version = tables.version()?;
         let known = kept.as_mut().and_then(|kept| kept.take());
         let mut traversal = match known.filter(|known| known.version == version) {
             Some(known) => known.traversal.again(work),
-            None => Traversal::new(self.resolver(work)?),
+            None => Traversal::new(Resolver::new(Scopes::new(tables.clone())?, work.clone())),
         };
         let answer = ask(&mut traversal)?;
-        // What was found within a budget that ended may lack something.
-        if !work.is_spent()
-            && traversal.n_rows() <= MAX_ROWS
-            && let Some(kept) = &mut kept
-        {
-            **kept = Some(KeptTraversal { traversal, version });
+        if let Some(kept) = &mut kept {
+            // What was resolved within a budget that ended may lack something.
+            let traversal = if work.is_spent() { traversal.as_read() } else { traversal };
+            **kept = Some(KeptTraversal { traversal, version })
+                .filter(|kept| kept.traversal.n_rows() <= MAX_ROWS);
         }
         Ok(answer)
     }

@@ -62,6 +62,7 @@ use self::sql::Tables;
 pub use self::sql::{PreciseSource, TablesVersion};
 pub use self::steps::Step;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
+use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
 pub use self::used::Users;
 use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
@@ -131,6 +132,15 @@ impl CodeGraph {
     /// When the database cannot be read.
     pub fn version(&self) -> Result<TablesVersion, GraphError> {
         self.tables.version()
+    }
+
+    /// Asks a traversal that may know what the last ones found out.
+    fn ask<T>(
+        &self,
+        work: &WorkBudget,
+        ask: impl FnOnce(&mut Traversal) -> Result<T, GraphError>,
+    ) -> Result<T, GraphError> {
+        self.kept.ask(&self.tables, work, ask)
     }
 
     /// Returns a resolver that has read nothing but the list of files.

@@ -137,6 +137,13 @@ impl Traversal {
         Self { refs, default_imports, with_tests, users_of_files, by_name, ..Self::new(resolver) }
     }
 
+    /// Returns a traversal with what this one has read, without what it has resolved.
+    pub(super) fn as_read(self) -> Self {
+        let Self { resolver, refs, default_imports, with_tests, .. } = self;
+        let resolver = Resolver::new(resolver.scopes, resolver.work);
+        Self { refs, default_imports, with_tests, ..Self::new(resolver) }
+    }
+
     /// Number of rows and meanings that it holds.
     pub(super) fn n_rows(&self) -> usize {
         self.resolver.n_rows()
