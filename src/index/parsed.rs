@@ -168,7 +168,7 @@ fn from_store(
     count(&mut entry, &chunks);
     let text = text_of(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    // Making the filter again takes less time than unpacking it would.
+    // It is not in the store, because it follows from the text.
     let filter = match entry.secrets.is_empty() {
         true => filter_of(text),
         false => filter_of(&redact_file(text).text),

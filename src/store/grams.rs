@@ -219,3 +219,34 @@ fn records(bytes: &[u8]) -> impl Iterator<Item = (Key, Range<usize>)> {
         is_right.then_some((*key, filter))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::source::sha256;
+
+    #[test]
+    fn the_file_keeps_the_filters_of_contents_that_are_there_and_forgets_others() {
+        let temp = tempfile::tempdir().unwrap();
+        let layout = Layout::at(temp.path()).unwrap();
+        layout.create().unwrap();
+        let lock = WriteLock::acquire(&layout, Duration::ZERO).unwrap();
+        let (first, mut stated, mut largest) = (sha256(b"first"), None, 0);
+        for run in 0..4 * SLACK {
+            let mut new = NewFilters::default();
+            let hash = if run == 0 { first.clone() } else { sha256(run.to_string().as_bytes()) };
+            new.add(&hash, &[run as u8 | 1; 10]);
+            new.add(&sha256(b"tells nothing"), &[]);
+            let live = [&*first, &*hash];
+            stated = new.write(&layout, &lock, stated.as_ref(), live.into_iter()).unwrap();
+            largest = largest.max(layout.read(GRAMS, MAX_BYTES).unwrap().len());
+        }
+        let bytes = layout.read(GRAMS, MAX_BYTES).unwrap();
+        let kept: FxHashMap<Key, Range<usize>> = records(&bytes).collect();
+        assert_eq!(bytes[kept[&key(&first).unwrap()].clone()], [1; 10]);
+        assert_eq!(kept.len(), stated.unwrap().n_records);
+        assert!(largest < 2 * SLACK * (RECORD + 10), "{largest}");
+    }
+}
