@@ -169,9 +169,7 @@ fn from_store(
     let text = text_of(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // It is not in the store, because it follows from the text.
-    let filter = match entry.secrets.is_empty() {
-        true => filter_of(text),
-        false => filter_of(&redact_file(text).text),
-    };
+    let filter =
+        if entry.secrets.is_empty() { filter_of(text) } else { filter_of(&redact_file(text).text) };
     Some(Parsed { entry, chunks, filter, hand_on, made_by: MadeBy::Store })
 }

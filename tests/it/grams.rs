@@ -18,7 +18,10 @@ const RARE: &str = "zqxjkvb_wplm";
 fn many() -> Project {
     let p = Project::new();
     for i in 0..N_FILES {
-        p.write(file(i), format!("/// Fills kettle {i}.\nfn kettle_{i}() -> u32 {{\n    {i}\n}}\n"));
+        p.write(
+            file(i),
+            format!("/// Fills kettle {i}.\nfn kettle_{i}() -> u32 {{\n    {i}\n}}\n"),
+        );
     }
     p.write("src/odd/bom.rs", "\u{feff}fn first_of_all() {}\r\nfn second() {}\r\n");
     p.write("src/odd/latin.rs", b"// Caf\xe9 au lait\nfn serve_coffee() {}\n");
