@@ -1,5 +1,5 @@
-//! Which trigrams (three bytes in a row) a text holds, as some two bits for each of them, and which of
-//! them a text must hold to match a pattern.
+//! Which trigrams (three bytes in a row) a text holds, as three bits for two of them, and which of them
+//! a text must hold to match a pattern.
 //!
 //! A filter may say that a text holds a trigram that it lacks, and never that it lacks one that it
 //! holds. So a file whose filter lacks what a pattern needs need not be read.
@@ -10,9 +10,9 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// A trigram is hashed to this many bits.
 const SLOT_BITS: u32 = 18;
-/// Bits of a filter for eight different trigrams. Some four in ten bits are set, so each trigram that a
-/// text lacks is noticed with a chance of six in ten, and all filters take 3 % of the bytes of source.
-const BITS_PER_8_GRAMS: usize = 15;
+/// Bits of a filter for two different trigrams. Half of the bits are set, so each trigram that a text
+/// lacks is noticed with a chance of one half, and all filters take less than 3 % of the source.
+const BITS_PER_2_GRAMS: usize = 3;
 /// The characters outside ASCII that a search without case takes for an ASCII letter: `s` and `k`.
 const FOLDED_TO_ASCII: [(char, u8); 2] = [('\u{17f}', b's'), ('\u{212a}', b'k')];
 /// Most branches of alternations whose trigrams are looked up. A list of more words is searched in
@@ -37,7 +37,7 @@ pub fn filter_of(text: &str) -> Vec<u8> {
     }
     let n_grams: usize = seen.iter().map(|word| word.count_ones() as usize).sum();
     // Never empty, even if the text has no trigram.
-    let mut filter = vec![0; (n_grams * BITS_PER_8_GRAMS).div_ceil(64).max(1)];
+    let mut filter = vec![0; (n_grams * BITS_PER_2_GRAMS).div_ceil(16).max(1)];
     for (i, word) in seen.into_iter().enumerate() {
         let mut word = word;
         while word != 0 {
