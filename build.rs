@@ -17,6 +17,7 @@ const KEPT: [(&str, &[&str]); 3] = [
         &[
             LANGUAGES,
             "src/syntax",
+            "src/grams.rs",
             "src/index/chunker",
             "src/index/history.rs",
             "src/index/parsed.rs",

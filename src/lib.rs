@@ -26,6 +26,7 @@ pub mod eval;
 pub mod excerpt;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod grams;
 pub mod graph;
 pub mod index;
 pub mod known;

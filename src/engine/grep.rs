@@ -11,10 +11,12 @@ use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::Chunk;
+use crate::dir::Stat;
 use crate::excerpt::NamesAround;
-use crate::scan::{self, FoundLine, LineMatcher, LineQuery};
+use crate::scan::{self, FoundLine, LineCounts, LineMatcher, LineQuery};
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
 use crate::text::{count, cut};
+use crate::work::WorkBudget;
 
 /// The arguments of a search for lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -144,7 +146,7 @@ impl Engine {
         let languages = of_languages(&request.languages);
         let files = wanted(&code.corpus, &paths, &languages);
         let (root, work) = (self.project.layout.tree(), call.work());
-        let mut found = scan::grep(root, &files, &matcher, &work);
+        let mut found = self.lines_in(&files, &matcher, &work);
         call.check()?;
         found.files.retain(|(at, _)| self.project.may_read(files[*at]));
         let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
@@ -161,6 +163,27 @@ impl Engine {
         let lines = |path: &str| scan::lines_of(root, path, &matcher).unwrap_or_default();
         let chunks = |path: &str| code.corpus.chunks().read_file(path);
         Ok(page.answer(request, lines, chunks, state.in_brief(call)))
+    }
+}
+
+impl Engine {
+    /// Counts the matching lines of indexed files. Reads only files that changed since they were
+    /// indexed, and those whose filter does not rule out a match.
+    pub(super) fn lines_in(
+        &self,
+        files: &[&str],
+        matcher: &LineMatcher,
+        work: &WorkBudget,
+    ) -> LineCounts {
+        let asked = !matcher.needed().is_nothing();
+        let layout = &self.project.layout;
+        let filters = asked.then(|| self.filters.of(layout, files.len())).flatten();
+        let filters = filters.as_ref().and_then(|filters| filters.read());
+        let may_match = |filter: &[u8]| matcher.needed().may_be_in(filter);
+        let ruled_out = |path: &str, stat: &mut dyn FnMut() -> Option<Stat>| {
+            filters.as_ref().is_some_and(|filters| filters.rules_out(path, may_match, stat))
+        };
+        scan::grep(self.project.layout.tree(), files, matcher, &ruled_out, work)
     }
 }
 

@@ -14,6 +14,7 @@ mod edit;
 mod explore;
 mod filters;
 mod freshness;
+mod gram_filters;
 mod graph;
 mod graph_rows;
 mod graph_upkeep;

@@ -14,7 +14,7 @@ use super::{AskError, Call, is_zero};
 use crate::edit::{Edit, EditError, ExactText, FileEdit};
 use crate::graph::{NamedIn, RenamePlan, Verdict};
 use crate::languages::{LanguageKind, detect};
-use crate::scan::{self, LineMatcher, LineQuery};
+use crate::scan::{LineMatcher, LineQuery};
 use crate::store::SourceTable;
 use crate::syntax::{may_be_renamed, occurrences, plain_occurrences};
 use crate::text::{count, cut};
@@ -221,7 +221,7 @@ impl Engine {
         let View { code, .. } =
             self.view(&Call { cancel: call.cancel.clone(), ..Call::default() })?;
         let paths: Vec<&str> = code.corpus.chunks().files().collect();
-        let mut found = scan::grep(self.project.layout.tree(), &paths, &matcher, work).files;
+        let mut found = self.lines_in(&paths, &matcher, work).files;
         found.retain(|(at, _)| self.project.may_read(paths[*at]));
         found.sort_by_key(|(at, _)| paths[*at]);
         if found.len() > MAX_FILES {

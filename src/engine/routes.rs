@@ -12,7 +12,7 @@ use crate::excerpt::NamesAround;
 use crate::graph::{Asked, Node, Operation};
 use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
-use crate::scan::{self, LineMatcher, LineQuery};
+use crate::scan::{LineMatcher, LineQuery};
 use crate::syntax::{self, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN};
 use crate::text::count;
 use crate::work::WorkBudget;
@@ -219,7 +219,7 @@ impl Engine {
             let query =
                 LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
             let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
-            let found = scan::grep(self.project.layout.tree(), &files, &matcher, work);
+            let found = self.lines_in(&files, &matcher, work);
             is_cut |= found.n_left > 0;
             marked.extend(found.files.iter().map(|(at, _)| files[*at]));
         }
@@ -315,7 +315,7 @@ impl Engine {
         let pattern = format!("[\"'`/](?:{})", pattern.join("|"));
         let query = LineQuery { pattern, regex: true, ..LineQuery::default() };
         let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
-        let found = scan::grep(self.project.layout.tree(), &files, &matcher, work);
+        let found = self.lines_in(&files, &matcher, work);
         let look = |(at, _): &(usize, usize)| -> Vec<Caller> {
             let path = files[*at];
             if !work.goes_on() {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 
 use super::freshness::{AnswerState, Freshness, Wait};
+use super::gram_filters::OpenFilters;
 use super::graph_upkeep::GraphUpkeep;
 use super::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use super::{AskError, Call, chain};
@@ -74,6 +75,8 @@ pub struct Engine {
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
     /// The packages of others that are open.
     pub(super) packages: OpenPackages,
+    /// Which trigrams the indexed files hold, once a search for lines asked.
+    pub(super) filters: OpenFilters,
     /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -165,7 +168,8 @@ impl Engine {
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
         let packages = OpenPackages::default();
-        Self { project, manager, upkeep, facts, ranked, packages, open }
+        let filters = OpenFilters::default();
+        Self { project, manager, upkeep, facts, ranked, packages, filters, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.

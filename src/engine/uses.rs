@@ -10,7 +10,7 @@ use super::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph;
 use crate::languages::{LanguageKind, detect};
-use crate::scan::{self, LineMatcher, LineQuery};
+use crate::scan::{LineMatcher, LineQuery};
 use crate::syntax::{PlaceKind, Places};
 use crate::text::cut;
 use crate::work::WorkBudget;
@@ -60,7 +60,7 @@ impl Engine {
             !matches!(detect(path, "").kind, LanguageKind::Document(_) | LanguageKind::Notebook)
         };
         let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
-        let mut found = scan::grep(self.project.layout.tree(), &files, &matcher, work).files;
+        let mut found = self.lines_in(&files, &matcher, work).files;
         found.retain(|(at, _)| self.project.may_read(files[*at]));
         found.sort_by_key(|(at, _)| (Reverse(in_common(near, files[*at])), files[*at]));
         let max_bytes = if limit > USES_BESIDE { usize::MAX } else { MAX_BYTES_BESIDE };

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::checked;
 use super::history::{self, HistoryUpdate, Reading};
 use super::parsed::{CHUNKER_VERSION, MadeBy, Parsed, Store, parsed};
-use super::plan::{Action, IndexPlan, trusted_before};
+use super::plan::{Action, IndexPlan};
 use super::relating::{RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::archives::{Archive, Archives, Wanted};
@@ -24,7 +24,8 @@ use crate::known::KnownStore;
 use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
-    LockError, Manifest, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
+    LockError, Manifest, NewFilters, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter,
+    WriteLock, trusted_before,
 };
 
 /// Most source that is parsed at once (bytes and files), to bound the memory of a run.
@@ -327,6 +328,7 @@ impl Indexer {
             skipped,
             files: BTreeMap::new(),
             history: None,
+            grams: previous.table.grams.clone().filter(|_| !previous.reparse),
         };
         let head = self.head();
         let known = previous.table.history.as_ref().filter(|_| mode != Mode::Full);
@@ -565,6 +567,7 @@ impl Indexer {
         let done = AtomicUsize::new(0);
         let parsing = Parsing { root: &root, done, total, progress, relating, store };
         let mut changes = Vec::new();
+        let mut filters = NewFilters::default();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
             let parsed: Vec<(String, Action, Option<Parsed>)> = batch
@@ -594,6 +597,9 @@ impl Indexer {
                 let old_n =
                     previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
+                if let Some(Parsed { entry, filter, .. }) = &parsed {
+                    filters.add(&entry.sha256, filter);
+                }
                 let symbols = merge.put(&action, parsed, old_n)?;
                 summary.count(&action, entry.as_ref(), is_known);
                 if !matches!(action, Action::Keep(_)) {
@@ -618,6 +624,12 @@ impl Indexer {
             journal(&changes);
         }
         let manifest = merge.new.publish(previous.manifest.as_ref(), summary.n_changed())?;
+        // A failure costs only time: files without a filter are read.
+        let hashes = table.files.values().map(|entry| &*entry.sha256);
+        table.grams = filters
+            .write(&self.layout, lock, table.grams.as_ref(), hashes)
+            .inspect_err(|e| tracing::warn!("searches for lines will read all files: {e}"))
+            .unwrap_or_default();
         // The last handles of the replaced files. Freeing their blocks can take as long as writing
         // the new files, so another thread closes them.
         let old = merge.old;
@@ -672,7 +684,13 @@ impl Indexer {
         let (entry, bytes) = self.read(parsing.root, file)?;
         let Some(bytes) = bytes else {
             let made_by = MadeBy::Parser(None);
-            return Some(Parsed { entry, chunks: Vec::new(), hand_on: None, made_by });
+            return Some(Parsed {
+                entry,
+                chunks: Vec::new(),
+                filter: Vec::new(),
+                hand_on: None,
+                made_by,
+            });
         };
         let relating = parsing.relating.filter(|run| run.wants(&file.path, &entry.sha256));
         Some(parsed(&file.path, &bytes, entry, parsing.store, relating))

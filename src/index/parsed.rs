@@ -1,5 +1,6 @@
 //! What a run finds out about one file, and its form for the store of what is known by content.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use serde_json::value::RawValue;
 use super::chunker::{chunk_and_relate, chunk_file, chunk_lines, set_origin};
 use super::relating::{FileRelations, HandOn, RelationsRun};
 use crate::chunk::{Chunk, ChunkType};
+use crate::grams::filter_of;
 use crate::known::{self, Known, Packed};
 use crate::secrets::redact_file;
 use crate::source::{DeclaredOrigin, sha256};
@@ -23,6 +25,8 @@ const SLOW: Duration = Duration::from_secs(2);
 pub(super) struct Parsed {
     pub(super) entry: SourceEntry,
     pub(super) chunks: Vec<Chunk>,
+    /// The trigrams of its text without secrets; empty if it is not text.
+    pub(super) filter: Vec<u8>,
     /// Hands on the relations of the file.
     pub(super) hand_on: Option<HandOn>,
     /// Where it came from.
@@ -69,13 +73,12 @@ pub(super) fn parsed(
     let key = store.map(|_| key(path, &entry.sha256, entry.origin));
     if let (Some(store), Some(key)) = (store.filter(|store| !store.is_write_only), &key)
         && let Some(value) = store.known.get(key)
-        && let Some(parsed) = from_store(path, &value, &entry, relating)
+        && let Some(parsed) = from_store(path, bytes, &value, &entry, relating)
     {
         return parsed;
     }
     let start = Instant::now();
-    // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
-    let text = String::from_utf8_lossy(bytes);
+    let text = text_of(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     entry.lines = text.lines().count() as u64;
     // Redact first, so that no chunk, vector or index holds a secret.
@@ -83,6 +86,7 @@ pub(super) fn parsed(
     entry.secrets =
         redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
     let text = &*redacted.text;
+    let filter = filter_of(text);
     let mut rows = None;
     let read = || match relating {
         None => (chunk_file(path, text), None),
@@ -102,7 +106,12 @@ pub(super) fn parsed(
         let packed = known::pack(&key, &to_store(&entry, &chunks, rows.as_deref())?)?;
         Some((key, packed))
     });
-    Parsed { entry, chunks, hand_on, made_by: MadeBy::Parser(value) }
+    Parsed { entry, chunks, filter, hand_on, made_by: MadeBy::Parser(value) }
+}
+
+/// Returns bytes as text. Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
 /// Returns the key of a file: everything that decides its value.
@@ -138,6 +147,7 @@ fn to_store(entry: &SourceEntry, chunks: &[Chunk], rows: Option<&str>) -> Option
 /// Returns `None` if the value lacks anything that this run needs.
 fn from_store(
     path: &str,
+    bytes: &[u8],
     value: &[u8],
     entry: &SourceEntry,
     relating: Option<&dyn RelationsRun>,
@@ -156,5 +166,10 @@ fn from_store(
     };
     let mut entry = SourceEntry { lines: value.lines, secrets: value.secrets, ..entry.clone() };
     count(&mut entry, &chunks);
-    Some(Parsed { entry, chunks, hand_on, made_by: MadeBy::Store })
+    let text = text_of(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    // It is not in the store, because it follows from the text.
+    let filter =
+        if entry.secrets.is_empty() { filter_of(text) } else { filter_of(&redact_file(text).text) };
+    Some(Parsed { entry, chunks, filter, hand_on, made_by: MadeBy::Store })
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::dir::Dir;
 use crate::source::{Scope, SourceFile, WalkOptions, sha256};
-use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
+use crate::store::{SourceEntry, SourceTable, trusted_before};
 
 /// What the run does with a file of the old or the new tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,12 +154,6 @@ impl<'a> There<'a> {
         self.known.contains(&*gone.sha256)
             || self.new.iter().filter(|file| file.bytes == gone.bytes).any(is_it)
     }
-}
-
-/// Returns the time up to which a file's stamps identify its content. A file that was modified
-/// later may have changed again within one clock tick.
-pub(super) fn trusted_before(walked_at_ns: u64) -> u64 {
-    walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Whether the content equals the indexed one; for a file that could not be read before, whether it

@@ -11,7 +11,8 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use rayon::prelude::*;
 
-use crate::dir::Dir;
+use crate::dir::{Dir, Stat};
+use crate::grams::NeededGrams;
 use crate::source;
 use crate::work::WorkBudget;
 
@@ -57,6 +58,7 @@ pub struct LineCounts {
 pub struct LineMatcher {
     matcher: RegexMatcher,
     query: LineQuery,
+    needed: NeededGrams,
 }
 
 /// Why a pattern cannot be used.
@@ -88,7 +90,21 @@ impl LineMatcher {
                 "not a valid regular expression: {e} (leave out `regex` to find the text as it is)"
             ))
         })?;
-        Ok(Self { matcher, query: LineQuery { multiline: spans_lines, ..query } })
+        let needed = match query {
+            // A file without a match has matching lines.
+            LineQuery { invert: true, .. } => NeededGrams::default(),
+            LineQuery { regex: true, .. } => {
+                NeededGrams::of_regex(&query.pattern, query.ignore_case)
+            }
+            _ => NeededGrams::of_text(&query.pattern, query.ignore_case),
+        };
+        Ok(Self { matcher, query: LineQuery { multiline: spans_lines, ..query }, needed })
+    }
+
+    /// Returns the trigrams without which no text has a matching line.
+    #[must_use]
+    pub fn needed(&self) -> &NeededGrams {
+        &self.needed
     }
 
     /// Whether the raw bytes may hold a match. With `invert` they always may.
@@ -172,18 +188,48 @@ impl Sink for Collected {
     }
 }
 
-/// Counts the matching lines of each file below `root`.
-pub fn grep(root: &Dir, files: &[&str], matcher: &LineMatcher, work: &WorkBudget) -> LineCounts {
-    let look = |buffer: &mut Vec<u8>, path: &&str| {
-        work.goes_on().then(|| matches_in(root, path, matcher, buffer))
+/// Says of a file, by its path, whether nothing in it can match. The second argument returns what the
+/// file system says of the file.
+pub type RuledOut<'a> = dyn Fn(&str, &mut dyn FnMut() -> Option<Stat>) -> bool + Sync + 'a;
+
+/// Counts the matching lines of each file below `root`. Files that `ruled_out` names are not read.
+pub fn grep(
+    root: &Dir,
+    files: &[&str],
+    matcher: &LineMatcher,
+    ruled_out: &RuledOut,
+    work: &WorkBudget,
+) -> LineCounts {
+    let look = |(buffer, near): &mut (Vec<u8>, Near), path: &&str| {
+        work.goes_on().then(|| {
+            if ruled_out(path, &mut || near.stat(root, path)) {
+                return 0;
+            }
+            matches_in(root, path, matcher, buffer)
+        })
     };
-    let looked: Vec<Option<usize>> = files.par_iter().map_init(Vec::new, look).collect();
+    let looked: Vec<Option<usize>> = files.par_iter().map_init(Default::default, look).collect();
     let n_left = looked.iter().filter(|found| found.is_none()).count();
     let counted = looked.into_iter().enumerate();
     LineCounts {
         files: counted.filter_map(|(i, n)| Some((i, n.filter(|n| *n > 0)?))).collect(),
         n_files: files.len() - n_left,
         n_left,
+    }
+}
+
+/// The directory of the last file. The files of a list are mostly neighbours, and opening their
+/// directory takes most of the time of a look at one.
+#[derive(Default)]
+struct Near(Option<(String, Dir)>);
+
+impl Near {
+    fn stat(&mut self, root: &Dir, path: &str) -> Option<Stat> {
+        let Some((above, name)) = path.rsplit_once('/') else { return root.stat(path).ok()? };
+        if self.0.as_ref().is_none_or(|(open, _)| open != above) {
+            self.0 = Some((above.into(), root.dir(above).ok()?));
+        }
+        self.0.as_ref()?.1.stat(name).ok()?
     }
 }
 

@@ -5,6 +5,6 @@ mod grep;
 mod pattern;
 mod sizes;
 
-pub use grep::{BadPattern, FoundLine, LineMatcher, LineQuery, grep, lines_of};
+pub use grep::{BadPattern, FoundLine, LineCounts, LineMatcher, LineQuery, grep, lines_of};
 pub use pattern::{PatternMatch, PatternMatches, find, patterns};
 pub use sizes::{By, Size, SizeGroup, Sort, grouped, sizes, total};

@@ -27,7 +27,7 @@ pub use origin::{DeclaredOrigin, OriginSettings};
 pub use printable::{printable, printable_but, printable_json, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_hashed, read_if, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets};
-pub use walk::{Scope, SourceFile, SourceTree, left_out, walk};
+pub use walk::{Scope, SourceFile, SourceTree, left_out, nanoseconds, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};
 
 /// A file of the tree that was created, changed or removed.

@@ -284,7 +284,9 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn nanoseconds(time: SystemTime) -> u64 {
+/// Returns a time in nanoseconds since 1970, as the stamps of files are kept.
+#[must_use]
+pub fn nanoseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Layout;
-use super::layout::{CACHE, CHUNKS, GRAPH, PRIVATE_DIR};
+use super::layout::{CACHE, CHUNKS, GRAMS, GRAPH, PRIVATE_DIR};
 use crate::dir::{Dir, FileKind, OpenMode, OwnedDir};
 
 /// Where archives are packed and unpacked, below the user's cache directory.
@@ -110,7 +110,8 @@ fn files_below(data: &Dir, folder: &str) -> io::Result<Vec<String>> {
             _ => {}
         }
     }
-    files.retain(|name| is_name(name));
+    // The filters are used only by the machine that made them.
+    files.retain(|name| is_name(name) && name != GRAMS);
     files.sort();
     Ok(files)
 }

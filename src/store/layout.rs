@@ -59,6 +59,7 @@ const CODE_GRAPH: &str = "code-graph.db";
 const MEMORY_CACHE: &str = "cache/memory";
 pub(super) const MANIFEST: &str = "chunks/manifest.json";
 pub(super) const SOURCES: &str = "cache/sources.json";
+pub(super) const GRAMS: &str = "cache/grams.bin";
 pub(super) const RUN: &str = "cache/run.json";
 pub(super) const QUEUE: &str = "cache/queue.json";
 pub(super) const SERVER: &str = "server.json";

@@ -10,6 +10,7 @@ mod archive;
 mod cache;
 mod chunk_file;
 mod foreign;
+mod grams;
 mod layout;
 mod lock;
 mod manifest;
@@ -28,6 +29,7 @@ pub use activity::{Activity, Announcement};
 pub use archive::{Aside, pack, unpack};
 pub use cache::IndexCache;
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
+pub use grams::{GramFilters, NewFilters, ReadFilters};
 pub use layout::{Layout, RootError};
 pub use lock::{EmbedLock, LeaderLock, LockError, WriteLock};
 pub use manifest::{Block, FileEntry, Manifest};
@@ -36,7 +38,9 @@ pub use package::{PackageRecord, remove_unused};
 pub use packing::Packing;
 pub use reader::{ChunkFiles, LoadError};
 pub use server::ServerFile;
-pub use sources::{HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK};
+pub use sources::{
+    GramFile, HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK, trusted_before,
+};
 pub use taken::take_over;
 pub use vectors::{VectorCache, VectorKey, VectorWriter, remove_unused_vectors};
 pub use writer::{ChunkLines, ChunkWriter, recover};

@@ -13,13 +13,20 @@ use super::layout::SOURCES;
 use super::{Layout, Manifest};
 use crate::chunk::CountByType;
 use crate::dir::Stat;
-use crate::source::DeclaredOrigin;
+use crate::source::{DeclaredOrigin, nanoseconds};
 
 /// A file whose time stamp is this fresh may change again without a new one.
 pub const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
 
+/// Returns the time up to which a file's stamps identify its content. A file that was modified
+/// later may have changed again within one clock tick.
+#[must_use]
+pub fn trusted_before(walked_at_ns: u64) -> u64 {
+    walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX))
+}
+
 /// Largest table that is read, in bytes: some two million files.
-const MAX_BYTES: u64 = 512 << 20;
+pub(super) const MAX_BYTES: u64 = 512 << 20;
 
 /// The state of every file of the tree when the indexer wrote a generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,8 +44,35 @@ pub struct SourceTable {
     /// Files that were skipped without being read: path and reason.
     #[serde(default)]
     pub skipped: BTreeMap<String, String>,
+    /// The file of gram filters that the last run left; another file in its place is not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grams: Option<GramFile>,
     /// The files of the tree by path relative to the root.
     pub files: BTreeMap<String, SourceEntry>,
+}
+
+/// What tells the file of filters from any other in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GramFile {
+    bytes: u64,
+    inode: u64,
+    /// When the inode last changed (ctime), in nanoseconds since 1970.
+    changed_ns: u64,
+    /// Number of records, those of contents that are gone included.
+    pub(super) n_records: usize,
+}
+
+impl GramFile {
+    pub(super) fn new(stat: &Stat, n_records: usize) -> Self {
+        let changed_ns = nanoseconds(stat.changed);
+        Self { bytes: stat.bytes, inode: stat.id.1, changed_ns, n_records }
+    }
+
+    /// Whether the file is the one that was written.
+    pub(super) fn is(&self, stat: &Stat) -> bool {
+        (self.bytes, self.inode, self.changed_ns)
+            == (stat.bytes, stat.id.1, nanoseconds(stat.changed))
+    }
 }
 
 /// The state of the history in the index.

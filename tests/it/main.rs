@@ -29,6 +29,7 @@ mod foreign;
 mod fuzz;
 mod generated;
 mod git_commands;
+mod grams;
 mod graph;
 mod help;
 mod history;
