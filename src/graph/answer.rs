@@ -229,7 +229,7 @@ pub struct Neighbour {
 /// How much of what is around a symbol is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Users, tests and calls.
+    /// Users, tests and calls. Nothing of a symbol whose name is too common to say it soon.
     Brief,
     /// Also what derives from it.
     Full,
@@ -251,6 +251,21 @@ pub struct Around {
     pub derived: Vec<Neighbour>,
     /// Whether the search stopped early.
     pub is_cut: bool,
+}
+
+impl Around {
+    /// Returns a symbol with nothing around it.
+    pub(super) fn of(node: Node) -> Self {
+        Self {
+            node,
+            users: Vec::new(),
+            candidates: Vec::new(),
+            tests: Vec::new(),
+            calls: Vec::new(),
+            derived: Vec::new(),
+            is_cut: false,
+        }
+    }
 }
 
 /// A line of a file: path, and number from 1 on.

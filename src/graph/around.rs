@@ -8,6 +8,10 @@ use super::rows::{FileId, SymbolId};
 use super::traversal::{CALLS, Follow, Traversal, USES};
 use crate::languages::is_test_file;
 
+/// Most references of a name that are resolved for [`Depth::Brief`]. What uses a name like `new` takes
+/// longer to find than a search, and says little of one of its symbols.
+const MAX_BRIEF: usize = 250;
+
 impl Traversal {
     /// Returns what is around each target, in their order; `None` for a target that no symbol has, or
     /// several.
@@ -37,6 +41,9 @@ impl Traversal {
         with_tests: &HashSet<FileId>,
     ) -> Result<Around, GraphError> {
         let node = self.resolver.scopes.node(of)?;
+        if depth == Depth::Brief && self.is_too_common(of)? {
+            return Ok(Around { is_cut: true, ..Around::of(node) });
+        }
         let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
         let calls = if node.is_function() {
             self.walk(&[of], Follow::Outgoing(CALLS), 1)?.0
@@ -71,5 +78,11 @@ impl Traversal {
             is_cut: self.resolver.work.is_spent(),
             node,
         })
+    }
+
+    fn is_too_common(&mut self, of: SymbolId) -> Result<bool, GraphError> {
+        let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(false) };
+        let n = self.resolver.scopes.tables.count_refs_named(&symbol.name, MAX_BRIEF + 1)?;
+        Ok(n > MAX_BRIEF)
     }
 }

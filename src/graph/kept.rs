@@ -15,8 +15,8 @@ use super::sql::{Tables, TablesVersion};
 use super::traversal::Traversal;
 use crate::work::WorkBudget;
 
-/// Most rows that are kept, some 300 bytes each.
-const MAX_ROWS: usize = 200_000;
+/// Most rows and meanings that are kept, some 700 bytes each.
+const MAX_ROWS: usize = 50_000;
 
 /// How long a call waits for another one that asks the same graph. Most are done by then.
 const TURN: Duration = Duration::from_millis(10);

@@ -306,6 +306,12 @@ impl Tables {
         self.all(&format!("SELECT {REF} FROM refs WHERE name = ?1"), [name], reference)
     }
 
+    /// Counts the references of a name, up to `most`.
+    pub(super) fn count_refs_named(&self, name: &str, most: usize) -> Result<usize, GraphError> {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM refs WHERE name = ?1 LIMIT ?2)";
+        Ok(self.all(sql, params![name, most], |r| r.get(0))?.pop().unwrap_or(0))
+    }
+
     pub(super) fn refs_of(&self, file: FileId) -> Result<Vec<RefRow>, GraphError> {
         self.all(&format!("SELECT {REF} FROM refs WHERE file = ?1 ORDER BY n"), [file], reference)
     }
