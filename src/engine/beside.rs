@@ -18,7 +18,7 @@ const MAX_NAMES: usize = 3;
 /// How long a search waits for the graph, and how long the graph is asked. A search does not wait
 /// until the graph is built: its first replies have no such lines.
 const WAIT_MS: u64 = 50;
-const TIME: Duration = Duration::from_millis(100);
+const TIME: Duration = Duration::from_millis(50);
 /// In a project of more files, the look at the list of files would take longer than the search.
 const MAX_FILES: usize = 20_000;
 

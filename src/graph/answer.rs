@@ -227,7 +227,7 @@ pub struct Neighbour {
 }
 
 /// How much of what is around a symbol is looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Depth {
     /// Users, tests and calls. Nothing of a symbol whose name is too common to say it soon.
     Brief,

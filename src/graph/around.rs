@@ -26,7 +26,16 @@ impl Traversal {
             let found = self.resolver.scopes.targets(target)?;
             all.push(match found[..] {
                 [one] if self.resolver.work.goes_on() => {
-                    Some(self.around(one, depth, &with_tests)?)
+                    if let Some(known) = self.around.get(&(one, depth)) {
+                        all.push(Some(known.clone()));
+                        continue;
+                    }
+                    self.forget();
+                    let around = self.find_around(one, depth, &with_tests)?;
+                    if !around.is_cut {
+                        self.around.insert((one, depth), around.clone());
+                    }
+                    Some(around)
                 }
                 _ => None,
             });
@@ -34,7 +43,7 @@ impl Traversal {
         Ok(all)
     }
 
-    fn around(
+    fn find_around(
         &mut self,
         of: SymbolId,
         depth: Depth,

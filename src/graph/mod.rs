@@ -134,7 +134,7 @@ impl CodeGraph {
         self.tables.version()
     }
 
-    /// Asks a traversal that may know what the last ones found out.
+    /// Asks a traversal that may have read what the last answers needed.
     fn ask<T>(
         &self,
         work: &WorkBudget,

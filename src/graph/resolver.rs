@@ -118,15 +118,18 @@ impl Resolver {
         }
     }
 
-    /// Number of rows and meanings that it holds.
+    /// Forgets what was resolved, and keeps what was read.
+    pub(super) fn forget(&mut self) {
+        self.members.clear();
+        self.bare.clear();
+        self.handed.clear();
+        self.known.clear();
+    }
+
+    /// Number of rows that it holds.
     pub(super) fn n_rows(&self) -> usize {
         let n_precise =
             |uses: &Option<Arc<PreciseUses>>| uses.as_ref().map_or(0, |uses| uses.len());
-        self.scopes.n_rows()
-            + self.members.len()
-            + self.bare.len()
-            + self.handed.len()
-            + self.known.len()
-            + self.precise.values().map(n_precise).sum::<usize>()
+        self.scopes.n_rows() + self.precise.values().map(n_precise).sum::<usize>()
     }
 }

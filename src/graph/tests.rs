@@ -544,7 +544,7 @@ enum Edit {
     Update,
 }
 
-const TEXTS: [(&str, &str); 6] = [
+const TEXTS: [(&str, &str); 7] = [
     ("rs", MAIN),
     ("rs", STORE),
     ("py", "from a import b\nclass C(B):\n    x: int = 1\n    def f(self): return b(self.x)\n"),
@@ -554,6 +554,10 @@ const TEXTS: [(&str, &str); 6] = [
     ),
     ("ts", "import { a } from './b'\nexport class X implements Y { z: Z = a() }\n"),
     ("md", "# Nothing\n"),
+    (
+        "py",
+        "from f2 import C\nx = y\ny = x.f()\nx = C()\nclass D(C):\n    def f(self): return x.f()\ndef b(): return y.f()\n",
+    ),
 ];
 
 proptest! {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::answer::{
-    GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses, Neighbour,
-    Operation,
+    Around, Depth, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
+    Neighbour, Operation,
 };
 use super::error::GraphError;
 use super::resolver::{Meaning, Resolver};
@@ -52,9 +52,13 @@ pub(super) struct NamedRefs {
 }
 
 impl NamedRefs {
-    fn new(rows: Vec<RefRow>) -> Self {
+    fn of(rows: Arc<Vec<RefRow>>) -> Self {
         let meanings = rows.iter().map(|_| OnceLock::new()).collect();
-        Self { rows: Arc::new(rows), meanings }
+        Self { rows, meanings }
+    }
+
+    fn forget(&mut self) {
+        *self = Self::of(self.rows.clone());
     }
 
     /// Returns the meanings of the reference at a position, likeliest first.
@@ -99,6 +103,8 @@ pub(super) struct Traversal {
     pub(super) with_tests: Option<Arc<HashSet<FileId>>>,
     /// The files that use a file, by the kinds of references that count.
     users_of_files: HashMap<(FileId, Vec<ReferenceKind>), Vec<Edge>>,
+    /// What is around symbols. Each was asked alone.
+    pub(super) around: HashMap<(SymbolId, Depth), Around>,
     /// The references of each name that was searched.
     by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
@@ -121,6 +127,7 @@ impl Traversal {
             default_imports: None,
             with_tests: None,
             users_of_files: HashMap::new(),
+            around: HashMap::new(),
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
@@ -129,27 +136,35 @@ impl Traversal {
         }
     }
 
-    /// Returns a traversal for another answer, with what this one has read and resolved.
-    pub(super) fn again(self, work: &WorkBudget) -> Self {
-        let Self { resolver, refs, default_imports, with_tests, users_of_files, by_name, .. } =
-            self;
-        let resolver = Resolver { work: work.clone(), ..resolver };
-        Self { refs, default_imports, with_tests, users_of_files, by_name, ..Self::new(resolver) }
+    /// Begins another answer within this budget.
+    pub(super) fn begin(&mut self, work: &WorkBudget) {
+        self.forget();
+        self.resolver.work = work.clone();
+        (self.near, self.max_references, self.steps) = (Vec::new(), MAX_REFERENCES, None);
     }
 
-    /// Returns a traversal with what this one has read, without what it has resolved.
-    pub(super) fn as_read(self) -> Self {
-        let Self { resolver, refs, default_imports, with_tests, .. } = self;
-        let resolver = Resolver::new(resolver.scopes, resolver.work);
-        Self { refs, default_imports, with_tests, ..Self::new(resolver) }
+    /// Forgets what was resolved, and keeps what was read. What a name means may depend on what was
+    /// resolved before it, where definitions go in circles or deep, so an answer must not begin with
+    /// the meanings of another one.
+    pub(super) fn forget(&mut self) {
+        self.resolver.forget();
+        self.by_name.retain(|_, refs| refs.rows.len() < MAX_REFERENCES_OF_COMMON);
+        self.by_name.values_mut().for_each(NamedRefs::forget);
+        self.users_of_files.clear();
+        self.unresolved.clear();
+        self.unknown.clear();
+        self.imported.clear();
     }
 
-    /// Number of rows and meanings that it holds.
+    /// Number of rows that it holds.
     pub(super) fn n_rows(&self) -> usize {
+        let n_around = |of: &Around| {
+            1 + of.users.len() + of.candidates.len() + of.tests.len() + of.calls.len()
+        };
         self.resolver.n_rows()
             + self.refs.values().map(|rows| rows.len()).sum::<usize>()
             + self.by_name.values().map(|refs| refs.rows.len()).sum::<usize>()
-            + self.users_of_files.values().map(Vec::len).sum::<usize>()
+            + self.around.values().map(n_around).sum::<usize>()
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -592,7 +607,7 @@ impl Traversal {
             });
             rows.truncate(self.max_references);
         }
-        let refs = NamedRefs::new(rows);
+        let refs = NamedRefs::of(Arc::new(rows));
         self.by_name.insert(name.to_string(), refs.clone());
         Ok(refs)
     }
