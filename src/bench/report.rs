@@ -333,7 +333,7 @@ fn after_index(results: &mut Results, bed: &Bed, program: &Path, few: usize) -> 
         bytes.push(bed.saved_bytes()? as f64);
         match bed.cool() {
             Ok(true) => cold.push(search_once(bed, program, question(i))?),
-            Ok(false) => failed = Some("the file system keeps its files in memory".to_string()),
+            Ok(false) => failed = Some("the file system keeps them".to_string()),
             Err(e) => failed = Some(format!("{e:#}")),
         }
         Ok(time)
