@@ -142,9 +142,9 @@ indexed, and every question. Empty: the bundled model, and nothing leaves this m
     (
         "live.debounce_ms",
         User,
-        "",
-        "How long files must stay unchanged before a server indexes the changes, in milliseconds. Empty: 20 after a second without \
-changes, up to 500 while they go on, and never less than the last run took.",
+        "0",
+        "How long files must stay unchanged before a server indexes the changes, in milliseconds. 0: 20 after a second without \
+changes, up to 500 while they go on.",
     ),
     (
         "live.memory_budget_mb",
@@ -678,7 +678,7 @@ impl MergedSettings {
             limit,
             context: raw.search.context.unwrap_or(6),
             remote_model,
-            debounce: raw.live.debounce_ms.map(Duration::from_millis),
+            debounce: raw.live.debounce_ms.filter(|ms| *ms > 0).map(Duration::from_millis),
             memory_budget: raw
                 .live
                 .memory_budget_mb

@@ -200,7 +200,7 @@ const CALM: Duration = Duration::from_secs(1);
 
 /// How long to wait until changes have ended before a run. A change after a calm is nearly always the
 /// only one, and somebody waits for it. While changes go on, each wait is twice as long as the one
-/// before, and none is shorter than the last run took.
+/// before, and no shorter than the last run took.
 #[derive(Debug, Default)]
 pub struct Pace {
     fixed: Option<Duration>,
@@ -210,7 +210,6 @@ pub struct Pace {
 #[derive(Debug, Clone, Copy)]
 struct PacedRun {
     end: Instant,
-    took: Duration,
     /// The wait if the next change comes before a calm.
     next: Duration,
 }
@@ -231,7 +230,7 @@ impl Pace {
     fn quiet_at(&self, now: Instant) -> Duration {
         self.last.lock().map_or(SOON, |last| {
             let is_calm = now.saturating_duration_since(last.end) >= CALM;
-            if is_calm { last.took.clamp(SOON, LATE) } else { last.next }
+            if is_calm { SOON } else { last.next }
         })
     }
 
@@ -243,7 +242,7 @@ impl Pace {
     fn ran_until(&self, begin: Instant, end: Instant) {
         let took = end.saturating_duration_since(begin);
         let next = (2 * self.quiet_at(begin)).max(took).min(LATE);
-        *self.last.lock() = Some(PacedRun { end, took, next });
+        *self.last.lock() = Some(PacedRun { end, next });
     }
 }
 
@@ -334,10 +333,10 @@ mod tests {
         assert_eq!(change(ms(0), ms(5)), ms(20));
         assert_eq!([0; 6].map(|_| change(ms(1), ms(5))), [40, 80, 160, 320, 500, 500].map(ms));
         assert_eq!(change(ms(1_000), ms(5)), ms(20));
-        // A run that is long is worth waiting for.
+        // Runs that are long take at most half of the time.
         assert_eq!(change(ms(1_000), ms(300)), ms(20));
-        assert_eq!([change(ms(1_000), ms(300)), change(ms(1), ms(2_000))], [300, 500].map(ms));
-        assert_eq!(change(ms(1_000), ms(5)), ms(500));
+        assert_eq!([change(ms(1), ms(2_000)), change(ms(1), ms(5))], [300, 500].map(ms));
+        assert_eq!(change(ms(1_000), ms(5)), ms(20));
         assert_eq!(Pace::new(Some(ms(77))).quiet(), ms(77));
     }
 
