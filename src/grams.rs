@@ -1,5 +1,5 @@
-//! Which trigrams (three bytes in a row) a text holds, as three bits for two of them, and which of them
-//! a text must hold to match a pattern.
+//! Says which trigrams (three bytes in a row) a text holds, in three bits for two of them, and which
+//! of them a text must hold to match a pattern.
 //!
 //! A filter may say that a text holds a trigram that it lacks, and never that it lacks one that it
 //! holds. So a file whose filter lacks what a pattern needs need not be read.

@@ -431,7 +431,7 @@ impl Part<'_> {
         match self {
             Self::Here { view, .. } => &view.code.corpus,
             Self::Shared { corpus, .. } => {
-                corpus.as_ref().expect("the depot was asked for its files before")
+                corpus.as_ref().expect("its files are read before it is asked")
             }
         }
     }

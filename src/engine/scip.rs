@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::time::UNIX_EPOCH;
 
 use super::project::Project;
 use super::serving::Engine;
@@ -12,6 +11,7 @@ use crate::config;
 use crate::dir::{Dir, OwnedDir, Stat};
 use crate::graph::{CodeGraph, Comparison, GraphError, Imported, PreciseSource};
 use crate::memory;
+use crate::source::nanoseconds;
 
 /// The folder of the indexes, in the project's own folder of the state directory.
 const FOLDER: &str = "scip";
@@ -172,6 +172,5 @@ fn kept_indexes(folder: &Dir) -> Vec<(String, String)> {
 
 /// Returns what tells versions of a kept index apart.
 fn stamp(stat: &Stat) -> String {
-    let modified = stat.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{}-{modified}-{}", stat.bytes, stat.id.1)
+    format!("{}-{}-{}", stat.bytes, nanoseconds(stat.modified), stat.id.1)
 }

@@ -229,7 +229,7 @@ pub struct Neighbour {
 /// How much of what is around a symbol is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Depth {
-    /// Users, tests and calls. Nothing of a symbol whose name is too common to say it soon.
+    /// Users, tests and calls. A symbol whose name is too common to find them soon gets none.
     Brief,
     /// Also what derives from it.
     Full,

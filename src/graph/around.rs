@@ -26,21 +26,30 @@ impl Traversal {
             let found = self.resolver.scopes.targets(target)?;
             all.push(match found[..] {
                 [one] if self.resolver.work.goes_on() => {
-                    if let Some(known) = self.around.get(&(one, depth)) {
-                        all.push(Some(known.clone()));
-                        continue;
-                    }
-                    self.forget();
-                    let around = self.find_around(one, depth, &with_tests)?;
-                    if !around.is_cut {
-                        self.around.insert((one, depth), around.clone());
-                    }
-                    Some(around)
+                    Some(self.around(one, depth, &with_tests)?)
                 }
                 _ => None,
             });
         }
         Ok(all)
+    }
+
+    /// Returns what is around a symbol. It is asked alone, so that the answer depends on no other one.
+    fn around(
+        &mut self,
+        of: SymbolId,
+        depth: Depth,
+        with_tests: &HashSet<FileId>,
+    ) -> Result<Around, GraphError> {
+        if let Some(known) = self.around.get(&(of, depth)) {
+            return Ok(known.clone());
+        }
+        self.forget();
+        let around = self.find_around(of, depth, with_tests)?;
+        if !around.is_cut {
+            self.around.insert((of, depth), around.clone());
+        }
+        Ok(around)
     }
 
     fn find_around(

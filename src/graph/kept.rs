@@ -38,8 +38,8 @@ impl std::fmt::Debug for Kept {
 }
 
 impl Kept {
-    /// Asks a traversal that has read what the last answers needed, if the rows are the same. Who does not
-    /// get it soon, because another call asks it, begins with nothing.
+    /// Asks a traversal that has read what the last answers needed, if the rows are the same. A call
+    /// that does not get it soon, because another one asks it, begins with nothing.
     pub(super) fn ask<T>(
         &self,
         tables: &Arc<Tables>,
@@ -50,10 +50,9 @@ impl Kept {
         let version = tables.version()?;
         let known = kept.as_mut().and_then(|kept| kept.take());
         let mut traversal = match known.filter(|known| known.version == version) {
-            Some(known) => known.traversal,
+            Some(known) => known.traversal.again(work),
             None => Traversal::new(Resolver::new(Scopes::new(tables.clone())?, work.clone())),
         };
-        traversal.begin(work);
         let answer = ask(&mut traversal)?;
         if let Some(kept) = &mut kept {
             traversal.forget();

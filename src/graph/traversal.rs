@@ -52,13 +52,9 @@ pub(super) struct NamedRefs {
 }
 
 impl NamedRefs {
-    fn of(rows: Arc<Vec<RefRow>>) -> Self {
+    fn new(rows: Arc<Vec<RefRow>>) -> Self {
         let meanings = rows.iter().map(|_| OnceLock::new()).collect();
         Self { rows, meanings }
-    }
-
-    fn forget(&mut self) {
-        *self = Self::of(self.rows.clone());
     }
 
     /// Returns the meanings of the reference at a position, likeliest first.
@@ -105,7 +101,8 @@ pub(super) struct Traversal {
     users_of_files: HashMap<(FileId, Vec<ReferenceKind>), Vec<Edge>>,
     /// What is around symbols. Each was asked alone.
     pub(super) around: HashMap<(SymbolId, Depth), Around>,
-    /// The references of each name that was searched.
+    /// The rows of the references of each name that was searched, if any query may follow them all.
+    rows_by_name: HashMap<String, Arc<Vec<RefRow>>>,
     by_name: HashMap<String, NamedRefs>,
     /// Uses of the name of a target whose receiver is unknown.
     unresolved: BTreeMap<SymbolId, Edge>,
@@ -128,6 +125,7 @@ impl Traversal {
             with_tests: None,
             users_of_files: HashMap::new(),
             around: HashMap::new(),
+            rows_by_name: HashMap::new(),
             by_name: HashMap::new(),
             unresolved: BTreeMap::new(),
             unknown: BTreeMap::new(),
@@ -136,11 +134,11 @@ impl Traversal {
         }
     }
 
-    /// Begins another answer within this budget.
-    pub(super) fn begin(&mut self, work: &WorkBudget) {
-        self.forget();
+    /// Returns a traversal for another answer within this budget, with what this one knows.
+    pub(super) fn again(mut self, work: &WorkBudget) -> Self {
         self.resolver.work = work.clone();
         (self.near, self.max_references, self.steps) = (Vec::new(), MAX_REFERENCES, None);
+        self
     }
 
     /// Forgets what was resolved, and keeps what was read. What a name means may depend on what was
@@ -148,8 +146,7 @@ impl Traversal {
     /// the meanings of another one.
     pub(super) fn forget(&mut self) {
         self.resolver.forget();
-        self.by_name.retain(|_, refs| refs.rows.len() < MAX_REFERENCES_OF_COMMON);
-        self.by_name.values_mut().for_each(NamedRefs::forget);
+        self.by_name.clear();
         self.users_of_files.clear();
         self.unresolved.clear();
         self.unknown.clear();
@@ -159,11 +156,15 @@ impl Traversal {
     /// Number of rows that it holds.
     pub(super) fn n_rows(&self) -> usize {
         let n_around = |of: &Around| {
-            1 + of.users.len() + of.candidates.len() + of.tests.len() + of.calls.len()
+            1 + of.users.len()
+                + of.candidates.len()
+                + of.tests.len()
+                + of.calls.len()
+                + of.derived.len()
         };
         self.resolver.n_rows()
             + self.refs.values().map(|rows| rows.len()).sum::<usize>()
-            + self.by_name.values().map(|refs| refs.rows.len()).sum::<usize>()
+            + self.rows_by_name.values().map(|rows| rows.len()).sum::<usize>()
             + self.around.values().map(n_around).sum::<usize>()
     }
 
@@ -593,7 +594,22 @@ impl Traversal {
         if let Some(refs) = self.by_name.get(name) {
             return Ok(refs.clone());
         }
+        let rows = match self.rows_by_name.get(name) {
+            Some(rows) => rows.clone(),
+            None => self.read_refs_named(name)?,
+        };
+        let refs = NamedRefs::new(rows);
+        self.by_name.insert(name.to_string(), refs.clone());
+        Ok(refs)
+    }
+
+    fn read_refs_named(&mut self, name: &str) -> Result<Arc<Vec<RefRow>>, GraphError> {
         let mut rows = self.resolver.scopes.tables.refs_named(name)?;
+        if rows.len() <= MAX_REFERENCES_OF_COMMON {
+            let rows = Arc::new(rows);
+            self.rows_by_name.insert(name.to_string(), rows.clone());
+            return Ok(rows);
+        }
         if rows.len() > self.max_references {
             self.resolver.work.spend();
             let files: HashSet<FileId> = self.near.iter().map(|target| target.file).collect();
@@ -607,9 +623,7 @@ impl Traversal {
             });
             rows.truncate(self.max_references);
         }
-        let refs = NamedRefs::of(Arc::new(rows));
-        self.by_name.insert(name.to_string(), refs.clone());
-        Ok(refs)
+        Ok(Arc::new(rows))
     }
 
     fn refs_of(&mut self, file: FileId) -> Result<Arc<Vec<RefRow>>, GraphError> {

@@ -1,7 +1,7 @@
 //! A corpus: the text index, vectors and files of a set of chunks, built once and updated by
 //! deltas.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -349,7 +349,7 @@ impl CorpusBuilder {
                 .with_min_len(16)
                 .map_init(Analyzer::default, read)
                 .collect::<Result<Vec<_>, SearchError>>()?;
-            let (mut pieces, new): (VecDeque<_>, Vec<_>) = read.into_iter().unzip();
+            let (pieces, new): (Vec<_>, Vec<_>) = read.into_iter().unzip();
             let (slots, chunks): (Vec<Slot>, Vec<Read>) = new.into_iter().flatten().unzip();
             for (slot, (_, chunk)) in slots.iter().zip(&chunks) {
                 self.text.add(*slot, chunk)?;
@@ -361,9 +361,13 @@ impl CorpusBuilder {
                     Some(vector.scale)
                 });
             }
+            let mut pieces = pieces.into_iter();
             let files: Vec<(Arc<str>, Range<usize>, Vec<FileContribution>)> = files
                 .into_iter()
-                .map(|(path, range)| (path, range.clone(), pieces.drain(..range.len()).collect()))
+                .map(|(path, range)| {
+                    let pieces = pieces.by_ref().take(range.len()).collect();
+                    (path, range, pieces)
+                })
                 .collect();
             let build = |analyzer: &mut Analyzer, (path, range, pieces): (_, _, Vec<_>)| {
                 (range, mentions(&pieces), IndexedFile::new(path, pieces, analyzer))

@@ -1,4 +1,4 @@
-//! Who may see which published repositories.
+//! Tests who may see which published repositories.
 
 use serde_json::{Value, json};
 
