@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
@@ -787,8 +787,7 @@ impl Indexer {
 }
 
 fn now_ns() -> u64 {
-    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos())
-        .unwrap_or(u64::MAX)
+    source::nanoseconds(SystemTime::now())
 }
 
 struct Previous {
