@@ -273,8 +273,13 @@ impl Bed {
 
     fn n_chunks(&self) -> Result<usize> {
         let manifest = Manifest::read(self.layout())?.context("there is no index")?;
-        let count =
-            |t| Ok(ChunkLines::open(self.layout(), &manifest, t)?.next_lines(usize::MAX)?.1);
+        let count = |t| {
+            let (mut lines, mut n) = (ChunkLines::open(self.layout(), &manifest, t)?, 0);
+            while lines.next_line()?.is_some() {
+                n += 1;
+            }
+            Ok(n)
+        };
         ChunkType::SEARCHED.into_iter().map(count).sum()
     }
 

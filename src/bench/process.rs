@@ -16,7 +16,8 @@ use super::query::Questions;
 
 /// How long a server may take to load its index.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// Pause after the last answer, in which a server may release memory.
+/// Pause after the last answer, in which a server may release memory, and before an edit: a server
+/// that indexed just now waits for more changes.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// Removes the index, and runs `cortex index`.
@@ -174,12 +175,13 @@ impl Server {
         Ok(Self(McpProcess::start(command)?))
     }
 
-    /// Changes a file, and measures the time until the server, which nobody tells of the change,
+    /// Changes a file after a pause, and measures the time until the server, which nobody tells of the change,
     /// finds it. `n` is another number for each change.
     ///
     /// # Errors
     /// When the file cannot be changed, or the change is not found.
     pub fn edit(&mut self, bed: &Bed, path: &str, n: usize) -> Result<Duration> {
+        thread::sleep(SETTLED);
         let marker = mark(bed, path, "zqe", n)?;
         let start = Instant::now();
         self.wait_for(&marker, |reply| reply.starts_with(path))?;

@@ -27,8 +27,6 @@ const MAX_FILES: usize = 30;
 /// Most characters of a subject, and of the rest of a message, that are kept.
 const MAX_SUBJECT: usize = 200;
 const MAX_BODY: usize = 300;
-/// Number of lines that are copied at once.
-const COPY_LINES: usize = 1024;
 
 /// How long a run that is otherwise done waits for git before it publishes the index without the
 /// new commits.
@@ -129,12 +127,12 @@ impl HistoryUpdate {
         match self {
             Self::Remove => Ok((None, None)),
             Self::Keep(stamp) => {
-                copy(old, new)?;
+                new.copy(ChunkType::History, old, usize::MAX)?;
                 Ok((stamp, None))
             }
             Self::Read(mut reading) => match reading.commits.recv_timeout(PATIENCE) {
                 Err(RecvTimeoutError::Timeout) => {
-                    copy(old, new)?;
+                    new.copy(ChunkType::History, old, usize::MAX)?;
                     reading.stamp.read_until = Some(now() + MAX_READING);
                     reading.stamp.missing = Some("git is still being asked".into());
                     Ok((Some(reading.stamp.clone()), Some(reading)))
@@ -198,17 +196,6 @@ impl Reading {
         }
         let stamp = HistoryStamp { is_complete, missing, read_until: None, ..self.stamp };
         Ok((Some(stamp), None))
-    }
-}
-
-/// Copies all lines.
-fn copy(old: &mut ChunkLines, new: &mut ChunkWriter) -> io::Result<()> {
-    loop {
-        let (lines, n_read) = old.next_lines(COPY_LINES)?;
-        if n_read == 0 {
-            return Ok(());
-        }
-        new.put_lines(ChunkType::History, lines)?;
     }
 }
 

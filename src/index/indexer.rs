@@ -256,13 +256,18 @@ impl Indexer {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Summary, IndexError> {
         let start = Instant::now();
-        let (mut summary, reading) = self.run_once(mode, scope, progress, None)?;
+        let once = |trusts| self.run_once((mode, trusts), scope, progress, None);
+        let (mut summary, reading) = match once(true) {
+            // The manifest is wrong about the blocks of the old files, so they cannot be copied.
+            Err(IndexError::Write(e)) if e.kind() == io::ErrorKind::InvalidData => once(false)?,
+            done => done?,
+        };
         if let Some(reading) = reading {
             // The index is published, and other processes may write while git still lists commits.
             let nothing = Scope::Paths(BTreeSet::new());
             if let Some(late) = reading.finish(&self.cancel) {
                 let (after, _) =
-                    self.run_once(Mode::Incremental, &nothing, progress, Some(late))?;
+                    self.run_once((Mode::Incremental, true), &nothing, progress, Some(late))?;
                 summary.generation = after.generation;
             }
         }
@@ -270,11 +275,12 @@ impl Indexer {
         Ok(summary)
     }
 
-    /// Does the same once. `late` are the commits that an earlier pass did not wait for; the pass
-    /// returns those that it does not wait for itself.
+    /// Does the same once, and takes nothing from the old chunk files unless it `trusts` them.
+    /// `late` are the commits that an earlier pass did not wait for; the pass returns those that it
+    /// does not wait for itself.
     fn run_once(
         &self,
-        mode: Mode,
+        (mode, trusts): (Mode, bool),
         scope: &Scope,
         progress: &(dyn Fn(Progress) + Sync),
         late: Option<HistoryUpdate>,
@@ -294,7 +300,7 @@ impl Indexer {
             (true, Mode::Full) => {}
             (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
-        let (previous, downloaded) = self.beginning(mode, &lock);
+        let (previous, downloaded) = self.beginning(mode, trusts, &lock);
         let scope = if previous.reparse { &Scope::All } else { scope };
         let walked_at_ns = now_ns();
         let tree = source::walk(self.layout.root(), &self.walk, scope);
@@ -393,9 +399,9 @@ impl Indexer {
         self.packing.or_else(|| existing?.packing()).unwrap_or_else(by_size)
     }
 
-    fn previous(&self, mode: Mode) -> Previous {
+    fn previous(&self, mode: Mode, trusts: bool) -> Previous {
         let manifest = Manifest::read(&self.layout).ok().flatten();
-        let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
+        let intact = trusts && manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
             // Incomplete, damaged or foreign files cannot be copied. The generation continues to
             // count, also when the manifest was lost.
@@ -441,12 +447,12 @@ impl Indexer {
 
     /// Returns what an earlier run left, here, in another working tree of the repository, or in an
     /// archive; and that archive.
-    fn beginning(&self, mode: Mode, lock: &WriteLock) -> (Previous, Option<Archive>) {
+    fn beginning(&self, mode: Mode, trusts: bool, lock: &WriteLock) -> (Previous, Option<Archive>) {
         let is_new =
             mode == Mode::Incremental && !self.layout.is_indexed() && !self.layout.is_foreign();
         let is_taken = is_new && !self.layout.is_in_cache() && self.take_worktree(lock);
         let archive = (is_new && !is_taken).then(|| self.take_archive(lock)).flatten();
-        let mut previous = self.previous(mode);
+        let mut previous = self.previous(mode, trusts);
         if is_taken || archive.is_some() {
             // No file changed: this is the first look at them, and each is compared by content.
             previous.is_known = false;
@@ -857,9 +863,6 @@ fn batches(actions: BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
     out
 }
 
-/// Number of lines of a type after which they are copied.
-const COPY_LINES: usize = 1024;
-
 /// Merges old chunk files into new ones, file by file in the order of their paths.
 struct Merge<'a> {
     /// The old chunk file of each type, at the first chunk of the current file, apart
@@ -881,7 +884,10 @@ impl Merge<'_> {
         old_n: CountByType,
     ) -> io::Result<Vec<String>> {
         match action {
-            Action::Keep(_) => self.copy(old_n).map(|()| Vec::new()),
+            Action::Keep(_) => {
+                self.copying.iter_mut().zip(old_n).for_each(|(sum, n)| *sum += n as usize);
+                Ok(Vec::new())
+            }
             Action::Retire(_) => self.retire(old_n),
             Action::Parse(_) | Action::Drop => {
                 self.replace(old_n, parsed.map(|p| p.chunks).unwrap_or_default())
@@ -889,20 +895,10 @@ impl Merge<'_> {
         }
     }
 
-    /// Copies the chunks of an unchanged file.
-    fn copy(&mut self, n_chunks: CountByType) -> io::Result<()> {
-        for (i, n) in n_chunks.into_iter().enumerate() {
-            self.copying[i] += n as usize;
-            if self.copying[i] >= COPY_LINES {
-                self.copy_now(i)?;
-            }
-        }
-        Ok(())
-    }
-
+    /// Copies the chunks of the unchanged files before this one.
     fn copy_now(&mut self, i: usize) -> io::Result<()> {
-        let (lines, _) = self.old[i].next_lines(std::mem::take(&mut self.copying[i]))?;
-        self.new.put_lines(ChunkType::SEARCHED[i], lines)
+        let n = std::mem::take(&mut self.copying[i]);
+        self.new.copy(ChunkType::SEARCHED[i], &mut self.old[i], n).map(|_| ())
     }
 
     /// Copies the remaining lines.

@@ -51,6 +51,9 @@ pub struct Block {
     /// Bytes that it takes in a packed file; 0 in a plain file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub packed: u32,
+    /// Number of its lines; 0 if the writer did not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -72,8 +75,8 @@ fn written(hash: u128) -> String {
 
 impl Block {
     /// The block with these bytes, in a plain file.
-    pub(super) fn new(bytes: u32, hash: u128) -> Self {
-        Self { bytes, hash: written(hash), packed: 0 }
+    pub(super) fn new(bytes: u32, lines: u32, hash: u128) -> Self {
+        Self { bytes, hash: written(hash), packed: 0, lines }
     }
 
     /// Bytes that it takes in the file.

@@ -7,6 +7,7 @@
 
 mod activity;
 mod archive;
+mod blocks;
 mod cache;
 mod chunk_file;
 mod foreign;
@@ -43,4 +44,6 @@ pub use sources::{
 };
 pub use taken::take_over;
 pub use vectors::{VectorCache, VectorKey, VectorWriter, remove_unused_vectors};
-pub use writer::{ChunkLines, ChunkWriter, recover};
+
+pub use blocks::ChunkLines;
+pub use writer::{ChunkWriter, recover};

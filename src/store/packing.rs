@@ -1,10 +1,15 @@
-//! Compressed chunk files: the same bytes, with one zstd frame for the header, one for each block,
+//! Compressed chunk files: the same bytes, with one zstd frame for the header, some for each block,
 //! and one for the end.
 //!
-//! So `zstd -d` yields the plain file, and a reader unpacks only the block that it needs.
+//! So `zstd -d` yields the plain file, and a reader unpacks only the lines around the one that it
+//! needs.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
+use std::ops::Range;
+
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 /// How chunk files are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +25,9 @@ pub enum Packing {
 pub(super) const EXTENSION: &str = ".zst";
 /// The default of zstd. Higher levels take much longer and save little.
 const LEVEL: i32 = 3;
+/// Number of unpacked bytes after which a block begins its next frame. A query reads single lines of
+/// many blocks, and unpacks a frame for each.
+pub(super) const FRAME_BYTES: usize = 1 << 15;
 /// Largest ratio of unpacked to packed bytes. Chunks shrink to a fifth or a tenth, so a file that
 /// claims more than this is not a chunk file.
 const MAX_RATIO: u64 = 24;
@@ -43,9 +51,16 @@ impl Packing {
     }
 }
 
-/// Compresses bytes to one frame.
+/// Compresses bytes to one frame, which states their number.
 pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    zstd::bulk::compress(bytes, LEVEL)
+    thread_local! {
+        static COMPRESSOR: RefCell<Option<Compressor<'static>>> =
+            RefCell::new(Compressor::new(LEVEL).ok());
+    }
+    COMPRESSOR.with_borrow_mut(|compressor| match compressor {
+        Some(compressor) => compressor.compress(bytes),
+        None => zstd::bulk::compress(bytes, LEVEL),
+    })
 }
 
 /// Whether `n_packed` bytes may unpack to `n_bytes`. If not, the file is not a chunk file but a
@@ -71,30 +86,80 @@ pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(all)
 }
 
-/// Unpacks one frame of at most `n_bytes`.
-pub(super) fn unpack_frame(packed: &[u8], n_bytes: usize) -> Option<Vec<u8>> {
-    zstd::bulk::decompress(packed, n_bytes).ok()
+/// Unpacks frames that follow each other, of at most `n_bytes` together.
+pub(super) fn unpack_frames(packed: &[u8], n_bytes: usize) -> Option<Vec<u8>> {
+    thread_local! {
+        static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
+    }
+    DECOMPRESSOR
+        .with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress(packed, n_bytes).ok())
 }
 
 /// Returns the length of the frame at the start, in bytes.
 pub(super) fn frame_length(bytes: &[u8]) -> Option<usize> {
-    zstd::zstd_safe::find_frame_compressed_size(bytes).ok()
+    find_frame_compressed_size(bytes).ok()
 }
 
-/// Calls `read` with the frame that `unpack` returns. The last frame of each thread is kept, since
-/// lines are mostly read in order.
-pub(super) fn with_last_frame<T>(
-    key: (u64, u64),
-    unpack: impl FnOnce() -> Option<Vec<u8>>,
-    read: impl FnOnce(&[u8]) -> T,
-) -> Option<T> {
-    thread_local! {
-        static LAST: RefCell<((u64, u64), Vec<u8>)> = const { RefCell::new(((0, 0), Vec::new())) };
-    }
-    LAST.with_borrow_mut(|last| {
-        if last.0 != key || last.1.is_empty() {
-            *last = (key, unpack()?);
+/// The frames of one block, and what the last one that was read holds.
+#[derive(Default)]
+struct Unpacked {
+    /// Which file, and where in it the block starts.
+    block: (u64, u64),
+    packed: Vec<u8>,
+    /// The place of `lines` in the unpacked block.
+    at: Range<usize>,
+    lines: Vec<u8>,
+}
+
+impl Unpacked {
+    /// Number that each thread keeps, of different files. Lines are mostly read in order, but those
+    /// of one source file are in several chunk files.
+    const KEPT: usize = 4;
+
+    /// Returns the bytes `at` of the block of `n_bytes`.
+    fn line(&mut self, n_bytes: usize, at: &Range<usize>) -> Option<Vec<u8>> {
+        if !self.at.contains(&at.start) {
+            (self.at, self.lines) = frame_at(&self.packed, n_bytes, at.start)?;
         }
-        Some(read(&last.1))
+        let start = self.at.start;
+        Some(self.lines.get(at.start - start..at.end.checked_sub(start)?)?.to_vec())
+    }
+}
+
+/// Returns the bytes `at` of the unpacked block whose frames `read` returns; `block` names its file
+/// and its place there, and it has `n_bytes`. No line crosses a frame.
+pub(super) fn unpack_line(
+    block: (u64, u64),
+    n_bytes: usize,
+    at: &Range<usize>,
+    read: impl FnOnce() -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    thread_local! {
+        static LAST: RefCell<Vec<Unpacked>> = RefCell::default();
+    }
+    LAST.with_borrow_mut(|kept| {
+        if let Some(same) = kept.iter_mut().find(|kept| kept.block == block) {
+            return same.line(n_bytes, at);
+        }
+        let mut new = Unpacked { block, packed: read()?, ..Unpacked::default() };
+        let line = new.line(n_bytes, at);
+        kept.retain(|kept| kept.block.0 != block.0);
+        kept.truncate(Unpacked::KEPT - 1);
+        kept.insert(0, new);
+        line
     })
+}
+
+/// Unpacks the frame that holds the byte `at` of a block of `n_bytes`, and returns its place there.
+fn frame_at(mut packed: &[u8], n_bytes: usize, at: usize) -> Option<(Range<usize>, Vec<u8>)> {
+    let mut start = 0_usize;
+    loop {
+        let (frame, rest) = packed.split_at_checked(frame_length(packed)?)?;
+        let length = usize::try_from(get_frame_content_size(frame).ok()??).ok()?;
+        let end = start.checked_add(length).filter(|end| *end <= n_bytes)?;
+        if at < end {
+            return Some((start..end, unpack_frames(frame, length)?));
+        }
+        (start, packed) = (end, rest);
+    }
 }

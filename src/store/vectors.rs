@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::blocks::at;
 use super::layout::{SHARED_FILE, next_name};
-use super::writer::at;
 use super::{Layout, WriteLock};
 use crate::chunk::{Fingerprint, Quantized, StoredVectors};
 use crate::dir::OpenMode;

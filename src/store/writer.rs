@@ -7,16 +7,17 @@
 //! `.next` names. The next writer finishes the renames.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::blocks::{ChunkLines, WholeBlock, at};
 use super::chunk_file::{CLOSE, Header, opening};
 use super::layout::{MANIFEST, SHARED_FILE, next_name};
 use super::others::set_aside;
-use super::packing::{Packing, pack};
+use super::packing::{FRAME_BYTES, Packing, pack};
 use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
 use crate::dir::Dir;
@@ -56,8 +57,15 @@ struct Output {
     /// Hash of the block that is being written.
     block_hash: Xxh3,
     block_bytes: u32,
+    /// Length of its frames that ended, in a packed file.
+    block_packed: u32,
+    block_lines: u32,
     /// Whether the last line ends its block.
     block_ends: bool,
+    /// Whether the separator after the last line is still to be written.
+    is_open: bool,
+    /// The last block, if it is that of the old file. It is written when a line follows it.
+    held: Option<WholeBlock>,
 }
 
 /// Average number of lines in a block. A block ends at the latest when it has [`MAX_BLOCK_BYTES`]
@@ -104,10 +112,10 @@ impl Output {
     }
 
     fn put_line(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.n_chunks > 0 {
-            self.end_line(b",\n")?;
-        }
+        self.separate()?;
         self.n_chunks += 1;
+        self.block_lines += 1;
+        self.is_open = true;
         self.put_in_block(line)?;
         let decides =
             xxh3_64(&line[line.len().saturating_sub(DECIDING)..]).is_multiple_of(BLOCK_LINES);
@@ -115,17 +123,57 @@ impl Output {
         Ok(())
     }
 
+    /// Adds lines with the separators between them.
+    fn put_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
+            let line = &lines[start..end];
+            start = end + 1;
+            if !line.is_empty() {
+                self.put_line(line.strip_suffix(b",").unwrap_or(line))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes what is before the next line.
+    fn separate(&mut self) -> io::Result<()> {
+        if let Some(WholeBlock { block, bytes }) = self.held.take() {
+            self.write(&bytes)?;
+            self.n_chunks += block.lines as usize;
+            self.blocks.push(block);
+        }
+        if self.is_open { self.end_line(b",\n") } else { Ok(()) }
+    }
+
+    /// Whether the next line begins a block.
+    fn is_between_blocks(&self) -> bool {
+        !self.is_open || self.block_ends
+    }
+
+    /// Adds the lines of a block of the old file, which has the same packing.
+    fn put_block(&mut self, block: WholeBlock) -> io::Result<()> {
+        self.separate()?;
+        self.held = Some(block);
+        Ok(())
+    }
+
     fn end_line(&mut self, with: &[u8]) -> io::Result<()> {
+        self.is_open = false;
         self.put_in_block(with)?;
         if self.block_ends {
             self.end_block()?;
+        } else if self.frame.as_ref().is_some_and(|frame| frame.len() >= FRAME_BYTES) {
+            self.block_packed += self.end_frame()?;
         }
         Ok(())
     }
 
     fn end_block(&mut self) -> io::Result<()> {
-        let block = Block::new(std::mem::take(&mut self.block_bytes), self.block_hash.digest128());
-        let packed = self.end_frame()?;
+        let bytes = std::mem::take(&mut self.block_bytes);
+        let lines = std::mem::take(&mut self.block_lines);
+        let block = Block::new(bytes, lines, self.block_hash.digest128());
+        let packed = std::mem::take(&mut self.block_packed) + self.end_frame()?;
         self.blocks.push(Block { packed, ..block });
         self.block_hash = Xxh3::new();
         self.block_ends = false;
@@ -133,7 +181,11 @@ impl Output {
     }
 
     fn complete(&mut self) -> io::Result<()> {
-        if self.n_chunks > 0 {
+        // Its last line is the last one of the file now, so it has no comma.
+        if let Some(last) = self.held.take() {
+            self.put_lines(&last.lines()?)?;
+        }
+        if self.is_open {
             self.end_line(b"\n")?;
         }
         if self.block_bytes > 0 {
@@ -175,7 +227,11 @@ impl<'a> ChunkWriter<'a> {
                 blocks: Vec::new(),
                 block_hash: Xxh3::new(),
                 block_bytes: 0,
+                block_packed: 0,
+                block_lines: 0,
                 block_ends: false,
+                is_open: false,
+                held: None,
             };
             file.put(opening(header).as_bytes())?;
             file.end_frame()?;
@@ -215,16 +271,41 @@ impl<'a> ChunkWriter<'a> {
             .iter_mut()
             .find(|f| f.chunk_type == chunk_type)
             .expect("a file for each type");
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
-            let line = &lines[start..end];
-            start = end + 1;
-            if !line.is_empty() {
-                let put = file.put_line(line.strip_suffix(b",").unwrap_or(line));
-                put.map_err(|e| at(&file.path, &e))?;
+        file.put_lines(lines).map_err(|e| at(&file.path, &e))
+    }
+
+    /// Copies the next `n` chunks of the old file of a type (fewer at its end). Returns how many
+    /// they are. Whole blocks are copied as they are.
+    ///
+    /// # Errors
+    /// Same as [`ChunkWriter::put`], or when the old file cannot be read.
+    pub fn copy(
+        &mut self,
+        chunk_type: ChunkType,
+        old: &mut ChunkLines,
+        n: usize,
+    ) -> io::Result<usize> {
+        let (mut left, packing) = (n, self.packing);
+        let file = self
+            .files
+            .iter_mut()
+            .find(|f| f.chunk_type == chunk_type)
+            .expect("a file for each type");
+        while left > 0 {
+            let takes_block = file.is_between_blocks() && old.packing() == packing;
+            if takes_block && let Some(block) = old.next_block(left)? {
+                left -= block.block.lines as usize;
+                file.put_block(block).map_err(|e| at(&file.path, &e))?;
+                continue;
             }
+            let (lines, n_read) = old.next_lines(left)?;
+            if n_read == 0 {
+                break;
+            }
+            file.put_lines(lines).map_err(|e| at(&file.path, &e))?;
+            left -= n_read;
         }
-        Ok(())
+        Ok(n - left)
     }
 
     /// Completes the files and publishes them as the generation after `current`, in which
@@ -304,79 +385,7 @@ fn rename_all(dir: &Dir, manifest: &Manifest, keeps_others: bool) -> io::Result<
     sync_chunks(dir)
 }
 
-/// Reads the chunk lines of a file of ours one after the other, without loading the whole file.
-#[derive(Default)]
-pub struct ChunkLines {
-    lines: Option<Box<dyn BufRead + Send>>,
-    buffer: Vec<u8>,
-}
-
-impl ChunkLines {
-    /// Opens a chunk file of ours. A missing file has no lines.
-    ///
-    /// # Errors
-    /// When the file exists but cannot be read.
-    pub fn open(layout: &Layout, manifest: &Manifest, chunk_type: ChunkType) -> io::Result<Self> {
-        let mut this = Self::default();
-        let name = manifest.chunk_name(chunk_type);
-        match layout.open_file(&name) {
-            Ok(file) => {
-                this.lines = Some(match Packing::of(&name) {
-                    Packing::Plain => Box::new(BufReader::with_capacity(1 << 16, file)),
-                    Packing::Zstd => {
-                        Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?))
-                    }
-                });
-                this.next_lines(1)?; // the header
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(e),
-        }
-        Ok(this)
-    }
-
-    /// Returns the next chunk as JSON; `None` after the last one.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn next_line(&mut self) -> io::Result<Option<&str>> {
-        let (line, n) = self.next_lines(1)?;
-        // The caller has compared the file with its manifest, so it holds what was written, and
-        // that was UTF-8.
-        Ok(if n == 0 { None } else { std::str::from_utf8(line).ok() })
-    }
-
-    /// Returns the next `n` chunks (fewer at the end) as they are in the file, with their
-    /// separators, and how many they are.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn next_lines(&mut self, n: usize) -> io::Result<(&[u8], usize)> {
-        self.buffer.clear();
-        let mut n_read = 0;
-        if let Some(reader) = &mut self.lines {
-            while n_read < n {
-                let start = self.buffer.len();
-                reader.read_until(b'\n', &mut self.buffer)?;
-                if self.buffer.len() == start || self.buffer[start..] == *CLOSE.as_bytes() {
-                    self.buffer.truncate(start);
-                    self.lines = None;
-                    break;
-                }
-                n_read += 1;
-            }
-        }
-        let lines = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-        Ok((lines.strip_suffix(b",").unwrap_or(lines), n_read))
-    }
-}
-
 /// Syncs the directory, so that the names of chunk files survive a loss of power.
 fn sync_chunks(dir: &Dir) -> io::Result<()> {
     dir.dir("chunks")?.sync()
-}
-
-/// Adds the path to the message of an error.
-pub(super) fn at(path: &Path, e: &io::Error) -> io::Error {
-    io::Error::new(e.kind(), format!("{}: {e}", path.display()))
 }

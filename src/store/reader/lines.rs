@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 use crate::chunk::LineStore;
 use crate::platform::read_exact_at;
 use crate::store::manifest::Block;
-use crate::store::packing::{unpack_frame, with_last_frame};
+use crate::store::packing::unpack_line;
 
 /// A chunk file that is held open. After the file was replaced, closing it frees its pages, which
 /// takes 30 ms for 130 MB. A separate thread closes it, so that the reload or the query that uses
@@ -88,13 +88,11 @@ impl LineStore for BlockLines {
             file.read_exact_at(&mut line, start + u64::from(at.start))?;
             return Some(line);
         }
-        let unpack = || {
-            let mut frame = vec![0; packed as usize];
-            file.read_exact_at(&mut frame, start)?;
-            unpack_frame(&frame, bytes as usize)
-        };
-        with_last_frame((file.number, start), unpack, |lines| {
-            Some(lines.get(at.start as usize..at.end as usize)?.to_vec())
-        })?
+        let at = usize::try_from(at.start).ok()?..usize::try_from(at.end).ok()?;
+        unpack_line((file.number, start), usize::try_from(bytes).ok()?, &at, || {
+            let mut frames = vec![0; usize::try_from(packed).ok()?];
+            file.read_exact_at(&mut frames, start)?;
+            Some(frames)
+        })
     }
 }

@@ -1,6 +1,5 @@
 //! Reads the chunk files whose content changed, and tells whether they belong together.
 
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,12 +13,12 @@ use super::lines::HeldFile;
 use super::loaded::{FileContent, KnownFiles, LoadedBlock, LoadedFile, Stamp, stamp, unusable};
 use crate::chunk::{Cancel, ChunkType};
 use crate::dir::Stat;
-use crate::platform::read_exact_at;
-use crate::store::chunk_file::{CLOSE, ChunkFileError};
+use crate::store::blocks::{read_block, starts};
+use crate::store::chunk_file::ChunkFileError;
 use crate::store::layout::{Layout, MANIFEST, in_chunks, next_name};
 use crate::store::manifest::{Block, FileEntry, Manifest};
 use crate::store::others::{ChunkFileId, MAX_FILES};
-use crate::store::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack_frame};
+use crate::store::packing::Packing;
 
 /// Largest chunk file of another program that is read, in bytes, and the largest sum of those
 /// beside an index. They are parsed whole, which takes a multiple of that in memory.
@@ -311,46 +310,4 @@ impl FileReader<'_> {
         }
         Ok(Some(Raw::New { path, stamp, entry, bytes }))
     }
-}
-
-/// Returns the blocks of a file of `n_bytes`, each with its offset. `None` if they cannot be those
-/// of the file: a manifest from a cloned repository may state anything.
-fn starts<'b>(
-    file: &File,
-    packing: Packing,
-    n_bytes: u64,
-    blocks: &'b [Block],
-) -> Option<Vec<(u64, &'b Block)>> {
-    let mut start = match packing {
-        Packing::Plain => {
-            let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
-            n_bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
-        }
-        Packing::Zstd => {
-            let mut header =
-                vec![0; MAX_HEADER_BYTES.min(usize::try_from(n_bytes).unwrap_or(MAX_HEADER_BYTES))];
-            read_exact_at(file, &mut header, 0).ok()?;
-            frame_length(&header)? as u64
-        }
-    };
-    let (mut starts, mut n_unpacked) = (Vec::with_capacity(blocks.len()), 0);
-    for block in blocks {
-        starts.push((start, block));
-        start += u64::from(block.bytes_in_file());
-        n_unpacked += u64::from(block.bytes);
-        if start > n_bytes || !may_unpack_to(n_bytes, n_unpacked) {
-            return None;
-        }
-    }
-    Some(starts)
-}
-
-/// Reads one block, unpacked. `None` if it is not what its hash says.
-fn read_block(file: &File, start: u64, block: &Block) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; block.bytes_in_file() as usize];
-    read_exact_at(file, &mut bytes, start).ok()?;
-    if block.packed > 0 {
-        bytes = unpack_frame(&bytes, block.bytes as usize)?;
-    }
-    block.is(&bytes).then_some(bytes)
 }
