@@ -172,6 +172,7 @@ pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine> {
                 "Next: `cortex init` connects coding agents; `cortex map` says what this repository is."
             );
         }
+        Step::Commits => tell!("Reading the history, which takes some seconds the first time."),
         Step::Graph(progress) => graph.show(progress),
     };
     Ok(Engine::for_command(project, look, Box::new(tell))?)

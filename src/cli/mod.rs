@@ -24,6 +24,7 @@ mod files;
 mod graph;
 mod grep;
 mod here;
+mod history;
 mod hook;
 mod index;
 mod init;
@@ -95,6 +96,7 @@ enum Command {
     Outline(outline::Args),
     Read(read::Args),
     Related(related::Args),
+    History(history::Args),
     Graph(graph::Args),
     Map(map::Args),
     Deps(deps::Args),
@@ -172,6 +174,7 @@ pub fn run() -> ExitCode {
         Command::Outline(args) => outline::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Related(args) => related::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Deps(args) => deps::run(&args),

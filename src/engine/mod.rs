@@ -8,6 +8,7 @@
 mod beside;
 mod changed;
 mod coloured;
+mod commits;
 mod deps;
 mod drawing;
 mod edit;
@@ -94,6 +95,7 @@ pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, Statu
 pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
+pub use commits::{HistoryAnswer, HistoryRequest, HistoryRow};
 pub use past::{CommitRow, PastAnswer, PastRequest};
 pub use timeline::{
     BriefingRequest, BriefingText, MemoriesAnswer, MemoriesRequest, MemoryRow, PinRequest,

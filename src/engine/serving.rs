@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 
+use super::commits::OpenCommits;
 use super::freshness::{AnswerState, Freshness, Wait};
 use super::gram_filters::OpenFilters;
 use super::graph_upkeep::GraphUpkeep;
@@ -75,6 +76,8 @@ pub struct Engine {
     pub(super) ranked: Mutex<Option<(u64, Arc<Map>)>>,
     /// The packages of others that are open.
     pub(super) packages: OpenPackages,
+    /// The index of commits, once a question about the past came.
+    pub(super) commits: OpenCommits,
     /// Which trigrams the indexed files hold, once a search for lines asked.
     pub(super) filters: OpenFilters,
     /// The memory database that was opened last, with the inode number of its file.
@@ -104,6 +107,8 @@ pub enum Step<'a> {
     Indexing(Progress),
     /// The first index of the project was built.
     Indexed(&'a Summary),
+    /// The commits are read for the first time.
+    Commits,
     /// Files are read into the code graph.
     Graph(Progress),
 }
@@ -167,9 +172,9 @@ impl Engine {
         facts: Facts,
     ) -> Self {
         let (ranked, open) = (Mutex::default(), Mutex::default());
-        let packages = OpenPackages::default();
+        let (packages, commits) = (OpenPackages::default(), OpenCommits::default());
         let filters = OpenFilters::default();
-        Self { project, manager, upkeep, facts, ranked, packages, filters, open }
+        Self { project, manager, upkeep, facts, ranked, packages, commits, filters, open }
     }
 
     /// Creates the engine of one command. It loads nothing before the first question.

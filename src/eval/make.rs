@@ -321,6 +321,7 @@ mod tests {
             at: 0,
             subject: subject.to_string(),
             body: String::new(),
+            author: String::new(),
             files: files.iter().map(ToString::to_string).collect(),
         }
     }

@@ -206,7 +206,7 @@ pub fn commit_chunk(commit: &Commit) -> Option<Chunk> {
         return None;
     }
     let subject = cut(&redact(&commit.subject).text, MAX_SUBJECT);
-    let body = cut(&redact(&without_trailers(&commit.body)).text, MAX_BODY);
+    let body = cut(&redact(&without_links(&without_trailers(&commit.body))).text, MAX_BODY);
     let at = DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
     Some(Chunk {
         id: format!("commit:{}", commit.id).into(),
@@ -222,7 +222,7 @@ pub fn commit_chunk(commit: &Commit) -> Option<Chunk> {
 }
 
 /// Whether a subject is one that tools and releases write.
-fn is_routine(subject: &str) -> bool {
+pub(super) fn is_routine(subject: &str) -> bool {
     let lower = subject.to_lowercase();
     let version = lower.trim_start_matches('v');
     ["bump", "release", "merge", "revert", "update changelog"].iter().any(|w| lower.starts_with(w))
@@ -231,22 +231,25 @@ fn is_routine(subject: &str) -> bool {
         })
 }
 
-/// Returns the paragraphs of a message without lines such as `Signed-off-by: …`, and without lines
-/// of addresses.
-fn without_trailers(body: &str) -> String {
-    let is_trailer = |line: &str| {
+/// Returns the paragraphs of a message without lines such as `Signed-off-by: …`.
+pub(super) fn without_trailers(body: &str) -> String {
+    let is_trailer = |line: &&str| {
         let key = line.split_once(':').map_or("", |(key, _)| key);
-        let is_key = key.contains('-')
-            && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-            || ["Cc", "Closes", "Fixes", "Bug", "Ref"].contains(&key);
-        is_key || line.contains("://")
+        key.contains('-') && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            || ["Cc", "Closes", "Fixes", "Bug", "Ref"].contains(&key)
     };
     let kept: Vec<&str> = body.lines().filter(|line| !is_trailer(line)).collect();
     kept.join("\n").trim().to_string()
 }
 
+/// Returns a text without its lines of addresses.
+fn without_links(text: &str) -> String {
+    let kept: Vec<&str> = text.lines().filter(|line| !line.contains("://")).collect();
+    kept.join("\n").trim().to_string()
+}
+
 /// Returns the first `n` characters, without control characters except line breaks.
-fn cut(text: &str, n: usize) -> String {
+pub(super) fn cut(text: &str, n: usize) -> String {
     let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n').take(n).collect();
     text.trim().to_string()
 }
@@ -263,6 +266,7 @@ mod tests {
             at: 1_700_000_000,
             subject: subject.into(),
             body: body.into(),
+            author: "A".into(),
             files: (0..n_files).map(|i| format!("src/{i}.rs")).collect(),
         }
     }

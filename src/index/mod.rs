@@ -7,6 +7,7 @@
 
 mod checked;
 mod chunker;
+mod commits;
 mod history;
 mod indexer;
 mod parsed;
@@ -16,6 +17,7 @@ mod report;
 mod service;
 
 pub use chunker::chunk_file;
+pub use commits::{MAX_INDEXED, N_FILES, ROUTINE, index_commits};
 pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
 pub use relating::{FileRelations, HandOn, RelationsRun, RelationsSink};

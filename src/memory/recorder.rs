@@ -496,6 +496,7 @@ impl Recorder {
                 at: c.at,
                 subject: c.subject.clone(),
                 body: String::new(),
+                author: String::new(),
                 files: Vec::new(),
             });
             (tree.clone(), (found, c.at))

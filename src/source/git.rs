@@ -56,6 +56,8 @@ pub struct Commit {
     pub subject: String,
     /// The rest of the message.
     pub body: String,
+    /// The name of the author, as the author wrote it.
+    pub author: String,
     /// The changed files, relative to the tree.
     pub files: Vec<String>,
 }
@@ -379,7 +381,7 @@ fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
             "--name-only",
             "-z",
         ])
-        .arg("--format=%x00%x00%H%x00%ct%x00%s%x00%b")
+        .arg("--format=%x00%x00%H%x00%ct%x00%an%x00%s%x00%b")
         .args(which)
         .args(["--", "."]);
     let out = output(&mut command, Vec::new())?;
@@ -401,7 +403,7 @@ fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
     }
 }
 
-/// Parses a log. A commit is an empty field, an empty field, id, time, subject, body, and each file;
+/// Parses a log. A commit is an empty field, an empty field, id, time, author, subject, body, and each file;
 /// a field ends with NUL, which no message and no name can hold. A line feed is before the first
 /// file.
 fn parse_log(output: &[u8]) -> Vec<Commit> {
@@ -410,14 +412,14 @@ fn parse_log(output: &[u8]) -> Vec<Commit> {
     let mut commits = Vec::new();
     while let Some(id) = fields.find(|field| !field.is_empty()) {
         let mut next = || cut(fields.next().unwrap_or_default());
-        let (at, subject, body) = (next(), next(), next());
+        let (at, author, subject, body) = (next(), next(), next(), next());
         let files = fields.by_ref().take_while(|field| !field.is_empty());
         let files = files.enumerate().map(|(i, file)| {
             file.strip_prefix('\n').filter(|_| i == 0).unwrap_or(file).to_string()
         });
         let files: Vec<String> = files.collect();
         if let (Some(id), Ok(at)) = (object_id(id), at.parse()) {
-            commits.push(Commit { id, at, subject, body, files });
+            commits.push(Commit { id, at, subject, body, author, files });
         }
     }
     commits

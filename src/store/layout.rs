@@ -63,6 +63,7 @@ pub(super) const GRAMS: &str = "cache/grams.bin";
 pub(super) const RUN: &str = "cache/run.json";
 pub(super) const QUEUE: &str = "cache/queue.json";
 pub(super) const SERVER: &str = "server.json";
+const COMMITS: &str = "cache/commits";
 pub(super) const PACKAGE: &str = "package.json";
 pub(super) const WORDS: &str = "words.bin";
 pub(super) const WRITE_LOCK: &str = "write.lock";
@@ -173,6 +174,12 @@ impl Layout {
     /// When the cache cannot be made or opened.
     pub fn of_package(self, cache_home: &Path, key: &str) -> io::Result<Self> {
         self.placed(cache_home, Path::new(PACKAGES).join(key))
+    }
+
+    /// Names the index of the commits of the project. It may not exist yet.
+    #[must_use]
+    pub fn of_commits(&self) -> Self {
+        Self { place: self.place.below(COMMITS), ..self.clone() }
     }
 
     /// Opens the directory of the indexes of packages; `None` if there is none.

@@ -10,6 +10,7 @@ mod explore;
 mod files;
 mod graph;
 mod grep;
+mod history;
 mod hits;
 mod impact;
 mod map;
@@ -36,8 +37,9 @@ pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
-    ExploreRequest, FilesRequest, GraphRequest, GrepRequest, ImpactRequest, MapRequest,
-    PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest, StatusRequest,
+    ExploreRequest, FilesRequest, GraphRequest, GrepRequest, HistoryRequest, ImpactRequest,
+    MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest,
+    StatusRequest,
 };
 
 /// All tools, in the order in which they are listed.
@@ -47,6 +49,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<GrepRequest>(),
     Tool::of::<MapRequest>(),
     Tool::of::<RelatedRequest>(),
+    Tool::of::<HistoryRequest>(),
     Tool::of::<outline::Args>(),
     Tool::of::<ReadRequest>(),
     Tool::of::<StatusRequest>(),

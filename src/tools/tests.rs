@@ -730,7 +730,7 @@ fn the_status_counts_and_an_empty_index_says_what_to_do() {
     );
     for tool in of_groups(&[ToolGroup::Search])
         .into_iter()
-        .filter(|t| !["cortex_read", "cortex_related"].contains(&t.name))
+        .filter(|t| !["cortex_read", "cortex_related", "cortex_history"].contains(&t.name))
     {
         let arguments = match tool.name {
             "cortex_explore" => json!({"about": ["x"]}),

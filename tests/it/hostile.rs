@@ -387,6 +387,7 @@ fn arguments(tool: &str) -> Vec<Value> {
         "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
         "cortex_grep" => vec![json!({ "pattern": "harmless" })],
         "cortex_related" => vec![json!({ "path": "src/retry.rs" })],
+        "cortex_history" => vec![json!({ "query": "harmless secret stolen retry" })],
         "cortex_read" => {
             [json!({ "chunk_id": "../../.ssh/id#x" }), json!({ "chunk_id": "../beside.md#x" })]
                 .into_iter()

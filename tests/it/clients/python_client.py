@@ -78,6 +78,8 @@ async def searching(client):
     check("function retry_with_backoff" in text, "several subjects are explored", text)
     reply, text = await ask(client, "cortex_related", path=RETRY, line=2)
     check(reply["results"][0]["path"] == "src/poll.rs", "similar code is found", text)
+    reply, text = await ask(client, "cortex_history", query="why does it wait between attempts")
+    check("The service was flooded" in reply["commits"][0]["message"][0], "a commit says why", text)
 
     reply, text = await ask(client, "cortex_graph", operation="callers", target="Backoff::pause")
     check(reply["targets"][0]["path"] == RETRY and reply["total"] == len(reply["results"]), "the graph knows a method", text)
@@ -211,6 +213,7 @@ CALLED = {
     "cortex_map",
     "cortex_outline",
     "cortex_related",
+    "cortex_history",
     "cortex_status",
     "cortex_graph",
     "cortex_impact",

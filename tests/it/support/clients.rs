@@ -52,7 +52,8 @@ pub fn project() -> Project {
         ),
         ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n"),
     ]);
-    assert!(p.command("git").args(["init", "--quiet"]).status().unwrap().success());
+    p.git(&["init", "--quiet"]);
+    p.commit("wait longer\n\nThe service was flooded when each client asked again at once.");
     p
 }
 

@@ -1,0 +1,79 @@
+//! `cortex history`: finds the commits that answer a question.
+
+use anyhow::Result;
+use console::style;
+
+use super::args::{self, OfProject};
+use super::outcome::Outcome;
+use super::render::{self, fitted, line, printable};
+use crate::engine::{AnswerFrom, Call, HistoryRequest};
+
+/// Find the commits that say why the code is as it is, and when it was changed
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex history \"why is the file replaced by a rename\"
+  cortex history --path 'src/store/**' --since 2w")]
+pub(super) struct Args {
+    /// A question, or words of the message; without one, the newest commits that the options allow
+    query: Vec<String>,
+    /// Only commits that changed a file that matches GLOB (repeatable; ! excludes)
+    #[arg(short, long = "path", value_name = "GLOB")]
+    paths: Vec<String>,
+    /// Only commits of authors whose name holds NAME
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    /// Only since this time or age: 2026-01-31, 12h, 3d, 2w
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only before this time or age
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Show at most this many commits
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    limit: usize,
+    #[command(flatten)]
+    project: OfProject,
+    /// Print the answer as JSON (format: specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let engine = args.project.engine(AnswerFrom::Index)?;
+    let request = HistoryRequest {
+        query: args.query.join(" "),
+        paths: args.paths.clone(),
+        author: args.author.clone(),
+        since: args.since.clone(),
+        until: args.until.clone(),
+        limit: args.limit,
+    };
+    let answer = engine.history(&request, &Call::default())?;
+    if args.json {
+        render::json(&answer)?;
+    } else {
+        render::warnings(&answer.state);
+        for row in &answer.commits {
+            let (id, day) =
+                (row.id.get(..9).unwrap_or(&row.id), row.at.get(..10).unwrap_or(&row.at));
+            let head = format!(
+                "{} {}  {}",
+                style(id).yellow(),
+                style(format!("{day} {}", printable(&row.author))).dim(),
+                printable(&row.subject)
+            );
+            line(&fitted(&head))?;
+            for text in &row.message {
+                line(&fitted(&format!("    {}", printable(text))))?;
+            }
+            let files: Vec<String> = row.files.iter().map(|file| printable(file)).collect();
+            let more = row.total_files.saturating_sub(files.len());
+            let more = if more > 0 { format!(" +{more}") } else { String::new() };
+            line(&fitted(&format!("    {}", style(format!("{}{more}", files.join(", "))).cyan())))?;
+        }
+    }
+    Ok(args::end(
+        engine,
+        if answer.commits.is_empty() { Outcome::NothingFound } else { Outcome::Done },
+    ))
+}

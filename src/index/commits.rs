@@ -1,0 +1,171 @@
+//! The index of commits: a chunk for each commit, which questions about the past find. It is made when
+//! somebody asks, apart from the index of the files, and then only new commits are read.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use chrono::DateTime;
+use rayon::prelude::*;
+
+use super::history::{cut, is_routine, without_trailers};
+use super::indexer::IndexError;
+use crate::chunk::{Chunk, ChunkType, Metadata};
+use crate::secrets::redact;
+use crate::source::{self, Commit};
+use crate::store::{
+    self, ChunkLines, ChunkWriter, CommitFacts, CommitTable, CommitsStamp, Header, Layout,
+    Manifest, Packing, WriteLock,
+};
+
+/// Number of newest commits that are indexed. Merges do not count.
+pub const MAX_INDEXED: usize = 50_000;
+/// The number is that of the form of the chunks.
+const RULES: &str = "commits 1";
+/// Most characters of a subject, and of the rest of a message, that are kept.
+const MAX_SUBJECT: usize = 200;
+const MAX_BODY: usize = 4_000;
+/// Most characters of an author's name.
+const MAX_AUTHOR: usize = 100;
+/// Most paths of a commit that are kept.
+const MAX_FILES: usize = 200;
+/// The type of the chunks. As documents they are results.
+const TYPE: ChunkType = ChunkType::Documentation;
+/// A tag of commits that tools and releases write.
+pub const ROUTINE: &str = "routine";
+/// The key of the number of changed files, which may be larger than the list.
+pub const N_FILES: &str = "n_files";
+
+/// Brings the index of the commits of a project up to date with the checked-out commit. Returns
+/// how far they are indexed. `wait`: for another process that does the same.
+///
+/// # Errors
+/// When no commit is checked out, git does not answer, or the index cannot be written.
+pub fn index_commits(
+    project: &Layout,
+    embedder: (&str, usize),
+    wait: Duration,
+) -> Result<CommitsStamp, IndexError> {
+    let root = project.root();
+    let head = source::head(root).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            "no commit is checked out here, so there is no history",
+        )
+    })?;
+    let layout = project.of_commits();
+    let is_current =
+        |stamp: &CommitsStamp| stamp.head == head && stamp.rules == RULES && layout.is_indexed();
+    if let Some(stamp) = CommitsStamp::read(&layout).filter(is_current) {
+        return Ok(stamp);
+    }
+    project.create()?;
+    let lock = WriteLock::acquire(&layout, wait)?;
+    layout.create()?;
+    store::recover(&layout, &lock)?;
+    // Another process may have been faster.
+    let stamp = CommitsStamp::read(&layout).filter(|stamp| stamp.rules == RULES);
+    if let Some(stamp) = stamp.clone().filter(is_current) {
+        return Ok(stamp);
+    }
+    let manifest = Manifest::read(&layout).ok().flatten();
+    let before = stamp.zip(CommitTable::read(&layout)).zip(manifest.as_ref());
+    let before = before.filter(|((stamp, _), manifest)| {
+        manifest.is_intact(&layout) && source::is_ancestor(root, &stamp.head, &head)
+    });
+    let after = before.as_ref().map(|((stamp, _), _)| &*stamp.head);
+    let log = source::commits_between(root, after, &head, MAX_INDEXED)?;
+    let lines: Vec<String> =
+        log.commits.par_iter().with_min_len(64).map(|commit| chunk(commit).to_json()).collect();
+    let header = Header::ours(embedder.0, embedder.1);
+    let mut new = ChunkWriter::create(&layout, &lock, &header, Packing::Zstd)?;
+    for line in &lines {
+        new.put(TYPE, line)?;
+    }
+    let mut table = Tabulating::default();
+    log.commits.iter().for_each(|commit| table.add(commit));
+    let mut cut = log.cut.clone();
+    if let Some(((stamp, old), manifest)) = before {
+        let room = MAX_INDEXED.saturating_sub(lines.len());
+        new.copy(TYPE, &mut ChunkLines::open(&layout, manifest, TYPE)?, room)?;
+        table.add_all(&old, room);
+        cut = cut.or(stamp.cut);
+    }
+    new.publish(manifest.as_ref(), lines.len())?;
+    let stamp = CommitsStamp { head, rules: RULES.into(), n: table.table.commits.len(), cut };
+    stamp.write(&layout, &table.table)?;
+    Ok(stamp)
+}
+
+/// Returns the chunk of a commit.
+fn chunk(commit: &Commit) -> Chunk {
+    let subject = cut(&redact(&commit.subject).text, MAX_SUBJECT);
+    let body = cut(&redact(&without_trailers(&commit.body)).text, MAX_BODY);
+    let at = DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
+    let mut extra = serde_json::Map::new();
+    extra.insert("author".into(), author(commit).into());
+    extra.insert(N_FILES.into(), commit.files.len().into());
+    Chunk {
+        id: format!("commit:{}", commit.id).into(),
+        text: if body.is_empty() { subject.clone() } else { format!("{subject}\n\n{body}") },
+        tags: if is_routine(&subject) { vec![ROUTINE.into()] } else { Vec::new() },
+        title: subject,
+        chunk_type: TYPE,
+        embedding: None,
+        metadata: Metadata {
+            // The ranking is by files, so each commit is one.
+            file_path: Some(commit.id.clone()),
+            files: commit.files.iter().take(MAX_FILES).cloned().collect(),
+            extra,
+            ..Metadata::default()
+        },
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+fn author(commit: &Commit) -> String {
+    cut(&redact(&commit.author).text, MAX_AUTHOR)
+}
+
+/// Collects the properties of commits.
+#[derive(Default)]
+struct Tabulating {
+    table: CommitTable,
+    paths: HashMap<String, u32>,
+    authors: HashMap<String, u32>,
+}
+
+impl Tabulating {
+    fn add(&mut self, commit: &Commit) {
+        let files: Vec<&str> = commit.files.iter().map(String::as_str).collect();
+        self.put(&commit.id, commit.at, &author(commit), &files);
+    }
+
+    /// Adds the first `n` commits of another table.
+    fn add_all(&mut self, old: &CommitTable, n: usize) {
+        for commit in old.commits.iter().take(n) {
+            let files: Vec<&str> =
+                commit.files.iter().map(|at| &*old.paths[*at as usize]).collect();
+            self.put(&commit.id, commit.at, &old.authors[commit.author as usize], &files);
+        }
+    }
+
+    fn put(&mut self, id: &str, at: i64, author: &str, files: &[&str]) {
+        let author = number(&mut self.authors, &mut self.table.authors, author);
+        let files =
+            files.iter().map(|path| number(&mut self.paths, &mut self.table.paths, path)).collect();
+        self.table.commits.push(CommitFacts { id: id.into(), at, author, files });
+    }
+}
+
+/// Returns the position of a text in a list, and adds it there if it is new.
+fn number(known: &mut HashMap<String, u32>, list: &mut Vec<String>, text: &str) -> u32 {
+    if let Some(at) = known.get(text) {
+        return *at;
+    }
+    let at = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    known.insert(text.to_string(), at);
+    list.push(text.to_string());
+    at
+}

@@ -1,0 +1,69 @@
+//! `cortex_history`: finds the commits that say why the code is as it is.
+
+use super::budget::{TokenBudget, fit};
+use super::reply::{Reply, printable, quoted};
+use super::tool::Question;
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow,
+};
+use crate::text::count;
+
+/// Number of digits of a commit.
+const DIGITS: usize = 9;
+
+impl Question for HistoryRequest {
+    const NAME: &'static str = "cortex_history";
+    const TITLE: &'static str = "Ask the past";
+    const WHEN: &'static str = "why something was changed, and when: the commits that say so.";
+    const DESCRIPTION: &'static str = "Find the commits whose messages answer a question: why something is as it is, when and by whom it was changed. Use it before you change a default, a limit, a retry or a workaround.";
+    const TOKENS: usize = 800;
+    type Reply = HistoryAnswer;
+
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<HistoryAnswer, AskError> {
+        let answer = engine.history(&self, call)?;
+        Ok(fit(budget, answer.commits.len(), |n| {
+            let commits = answer.commits.iter().take(n).cloned().collect();
+            HistoryAnswer { commits, ..answer.clone() }
+        }))
+    }
+}
+
+impl Reply for HistoryAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let searched = count(self.searched, "commit");
+        let mut lines = vec![match self.commits.len() {
+            0 => format!("no commit answers, of {searched}"),
+            n if n < self.total => {
+                format!("{n} of {} commits of {searched}; messages are quoted", self.total)
+            }
+            n => format!("{} of {searched}; messages are quoted", count(n, "commit")),
+        }];
+        lines.extend(self.commits.iter().flat_map(row_lines));
+        lines
+    }
+}
+
+/// Returns the lines of a commit: when, who and what, the lines of the message, the files.
+fn row_lines(row: &HistoryRow) -> Vec<String> {
+    let id = row.id.get(..DIGITS).unwrap_or(&row.id);
+    let day = row.at.get(..10).unwrap_or(&row.at);
+    let mut lines =
+        vec![format!("{id} {day} {}: {}", printable(&row.author), printable(&row.subject))];
+    lines.extend(row.message.iter().map(|line| quoted(line)));
+    let files: Vec<String> = row.files.iter().map(|file| printable(file)).collect();
+    if !files.is_empty() {
+        let more = row.total_files - row.files.len().min(row.total_files);
+        let more = if more > 0 { format!(" +{more}") } else { String::new() };
+        lines.push(format!("  changed {}{more}", files.join(", ")));
+    }
+    lines
+}
