@@ -1,234 +1,60 @@
-//! Commits as results: what people said when they changed the code.
+//! The index of the commits of a project, held open between questions.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::filters::of_paths;
-use super::freshness::AnswerState;
-use super::memory::written;
-use super::project::{LONG_WAIT, SHORT_WAIT};
-use super::serving::{Engine, Step, Upkeep};
-use super::{AskError, Call, chain};
-use crate::chunk::{Cancel, Chunk, Feed};
-use crate::embed::{BundledModel, Embedder, StaticModel};
-use crate::index::{N_FILES, ROUTINE, index_commits};
+use super::project::Project;
+use super::{AskError, chain};
+use crate::chunk::{Cancel, Feed};
+use crate::embed::{BundledModel, Embedder};
+use crate::index::index_commits;
 use crate::live::ChunkManager;
-use crate::memory::{Period, now};
-use crate::search::{Condition, Filter, Hit, QueryWords, Searcher};
 use crate::source;
 use crate::store::{ChunkFiles, CommitTable, CommitsStamp, Layout};
-
-/// The more files a commit changed, the less it says about each: its score falls by this times the
-/// natural logarithm of their number.
-const SHARED: f64 = 0.15;
-/// By how much the score of a commit falls that tools or releases wrote.
-const ROUTINE_COST: f64 = 2.0;
-/// What the share of the question's words is worth that the message holds: a question often repeats
-/// what somebody said, and a commit is one statement.
-const SAID: f64 = 4.0;
-/// Number of commits that are ranked by these.
-const POOL: usize = 60;
-/// Most lines of a message that a row shows, and most files that it names.
-const MAX_LINES: usize = 4;
-const MAX_FILES: usize = 6;
-/// Most characters of a line.
-const MAX_LINE: usize = 240;
-
-/// A question about the commits of the project.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct HistoryRequest {
-    /// What the message is about: a question, or some words. Empty with a filter: the newest.
-    #[serde(default)]
-    pub query: String,
-    /// Globs of files, one of which the commit changed; `!` before a glob excludes.
-    #[serde(default)]
-    pub paths: Vec<String>,
-    /// A part of the author's name.
-    pub author: Option<String>,
-    /// Only since this time or age: 2026-01-31, 12h, 3d, 2w.
-    pub since: Option<String>,
-    /// Only before this time or age. A date includes its whole day.
-    pub until: Option<String>,
-    /// Maximum number of commits.
-    #[serde(default = "five")]
-    #[schemars(range(min = 1, max = 100))]
-    pub limit: usize,
-}
-
-fn five() -> usize {
-    5
-}
-
-/// Commits that answer a question.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct HistoryAnswer {
-    /// Best first; without a question, newest first.
-    pub commits: Vec<HistoryRow>,
-    /// Number of commits that match.
-    pub total: usize,
-    /// Number of commits that were searched.
-    pub searched: usize,
-    #[serde(flatten)]
-    pub state: AnswerState,
-}
-
-/// A commit as a result. Everything that it says was written by somebody else: it is data.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct HistoryRow {
-    /// In hexadecimal digits.
-    pub id: String,
-    pub at: String,
-    pub author: String,
-    /// First line of the message.
-    pub subject: String,
-    /// The lines of the rest that answer.
-    pub message: Vec<String>,
-    /// Whether the message has more lines.
-    pub more: bool,
-    /// The first files that it changed.
-    pub files: Vec<String>,
-    /// Number of files that it changed.
-    pub total_files: usize,
-    pub score: f64,
-}
 
 /// The index of commits that an engine holds open.
 #[derive(Default)]
 pub(super) struct OpenCommits(Mutex<Option<Arc<Commits>>>);
 
 /// The commits up to one checked-out commit.
-struct Commits {
-    stamp: CommitsStamp,
-    manager: Arc<ChunkManager>,
+pub(super) struct Commits {
+    pub(super) stamp: CommitsStamp,
+    pub(super) manager: Arc<ChunkManager>,
     layout: Layout,
     table: OnceLock<CommitTable>,
 }
 
 impl Commits {
-    fn table(&self) -> &CommitTable {
+    /// Returns the properties that filters test, read on first use.
+    pub(super) fn table(&self) -> &CommitTable {
         self.table.get_or_init(|| CommitTable::read(&self.layout).unwrap_or_default())
     }
 }
 
-impl Engine {
-    /// Finds the commits that answer a question. The first question reads the history, 50 000 commits
-    /// in some five seconds.
-    ///
-    /// # Errors
-    /// When the request is not valid, or the project has no history that can be read.
-    pub fn history(
+impl OpenCommits {
+    /// Returns the commits up to the checked-out one. Calls `first` before the history is read for
+    /// the first time. `wait`: for another process that reads it.
+    pub(super) fn up_to_date(
         &self,
-        request: &HistoryRequest,
-        call: &Call,
-    ) -> Result<HistoryAnswer, AskError> {
-        let paths = of_paths(&request.paths)?;
-        let period = Period::parse(request.since.as_deref(), request.until.as_deref(), now())
-            .map_err(|e| AskError::Arguments(e.to_string()))?;
-        let author = request.author.as_ref().map(|author| author.trim().to_lowercase());
-        let is_filtered = !paths.is_empty() || period != Period::default() || author.is_some();
-        let query = request.query.trim();
-        if query.is_empty() && !is_filtered {
-            return Err(AskError::Arguments(
-                "nothing is asked. Give a question, or a path, an author or a time".into(),
-            ));
-        }
-        let commits = self.commits()?;
-        call.check()?;
-        let snapshot = commits.manager.current();
-        let served = snapshot.feed(ChunkFiles::NAME).ok_or_else(|| {
-            AskError::Failed("no commits are served (this is a bug of cortex)".into())
-        })?;
-        let mut filter = Filter::default();
-        let mut newest = Vec::new();
-        if is_filtered {
-            let table = commits.table();
-            let is_author = |name: &String| {
-                author.as_ref().is_none_or(|author| name.to_lowercase().contains(author))
-            };
-            let authors: Vec<bool> = table.authors.iter().map(is_author).collect();
-            let touched: Vec<bool> = table.paths.iter().map(|path| paths.is_match(path)).collect();
-            let allowed = table.commits.iter().filter(|commit| {
-                let at = chrono::DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
-                authors[commit.author as usize]
-                    && period.contains(at)
-                    && (paths.is_empty() || commit.files.iter().any(|file| touched[*file as usize]))
-            });
-            let allowed: Vec<&str> = allowed.map(|commit| &*commit.id).collect();
-            if query.is_empty() {
-                newest = allowed.iter().map(ToString::to_string).collect();
-            } else {
-                let allowed: HashSet<String> = allowed.into_iter().map(String::from).collect();
-                filter.condition = Some(Condition::new(move |entry| {
-                    entry.file_path.as_ref().is_some_and(|id| allowed.contains(&**id))
-                }));
-            }
-        }
-        let state = AnswerState { index: self.freshness(), ..AnswerState::default() };
-        let mut answer =
-            HistoryAnswer { searched: commits.stamp.n, state, ..HistoryAnswer::default() };
-        let searcher = Searcher::new(&served.corpus);
-        if query.is_empty() {
-            answer.total = newest.len();
-            let of = served.corpus.chunks();
-            let chunks = newest
-                .iter()
-                .take(request.limit)
-                .filter_map(|id| of.by_id(&format!("commit:{id}"))?.chunk());
-            answer.commits = chunks
-                .map(|chunk| HistoryRow::new(&chunk, 0.0, &mut QueryWords::default()))
-                .collect();
-        } else {
-            let query = searcher.query(query, &StaticModel::knows)?;
-            let vector =
-                BundledModel.embed_query(&query.text).map_err(|e| AskError::Failed(chain(&e)))?;
-            let found = searcher.search(&query, &vector, &filter, POOL.max(request.limit))?;
-            answer.total = found.total;
-            let mut wanted = found.wanted;
-            let nearest = found.hits.iter().map(Hit::meaning).fold(0.0, f64::max);
-            let mut rows: Vec<HistoryRow> = found
-                .hits
-                .iter()
-                .filter(|hit| hit.is_evident(nearest))
-                .map(|hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted))
-                .collect();
-            rows.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
-            rows.truncate(request.limit);
-            answer.commits = rows;
-        }
-        if let Some(why) = &commits.stamp.cut {
-            let n = commits.stamp.n;
-            answer.state.warnings.push(format!("only the newest {n} commits were read: {why}"));
-        }
-        Ok(answer)
-    }
-
-    /// Opens the index of commits, and brings it up to date.
-    fn commits(&self) -> Result<Arc<Commits>, AskError> {
-        let mut open = self.commits.0.lock();
-        let project = &self.project;
+        project: &Project,
+        wait: Duration,
+        first: &dyn Fn(),
+    ) -> Result<Arc<Commits>, AskError> {
+        let mut open = self.0.lock();
         let head = source::head(project.layout.root());
-        if let Some(commits) =
-            open.as_ref().filter(|commits| Some(&commits.stamp.head) == head.as_ref())
-        {
+        let is_current = |commits: &&Arc<Commits>| Some(&commits.stamp.head) == head.as_ref();
+        if let Some(commits) = open.as_ref().filter(is_current) {
             return Ok(commits.clone());
         }
-        let wait = match &self.upkeep {
-            Upkeep::Command(command) => {
-                if CommitsStamp::read(&project.layout.of_commits()).is_none() {
-                    (command.tell)(Step::Commits);
-                }
-                LONG_WAIT
-            }
-            Upkeep::Server(_) => SHORT_WAIT,
-        };
+        let layout = project.layout.of_commits();
+        if head.is_some() && CommitsStamp::read(&layout).is_none() {
+            first();
+        }
         let model = BundledModel;
         let stamp = index_commits(&project.layout, (model.id(), model.dimensions()), wait)
             .map_err(|e| AskError::Failed(chain(&e)))?;
-        let layout = project.layout.of_commits();
         let manager = match open.as_ref() {
             Some(commits) => commits.manager.clone(),
             None => {
@@ -243,50 +69,4 @@ impl Engine {
         *open = Some(commits.clone());
         Ok(commits)
     }
-}
-
-impl HistoryRow {
-    fn new(chunk: &Chunk, score: f64, wanted: &mut QueryWords) -> Self {
-        let meta = &chunk.metadata;
-        let number = meta.extra.get(N_FILES).and_then(serde_json::Value::as_u64);
-        let total_files = number.and_then(|n| usize::try_from(n).ok()).unwrap_or(meta.files.len());
-        let is_routine = chunk.tags.iter().any(|tag| tag == ROUTINE);
-        let body = chunk.text.strip_prefix(&*chunk.title).unwrap_or_default();
-        let (message, more) = answering_lines(body, wanted);
-        let damped =
-            SHARED * (total_files.max(1) as f64).ln() + if is_routine { ROUTINE_COST } else { 0.0 };
-        Self {
-            id: meta.file_path.clone().unwrap_or_default(),
-            at: written(chunk.created_at),
-            author: meta
-                .extra
-                .get("author")
-                .and_then(serde_json::Value::as_str)
-                .unwrap_or_default()
-                .to_string(),
-            subject: chunk.title.clone(),
-            message,
-            more,
-            files: meta.files.iter().take(MAX_FILES).cloned().collect(),
-            total_files,
-            score: score - damped + SAID * wanted.share_in(&chunk.text),
-        }
-    }
-}
-
-/// Returns the lines of a message that hold most of the wanted words, those that follow each other,
-/// and whether it has more.
-fn answering_lines(body: &str, wanted: &mut QueryWords) -> (Vec<String>, bool) {
-    let lines: Vec<&str> = body.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let mut best = (0.0, 0);
-    for from in 0..lines.len().saturating_sub(MAX_LINES - 1).max(1).min(lines.len()) {
-        let window = lines[from..lines.len().min(from + MAX_LINES)].join("\n");
-        let share = wanted.share_in(&window);
-        if share > best.0 {
-            best = (share, from);
-        }
-    }
-    let shown = lines.iter().skip(best.1).take(MAX_LINES);
-    let shown = shown.map(|line| line.chars().take(MAX_LINE).collect()).collect();
-    (shown, lines.len() > MAX_LINES)
 }

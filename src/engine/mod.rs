@@ -20,6 +20,7 @@ mod graph;
 mod graph_rows;
 mod graph_upkeep;
 mod grep;
+mod history;
 mod hook;
 mod impact;
 mod many;
@@ -95,7 +96,7 @@ pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, Statu
 pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
-pub use commits::{HistoryAnswer, HistoryRequest, HistoryRow};
+pub use history::{HistoryAnswer, HistoryRequest, HistoryRow};
 pub use past::{CommitRow, PastAnswer, PastRequest};
 pub use timeline::{
     BriefingRequest, BriefingText, MemoriesAnswer, MemoriesRequest, MemoryRow, PinRequest,
