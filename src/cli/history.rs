@@ -12,10 +12,23 @@ use crate::engine::{AnswerFrom, Call, HistoryRequest};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex history \"why is the file replaced by a rename\"
+  cortex history --changed MAX_COMMITS -n 3
   cortex history --path 'src/store/**' --since 2w")]
 pub(super) struct Args {
     /// A question, or words of the message; without one, the newest commits that the options allow
     query: Vec<String>,
+    /// Instead of a question: part of a line that the commit removed or added
+    #[arg(long, value_name = "TEXT", conflicts_with = "query")]
+    changed: Option<String>,
+    /// TEXT is a regular expression
+    #[arg(short = 'E', long, requires = "changed")]
+    regex: bool,
+    /// TEXT is code of a shape, as in `cortex pattern`: 'retry($$$)'
+    #[arg(long, requires = "changed", conflicts_with = "regex")]
+    pattern: bool,
+    /// Ask git for commits beyond the newest 5000, too, for at most ten seconds
+    #[arg(long, requires = "changed")]
+    older: bool,
     /// Only commits that changed a file that matches GLOB (repeatable; ! excludes)
     #[arg(short, long = "path", value_name = "GLOB")]
     paths: Vec<String>,
@@ -42,6 +55,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(AnswerFrom::Index)?;
     let request = HistoryRequest {
         query: args.query.join(" "),
+        changed: args.changed.clone(),
+        regex: args.regex,
+        pattern: args.pattern,
+        older: args.older,
         paths: args.paths.clone(),
         author: args.author.clone(),
         since: args.since.clone(),
@@ -65,6 +82,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             line(&fitted(&head))?;
             for text in &row.message {
                 line(&fitted(&format!("    {}", printable(text))))?;
+            }
+            for place in &row.places {
+                let at = style(format!("{}:{}", printable(&place.path), place.line)).cyan();
+                line(&fitted(&format!("    {at} {}", style(printable(&place.symbol)).green())))?;
+                for text in &place.removed {
+                    line(&fitted(&style(format!("    -{}", printable(text))).red().to_string()))?;
+                }
+                for text in &place.added {
+                    line(&fitted(&style(format!("    +{}", printable(text))).green().to_string()))?;
+                }
+            }
+            if !row.places.is_empty() {
+                continue;
             }
             let files: Vec<String> = row.files.iter().map(|file| printable(file)).collect();
             let more = row.total_files.saturating_sub(files.len());

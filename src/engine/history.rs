@@ -2,9 +2,13 @@
 
 use std::collections::HashSet;
 
+use chrono::DateTime;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::commits::Commits;
+use super::diffs::{self, ChangedPlace, Wanted};
 use super::filters::of_paths;
 use super::freshness::AnswerState;
 use super::memory::written;
@@ -15,8 +19,8 @@ use crate::chunk::Chunk;
 use crate::embed::{BundledModel, Embedder, StaticModel};
 use crate::index::{N_FILES, ROUTINE};
 use crate::memory::{Period, now};
-use crate::search::{Condition, Filter, Hit, QueryWords, Searcher};
-use crate::store::ChunkFiles;
+use crate::search::{Condition, Filter, Hit, PathFilter, QueryWords, Searcher};
+use crate::store::{ChunkFiles, CommitFacts, Patches};
 
 /// The more files a commit changed, the less it says about each: its score falls by this times the
 /// natural logarithm of their number.
@@ -40,6 +44,17 @@ pub struct HistoryRequest {
     /// What the message is about: a question, or some words. Empty with a filter: the newest.
     #[serde(default)]
     pub query: String,
+    /// Instead of a question: part of a line that the commit removed or added.
+    pub changed: Option<String>,
+    /// `changed` is a regular expression.
+    #[serde(default)]
+    pub regex: bool,
+    /// `changed` is code of a shape, as in cortex_pattern: `retry($$$)`.
+    #[serde(default)]
+    pub pattern: bool,
+    /// With `changed`: ask git for commits beyond the newest 5 000, which can take ten seconds.
+    #[serde(default)]
+    pub older: bool,
     /// Globs of files, one of which the commit changed; `!` before a glob excludes.
     #[serde(default)]
     pub paths: Vec<String>,
@@ -89,12 +104,23 @@ pub struct HistoryRow {
     pub files: Vec<String>,
     /// Number of files that it changed.
     pub total_files: usize,
+    /// What it did to the lines that are asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<ChangedPlace>,
+    /// Number of these lines that it added and removed.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lines: (usize, usize),
     pub score: f64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_none(lines: &(usize, usize)) -> bool {
+    *lines == (0, 0)
+}
+
 impl Engine {
-    /// Finds the commits that answer a question. The first question reads the history, 50 000 commits
-    /// in some five seconds.
+    /// Finds the commits that answer a question, or that changed lines with a text. The first question
+    /// reads the history, 50 000 commits in some five seconds.
     ///
     /// # Errors
     /// When the request is not valid, or the project has no history that can be read.
@@ -103,16 +129,17 @@ impl Engine {
         request: &HistoryRequest,
         call: &Call,
     ) -> Result<HistoryAnswer, AskError> {
-        let paths = of_paths(&request.paths)?;
-        let period = Period::parse(request.since.as_deref(), request.until.as_deref(), now())
-            .map_err(|e| AskError::Arguments(e.to_string()))?;
-        let author = request.author.as_ref().map(|author| author.trim().to_lowercase());
-        let is_filtered = !paths.is_empty() || period != Period::default() || author.is_some();
+        let conditions = Conditions::new(request)?;
         let query = request.query.trim();
-        if query.is_empty() && !is_filtered {
-            return Err(AskError::Arguments(
-                "nothing is asked. Give a question, or a path, an author or a time".into(),
-            ));
+        let refused = |why: &str| Err(AskError::Arguments(why.into()));
+        match (query.is_empty(), &request.changed) {
+            (false, Some(_)) => return refused("give a question or `changed`, not both"),
+            (true, None) if conditions.is_empty() => {
+                return refused(
+                    "nothing is asked. Give a question, `changed`, a path, an author or a time",
+                );
+            }
+            _ => {}
         }
         let wait = if self.server().is_some() { SHORT_WAIT } else { LONG_WAIT };
         let commits = self.commits.up_to_date(&self.project, wait, &|| {
@@ -121,50 +148,58 @@ impl Engine {
             }
         })?;
         call.check()?;
-        let snapshot = commits.manager.current();
-        let served = snapshot.feed(ChunkFiles::NAME).ok_or_else(|| {
-            AskError::Failed("no commits are served (this is a bug of cortex)".into())
-        })?;
-        let mut filter = Filter::default();
-        let mut newest = Vec::new();
-        if is_filtered {
-            let table = commits.table();
-            let is_author = |name: &String| {
-                author.as_ref().is_none_or(|author| name.to_lowercase().contains(author))
-            };
-            let authors: Vec<bool> = table.authors.iter().map(is_author).collect();
-            let touched: Vec<bool> = table.paths.iter().map(|path| paths.is_match(path)).collect();
-            let allowed = table.commits.iter().filter(|commit| {
-                let at = chrono::DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
-                authors[commit.author as usize]
-                    && period.contains(at)
-                    && (paths.is_empty() || commit.files.iter().any(|file| touched[*file as usize]))
-            });
-            let allowed: Vec<&str> = allowed.map(|commit| &*commit.id).collect();
-            if query.is_empty() {
-                newest = allowed.iter().map(ToString::to_string).collect();
-            } else {
-                let allowed: HashSet<String> = allowed.into_iter().map(String::from).collect();
-                filter.condition = Some(Condition::new(move |entry| {
-                    entry.file_path.as_ref().is_some_and(|id| allowed.contains(&**id))
-                }));
-            }
-        }
         let state = AnswerState { index: self.freshness(), ..AnswerState::default() };
         let mut answer =
             HistoryAnswer { searched: commits.stamp.n, state, ..HistoryAnswer::default() };
-        let searcher = Searcher::new(&served.corpus);
-        if query.is_empty() {
-            answer.total = newest.len();
-            let of = served.corpus.chunks();
-            let chunks = newest
-                .iter()
-                .take(request.limit)
-                .filter_map(|id| of.by_id(&format!("commit:{id}"))?.chunk());
-            answer.commits = chunks
-                .map(|chunk| HistoryRow::new(&chunk, 0.0, &mut QueryWords::default()))
+        if let Some(why) = &commits.stamp.cut {
+            let n = commits.stamp.n;
+            answer.state.warnings.push(format!("only the newest {n} commits were read: {why}"));
+        }
+        let snapshot = commits.manager.current();
+        let corpus = match snapshot.feed(ChunkFiles::NAME) {
+            Some(served) => &served.corpus,
+            None => return Ok(answer),
+        };
+        let allowed = conditions.allowed(&commits);
+        let chunk_of = |id: &str| corpus.chunks().by_id(&format!("commit:{id}"))?.chunk();
+        let no_words = &mut QueryWords::default();
+        if let Some(text) = &request.changed {
+            let wanted = Wanted::new(text, request.regex, request.pattern)?;
+            let ids = allowed.map(|ids| ids.into_iter().map(String::from).collect());
+            if let Upkeep::Command(command) = &self.upkeep
+                && !Patches::are_there(&self.project.layout.of_commits())
+            {
+                (command.tell)(Step::Commits);
+            }
+            let bounds = (ids.as_ref(), request.limit, request.older);
+            let found = diffs::changes(&self.project, &commits, &wanted, bounds, wait, call)?;
+            answer.searched = found.searched;
+            answer.state.warnings.extend(found.notes);
+            answer.total = found.commits.len();
+            answer.commits = found
+                .commits
+                .into_iter()
+                .filter_map(|commit| {
+                    let row = HistoryRow::new(&*chunk_of(&commit.id)?, 0.0, no_words);
+                    let lines = (commit.n_added, commit.n_removed);
+                    Some(HistoryRow { places: commit.places, lines, ..row })
+                })
                 .collect();
+        } else if query.is_empty() {
+            let newest = allowed.unwrap_or_default();
+            answer.total = newest.len();
+            let chunks = newest.into_iter().take(request.limit).filter_map(chunk_of);
+            answer.commits = chunks.map(|chunk| HistoryRow::new(&chunk, 0.0, no_words)).collect();
         } else {
+            let ids: Option<HashSet<String>> =
+                allowed.map(|ids| ids.into_iter().map(String::from).collect());
+            let condition = ids.map(|ids| {
+                Condition::new(move |entry| {
+                    entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id))
+                })
+            });
+            let filter = Filter { condition, ..Filter::default() };
+            let searcher = Searcher::new(corpus);
             let query = searcher.query(query, &StaticModel::knows)?;
             let vector =
                 BundledModel.embed_query(&query.text).map_err(|e| AskError::Failed(chain(&e)))?;
@@ -172,21 +207,59 @@ impl Engine {
             answer.total = found.total;
             let mut wanted = found.wanted;
             let nearest = found.hits.iter().map(Hit::meaning).fold(0.0, f64::max);
-            let mut rows: Vec<HistoryRow> = found
-                .hits
-                .iter()
-                .filter(|hit| hit.is_evident(nearest))
-                .map(|hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted))
-                .collect();
-            rows.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
-            rows.truncate(request.limit);
-            answer.commits = rows;
-        }
-        if let Some(why) = &commits.stamp.cut {
-            let n = commits.stamp.n;
-            answer.state.warnings.push(format!("only the newest {n} commits were read: {why}"));
+            let evident = found.hits.iter().filter(|hit| hit.is_evident(nearest));
+            answer.commits =
+                evident.map(|hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted)).collect();
+            answer
+                .commits
+                .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
+            answer.commits.truncate(request.limit);
         }
         Ok(answer)
+    }
+}
+
+/// What commits must be besides answering a question.
+struct Conditions {
+    paths: PathFilter,
+    period: Period,
+    /// In lower case.
+    author: Option<String>,
+}
+
+impl Conditions {
+    fn new(request: &HistoryRequest) -> Result<Self, AskError> {
+        let period = Period::parse(request.since.as_deref(), request.until.as_deref(), now());
+        Ok(Self {
+            paths: of_paths(&request.paths)?,
+            period: period.map_err(|e| AskError::Arguments(e.to_string()))?,
+            author: request.author.as_ref().map(|author| author.trim().to_lowercase()),
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.period == Period::default() && self.author.is_none()
+    }
+
+    /// Returns the ids of the commits that may be found, newest first; `None` if all may.
+    fn allowed<'c>(&self, commits: &'c Commits) -> Option<Vec<&'c str>> {
+        if self.is_empty() {
+            return None;
+        }
+        let table = commits.table();
+        let is_author = |name: &String| {
+            self.author.as_ref().is_none_or(|author| name.to_lowercase().contains(author))
+        };
+        let authors: Vec<bool> = table.authors.iter().map(is_author).collect();
+        let touched: Vec<bool> = table.paths.iter().map(|path| self.paths.is_match(path)).collect();
+        let is_allowed = |commit: &&CommitFacts| {
+            let at = DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
+            authors[commit.author as usize]
+                && self.period.contains(at)
+                && (self.paths.is_empty()
+                    || commit.files.iter().any(|file| touched[*file as usize]))
+        };
+        Some(table.commits.iter().filter(is_allowed).map(|commit| &*commit.id).collect())
     }
 }
 
@@ -214,6 +287,8 @@ impl HistoryRow {
             more,
             files: meta.files.iter().take(MAX_FILES).cloned().collect(),
             total_files,
+            places: Vec::new(),
+            lines: (0, 0),
             score: score - damped + SAID * wanted.share_in(&chunk.text),
         }
     }

@@ -10,6 +10,7 @@ mod changed;
 mod coloured;
 mod commits;
 mod deps;
+mod diffs;
 mod drawing;
 mod edit;
 mod explore;
@@ -96,6 +97,7 @@ pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, Statu
 pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
 
+pub use diffs::ChangedPlace;
 pub use history::{HistoryAnswer, HistoryRequest, HistoryRow};
 pub use past::{CommitRow, PastAnswer, PastRequest};
 pub use timeline::{

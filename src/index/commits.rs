@@ -1,7 +1,7 @@
 //! The index of commits: a chunk for each commit, which questions about the past find. It is made when
 //! somebody asks, apart from the index of the files, and then only new commits are read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
@@ -15,11 +15,16 @@ use crate::secrets::redact;
 use crate::source::{self, Commit};
 use crate::store::{
     self, ChunkLines, ChunkWriter, CommitFacts, CommitTable, CommitsStamp, Header, Layout,
-    Manifest, Packing, WriteLock,
+    Manifest, Packing, PatchFrame, Patches, WriteLock,
 };
 
 /// Number of newest commits that are indexed. Merges do not count.
 pub const MAX_INDEXED: usize = 50_000;
+/// Number of newest commits of which the changed lines are indexed, and how long git is asked.
+pub const MAX_PATCHES: usize = 5_000;
+const MAX_READING: Duration = Duration::from_secs(60);
+/// The number is that of the form of the texts.
+const PATCH_RULES: &str = "patches 1";
 /// The number is that of the form of the chunks.
 const RULES: &str = "commits 1";
 /// Most characters of a subject, and of the rest of a message, that are kept.
@@ -85,6 +90,9 @@ pub fn index_commits(
     let mut table = Tabulating::default();
     log.commits.iter().for_each(|commit| table.add(commit));
     let mut cut = log.cut.clone();
+    if source::is_shallow(root) {
+        cut = cut.or(Some("the clone is shallow, and git is not asked to fetch more".into()));
+    }
     if let Some(((stamp, old), manifest)) = before {
         let room = MAX_INDEXED.saturating_sub(lines.len());
         new.copy(TYPE, &mut ChunkLines::open(&layout, manifest, TYPE)?, room)?;
@@ -95,6 +103,60 @@ pub fn index_commits(
     let stamp = CommitsStamp { head, rules: RULES.into(), n: table.table.commits.len(), cut };
     stamp.write(&layout, &table.table)?;
     Ok(stamp)
+}
+
+/// Brings the index of the lines that the newest commits changed up to date with the table of
+/// commits. `wait`: for another process that does the same.
+///
+/// # Errors
+/// When git does not answer, or the index cannot be written.
+pub fn index_patches(
+    project: &Layout,
+    table: &CommitTable,
+    wait: Duration,
+) -> Result<Patches, IndexError> {
+    let layout = project.of_commits();
+    let wanted: Vec<&str> =
+        table.commits.iter().take(MAX_PATCHES).map(|commit| &*commit.id).collect();
+    let read = || Patches::read(&layout).filter(|patches| patches.rules == PATCH_RULES);
+    // After a reading that ended early, only what is newer is missing.
+    let missing = |old: &Patches| -> Vec<&str> {
+        let known: HashSet<&str> =
+            old.frames.iter().flat_map(|f| &f.commits).map(|(id, _)| &**id).collect();
+        let oldest = wanted.iter().rposition(|id| known.contains(id));
+        let end = oldest.filter(|_| old.cut.is_some()).unwrap_or(wanted.len());
+        wanted[..end].iter().copied().filter(|id| !known.contains(id)).collect()
+    };
+    if let Some(old) = read().filter(|old| missing(old).is_empty()) {
+        return Ok(old);
+    }
+    let _lock = WriteLock::acquire(&layout, wait)?;
+    let mut old = read().unwrap_or_default();
+    let missing = missing(&old);
+    let (mut frames, mut commits, mut n_bytes) = (Vec::new(), Vec::new(), 0);
+    let mut failed = None;
+    let cut = source::patches(project.root(), &missing, MAX_READING, &mut |patch| {
+        n_bytes += patch.text.len();
+        commits.push((patch.id, patch.text));
+        if PatchFrame::is_full(n_bytes) {
+            match PatchFrame::new(&std::mem::take(&mut commits)) {
+                Ok(frame) => frames.push(frame),
+                Err(e) => failed = Some(e),
+            }
+            n_bytes = 0;
+        }
+        failed.is_none()
+    })?;
+    if let Some(e) = failed {
+        return Err(e.into());
+    }
+    frames.push(PatchFrame::new(&commits)?);
+    let wanted: HashSet<&str> = wanted.into_iter().collect();
+    old.frames.retain(|f| f.commits.iter().any(|(id, _)| wanted.contains(&**id)));
+    frames.append(&mut old.frames);
+    let patches = Patches { rules: PATCH_RULES.into(), cut: cut.or(old.cut), frames };
+    patches.write(&layout)?;
+    Ok(patches)
 }
 
 /// Returns the chunk of a commit.

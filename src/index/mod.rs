@@ -17,7 +17,7 @@ mod report;
 mod service;
 
 pub use chunker::chunk_file;
-pub use commits::{MAX_INDEXED, N_FILES, ROUTINE, index_commits};
+pub use commits::{MAX_PATCHES, N_FILES, ROUTINE, index_commits, index_patches};
 pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
 pub use relating::{FileRelations, HandOn, RelationsRun, RelationsSink};

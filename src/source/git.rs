@@ -2,6 +2,7 @@
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
 mod difference;
+mod patches;
 mod private;
 mod reflog;
 mod watch;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use crate::dir::{Dir, FileKind};
 
 pub use difference::{DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference};
+pub use patches::{LineChange, PatchText, patches, texts_at};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
 pub use whose::{Attribution, ChangedFile};
@@ -279,6 +281,22 @@ struct Output {
 /// [`MAX_OUTPUT_BYTES`], or for longer than [`MAX_DURATION`] is killed; its output until then is
 /// returned.
 fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
+    let mut stdout = Vec::new();
+    let out = stream(command, input, MAX_DURATION, &mut |part| {
+        stdout.extend_from_slice(part);
+        (stdout.len() > MAX_OUTPUT_BYTES).then_some("git printed too much")
+    })?;
+    Ok(Output { stdout, ..out })
+}
+
+/// Does the same, but hands over each part of the output, which `take` may end by saying why. The
+/// command is killed after `longest`.
+fn stream(
+    command: &mut Command,
+    input: Vec<u8>,
+    longest: Duration,
+    take: &mut dyn FnMut(&[u8]) -> Option<&'static str>,
+) -> io::Result<Output> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, parts) = channel();
@@ -300,18 +318,18 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
             text
         })
     });
-    let mut stdout = Vec::new();
     let start = Instant::now();
     let exceeded = loop {
         match parts.recv_timeout(SILENCE) {
-            Ok(part) => stdout.extend(part),
+            Ok(part) => {
+                if let Some(why) = take(&part) {
+                    break Some(why);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => break None,
             Err(RecvTimeoutError::Timeout) => break Some("git printed nothing for too long"),
         }
-        if stdout.len() > MAX_OUTPUT_BYTES {
-            break Some("git printed too much");
-        }
-        if start.elapsed() > MAX_DURATION {
+        if start.elapsed() > longest {
             break Some("git took too long");
         }
     };
@@ -322,7 +340,8 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     let status = child.wait()?;
     let _ = (writer.map(thread::JoinHandle::join), reader.map(thread::JoinHandle::join));
     let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
-    Ok(Output { code: status.code().filter(|_| exceeded.is_none()), exceeded, stdout, stderr })
+    let code = status.code().filter(|_| exceeded.is_none());
+    Ok(Output { code, exceeded, stdout: Vec::new(), stderr })
 }
 
 /// Returns settings that disable the filters of the repository's configuration, which are programs.
@@ -480,6 +499,14 @@ pub fn with_repository<'a>(
 #[must_use]
 pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
+}
+
+/// Whether the repository lacks old commits, because it was cloned without them.
+#[must_use]
+pub fn is_shallow(root: &Path) -> bool {
+    let git = GitDir::of(root);
+    git.and_then(|git| own_bytes(&git.common, "shallow", MAX_LIST_BYTES))
+        .is_some_and(|commits| !commits.is_empty())
 }
 
 /// Returns the name of the repository that `root` was cloned from: the last part of the address of

@@ -20,6 +20,7 @@ mod numbers;
 mod others;
 mod package;
 mod packing;
+mod patches;
 mod reader;
 mod server;
 mod sources;
@@ -39,6 +40,7 @@ pub use manifest::{Block, FileEntry, Manifest};
 pub use others::set_others_aside;
 pub use package::{PackageRecord, remove_unused};
 pub use packing::Packing;
+pub use patches::{PatchFrame, Patches};
 pub use reader::{ChunkFiles, LoadError};
 pub use server::ServerFile;
 pub use sources::{

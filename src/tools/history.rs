@@ -1,7 +1,7 @@
 //! `cortex_history`: finds the commits that say why the code is as it is.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted};
+use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow,
@@ -15,7 +15,7 @@ impl Question for HistoryRequest {
     const NAME: &'static str = "cortex_history";
     const TITLE: &'static str = "Ask the past";
     const WHEN: &'static str = "why something was changed, and when: the commits that say so.";
-    const DESCRIPTION: &'static str = "Find the commits whose messages answer a question: why something is as it is, when and by whom it was changed. Use it before you change a default, a limit, a retry or a workaround.";
+    const DESCRIPTION: &'static str = "Find the commits whose messages answer a question: why something is as it is, when and by whom it was changed. With `changed`: the commits that removed or added a text, with the lines. Use it before you change a default, a limit, a retry or a workaround.";
     const TOKENS: usize = 800;
     type Reply = HistoryAnswer;
 
@@ -59,6 +59,18 @@ fn row_lines(row: &HistoryRow) -> Vec<String> {
     let mut lines =
         vec![format!("{id} {day} {}: {}", printable(&row.author), printable(&row.subject))];
     lines.extend(row.message.iter().map(|line| quoted(line)));
+    for place in &row.places {
+        let at = format!("{}:{}", place.path, place.line);
+        lines.push(format!("{} {}", shown_place(&at), printable(&place.symbol)).trim_end().into());
+        let signed = [('-', &place.removed), ('+', &place.added)];
+        let signed = signed.into_iter().flat_map(|(sign, texts)| {
+            texts.iter().map(move |text| quoted(&format!("{sign}{text}")))
+        });
+        lines.extend(signed);
+    }
+    if !row.places.is_empty() {
+        return lines;
+    }
     let files: Vec<String> = row.files.iter().map(|file| printable(file)).collect();
     if !files.is_empty() {
         let more = row.total_files - row.files.len().min(row.total_files);

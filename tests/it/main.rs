@@ -50,6 +50,7 @@ mod output;
 mod packages;
 mod packed;
 mod page;
+mod past;
 mod quoted;
 mod regressions;
 mod remote_model;

@@ -320,7 +320,7 @@ fn add_hunks(patch: &[u8], files: &mut [DiffFile]) {
 }
 
 /// Returns the path in a header of a patch; `None` for `/dev/null`.
-fn path_of(written: &[u8], prefix: &[u8]) -> Option<String> {
+pub(super) fn path_of(written: &[u8], prefix: &[u8]) -> Option<String> {
     // Git ends a name with spaces by a tab.
     let written = written.strip_suffix(b"\t").unwrap_or(written);
     let plain = match written.strip_prefix(b"\"").and_then(|path| path.strip_suffix(b"\"")) {
@@ -360,7 +360,7 @@ fn unquoted(name: &[u8]) -> Vec<u8> {
 }
 
 /// Parses `-12,3 +14 @@ …`.
-fn hunk(written: &[u8]) -> Option<Hunk> {
+pub(super) fn hunk(written: &[u8]) -> Option<Hunk> {
     let text = String::from_utf8_lossy(written);
     let mut words = text.split(' ');
     let mut range = |sign: char| {

@@ -1,0 +1,321 @@
+//! Finds the commits that removed or added lines with a text, or code of a shape.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use memchr::memmem::Finder;
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::commits::Commits;
+use super::operation::FrontEnd;
+use super::project::Project;
+use super::{AskError, Call, chain};
+use crate::index::{MAX_PATCHES, index_patches};
+use crate::languages::{LanguageKind, detect};
+use crate::source::{self, LineChange, PatchText};
+use crate::syntax::{Pattern, outline};
+
+/// Most places of a commit that a row shows, and most lines of each side of one.
+const MAX_PLACES: usize = 3;
+const MAX_LINES: usize = 4;
+/// Most commits whose files are parsed to find code of a shape, and the time for that.
+const MAX_PARSED: usize = 200;
+const PARSING: Duration = Duration::from_secs(5);
+/// How long git is asked for commits beyond those that are indexed.
+const OLDER: Duration = Duration::from_secs(10);
+/// Shortest text that is searched, in bytes.
+const SHORTEST: usize = 2;
+
+/// What commits must have removed or added.
+pub(super) enum Wanted {
+    /// A text within a line.
+    Text(Finder<'static>),
+    Expression(regex::Regex),
+    /// Code of a shape; lines with the word are its candidates.
+    Shape {
+        pattern: String,
+        word: Finder<'static>,
+    },
+}
+
+/// A place that a commit changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChangedPlace {
+    /// Relative to the root.
+    pub path: String,
+    /// The function or type around it, as the commit left it; empty if there is none.
+    pub symbol: String,
+    /// First line: after the commit, or before it if nothing was added.
+    pub line: u32,
+    /// Lines that the commit removed.
+    pub removed: Vec<String>,
+    /// Lines that it added.
+    pub added: Vec<String>,
+}
+
+/// A commit that removed or added what was wanted.
+pub(super) struct Changing {
+    pub(super) id: String,
+    /// Number of lines with it that the commit added and removed.
+    pub(super) n_added: usize,
+    pub(super) n_removed: usize,
+    pub(super) places: Vec<ChangedPlace>,
+}
+
+/// Commits that removed or added something.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Newest first.
+    pub(super) commits: Vec<Changing>,
+    /// Number of commits whose lines were searched.
+    pub(super) searched: usize,
+    pub(super) notes: Vec<String>,
+}
+
+impl Wanted {
+    /// Reads a request.
+    pub(super) fn new(text: &str, is_regex: bool, is_shape: bool) -> Result<Self, AskError> {
+        let refused = |why: String| Err(AskError::Arguments(why));
+        let finder = |text: &str| Finder::new(text.as_bytes()).into_owned();
+        if text.len() < SHORTEST || text.contains('\n') {
+            return refused("`changed` is part of one line, of at least two characters".into());
+        }
+        if is_shape {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+            let words = text.split(|c| !is_part(c)).filter(|word| !word.contains('$'));
+            let Some(word) = words.max_by_key(|word| word.len()).filter(|w| w.len() >= SHORTEST)
+            else {
+                return refused(format!("`{text}` has no word that could be looked up"));
+            };
+            return Ok(Self::Shape { pattern: text.into(), word: finder(word) });
+        }
+        if !is_regex {
+            return Ok(Self::Text(finder(text)));
+        }
+        match regex::RegexBuilder::new(text).size_limit(1 << 20).build() {
+            Ok(expression) => Ok(Self::Expression(expression)),
+            Err(e) => refused(format!("`{text}` is not a regular expression: {e}")),
+        }
+    }
+
+    fn is_in(&self, line: &str) -> bool {
+        match self {
+            Self::Text(text) | Self::Shape { word: text, .. } => {
+                text.find(line.as_bytes()).is_some()
+            }
+            Self::Expression(expression) => expression.is_match(line),
+        }
+    }
+
+    /// Returns what a commit did to lines with it. Lines that only moved, or whose white space
+    /// changed, do not count.
+    fn changed_by(&self, id: &str, text: &str) -> Option<Changing> {
+        if !matches!(self, Self::Expression(_)) && !self.is_in(text) {
+            return None;
+        }
+        let lines: Vec<LineChange> = PatchText::lines(text).collect();
+        let found: Vec<&LineChange> = lines.iter().filter(|line| self.is_in(line.text)).collect();
+        let mut moved: HashMap<String, i64> = HashMap::new();
+        for line in &found {
+            *moved.entry(dense(line.text)).or_default() += if line.is_added { 1 } else { -1 };
+        }
+        let counts = |line: &&&LineChange| {
+            let more = moved[&dense(line.text)];
+            if line.is_added { more > 0 } else { more < 0 }
+        };
+        let found: Vec<&LineChange> = found.iter().filter(counts).copied().collect();
+        let n_added = found.iter().filter(|line| line.is_added).count();
+        let mut shown: Vec<usize> = found.iter().map(|line| line.change).collect();
+        shown.dedup();
+        if shown.is_empty() {
+            return None;
+        }
+        let places = shown.iter().take(MAX_PLACES).map(|change| {
+            let own: Vec<&LineChange> = lines.iter().filter(|l| l.change == *change).collect();
+            self.place(&own)
+        });
+        Some(Changing {
+            id: id.to_string(),
+            n_added,
+            n_removed: found.len() - n_added,
+            places: places.collect(),
+        })
+    }
+
+    /// Returns the lines of one change, around those that are wanted.
+    fn place(&self, lines: &[&LineChange]) -> ChangedPlace {
+        let side = |is_added: bool| -> Vec<&LineChange> {
+            let side: Vec<&LineChange> =
+                lines.iter().copied().filter(|line| line.is_added == is_added).collect();
+            let first = side.iter().position(|line| self.is_in(line.text)).unwrap_or(0);
+            let from = first.min(side.len().saturating_sub(MAX_LINES));
+            side.into_iter().skip(from).take(MAX_LINES).collect()
+        };
+        let (removed, added) = (side(false), side(true));
+        let text = |side: &[&LineChange]| side.iter().map(|l| l.text.to_string()).collect();
+        let first = added.first().or(removed.first());
+        ChangedPlace {
+            path: first.map_or("", |line| line.path).to_string(),
+            symbol: first.map_or("", |line| line.around).to_string(),
+            line: first.map_or(0, |line| line.number),
+            removed: text(&removed),
+            added: text(&added),
+        }
+    }
+}
+
+/// Returns a line without its white space.
+fn dense(line: &str) -> String {
+    line.split_whitespace().collect()
+}
+
+/// Finds the newest commits that changed what is wanted, at most `limit`. `allowed`: only these.
+/// `older`: git is asked for commits beyond those that are indexed.
+pub(super) fn changes(
+    project: &Project,
+    commits: &Commits,
+    wanted: &Wanted,
+    (allowed, limit, older): (Option<&HashSet<String>>, usize, bool),
+    wait: Duration,
+    call: &Call,
+) -> Result<Changes, AskError> {
+    let table = commits.table();
+    let patches =
+        index_patches(&project.layout, table, wait).map_err(|e| AskError::Failed(chain(&e)))?;
+    call.check()?;
+    let at: HashMap<&str, usize> =
+        table.commits.iter().enumerate().map(|(at, commit)| (&*commit.id, at)).collect();
+    let is_allowed = |id: &str| allowed.is_none_or(|allowed| allowed.contains(id));
+    let of_frame = |frame: &crate::store::PatchFrame| -> Vec<(usize, Changing)> {
+        let found = frame.unpack().unwrap_or_default().into_iter().filter_map(|(id, text)| {
+            let at = *at.get(id).filter(|_| is_allowed(id))?;
+            Some((at, wanted.changed_by(id, &text)?))
+        });
+        found.collect()
+    };
+    let mut found: Vec<(usize, Changing)> =
+        patches.frames.par_iter().flat_map_iter(of_frame).collect();
+    found.sort_by_key(|(at, _)| *at);
+    let searched: usize = patches.frames.iter().map(|frame| frame.commits.len()).sum();
+    let mut out = Changes { searched, ..Changes::default() };
+    out.notes.extend(patches.cut.as_ref().map(|why| {
+        format!("of the lines of the newest {MAX_PATCHES} commits not all were read: {why}")
+    }));
+    let mut found: Vec<Changing> = found.into_iter().map(|(_, found)| found).collect();
+    let beyond: Vec<&str> = table.commits.iter().skip(searched).map(|c| &*c.id).collect();
+    if older && !beyond.is_empty() && found.len() < limit {
+        let cut = source::patches(project.layout.root(), &beyond, OLDER, &mut |patch| {
+            out.searched += 1;
+            if is_allowed(&patch.id) {
+                found.extend(wanted.changed_by(&patch.id, &patch.text));
+            }
+            found.len() < limit && call.check().is_ok()
+        });
+        let cut = cut.map_err(|e| AskError::Failed(chain(&e)))?;
+        if cut.is_some() && found.len() < limit {
+            out.notes.push(format!(
+                "git was asked for {} s, so {} of {} commits were searched",
+                OLDER.as_secs(),
+                out.searched,
+                table.commits.len()
+            ));
+        }
+    } else if !beyond.is_empty() {
+        out.notes.push(format!(
+            "only the newest {searched} of {} commits were searched: {} asks git for the others",
+            table.commits.len(),
+            if project.front_end == FrontEnd::CommandLine { "--older" } else { "`older`" }
+        ));
+    }
+    call.check()?;
+    if let Wanted::Shape { pattern, .. } = wanted {
+        let n = found.len();
+        found = shaped(project, found, pattern, limit, call)?;
+        if n > MAX_PARSED {
+            out.notes.push(format!(
+                "the files of the newest {MAX_PARSED} of {n} candidates were parsed"
+            ));
+        }
+    }
+    found.truncate(limit);
+    name_symbols(project, &mut found);
+    out.commits = found;
+    Ok(out)
+}
+
+/// Keeps the commits after which a file has another number of matches than before.
+fn shaped(
+    project: &Project,
+    found: Vec<Changing>,
+    pattern: &str,
+    limit: usize,
+    call: &Call,
+) -> Result<Vec<Changing>, AskError> {
+    let start = Instant::now();
+    let mut patterns: HashMap<String, Option<Pattern>> = HashMap::new();
+    let mut kept = Vec::new();
+    for mut commit in found.into_iter().take(MAX_PARSED) {
+        call.check()?;
+        if kept.len() == limit || start.elapsed() > PARSING {
+            break;
+        }
+        let mut paths: Vec<&str> = commit.places.iter().map(|place| &*place.path).collect();
+        paths.dedup();
+        let sides = paths
+            .iter()
+            .flat_map(|path| [(format!("{}^", commit.id), *path), (commit.id.clone(), *path)]);
+        let sides: Vec<(String, &str)> = sides.collect();
+        let texts = source::texts_at(project.layout.root(), &sides)
+            .map_err(|e| AskError::Failed(chain(&e)))?;
+        let (mut n_added, mut n_removed) = (0, 0);
+        for (path, texts) in paths.iter().zip(texts.chunks(2)) {
+            let Some(text) = texts[1].as_ref().or(texts[0].as_ref()) else { continue };
+            let LanguageKind::Code(grammar) = detect(path, text).kind else { continue };
+            let name = grammar.spec.name;
+            let pattern =
+                patterns.entry(name.into()).or_insert_with(|| Pattern::new(name, pattern).ok());
+            let Some(pattern) = pattern else { continue };
+            let count = |text: &Option<String>| text.as_ref().map_or(0, |t| pattern.find(t).len());
+            let (before, after) = (count(&texts[0]), count(&texts[1]));
+            n_added += after.saturating_sub(before);
+            n_removed += before.saturating_sub(after);
+        }
+        if n_added + n_removed > 0 {
+            (commit.n_added, commit.n_removed) = (n_added, n_removed);
+            kept.push(commit);
+        }
+    }
+    if patterns.values().all(Option::is_none) && !patterns.is_empty() {
+        return Err(AskError::Arguments(format!(
+            "`{pattern}` is not code in the languages of the files that were changed"
+        )));
+    }
+    Ok(kept)
+}
+
+/// Names the function or type around each place, as the commit left it.
+fn name_symbols(project: &Project, found: &mut [Changing]) {
+    let sides = found.iter().flat_map(|commit| {
+        commit.places.iter().map(|place| {
+            let id = &commit.id;
+            let side = if place.added.is_empty() { format!("{id}^") } else { id.clone() };
+            (side, &*place.path)
+        })
+    });
+    let sides: Vec<(String, &str)> = sides.collect();
+    let Ok(texts) = source::texts_at(project.layout.root(), &sides) else { return };
+    let places = found.iter_mut().flat_map(|commit| &mut commit.places);
+    for (place, text) in places.zip(texts) {
+        let Some(text) = text else { continue };
+        let LanguageKind::Code(grammar) = detect(&place.path, &text).kind else { continue };
+        let Some(outline) = outline(grammar, &text) else { continue };
+        let around = outline
+            .symbols
+            .iter()
+            .filter(|symbol| (symbol.start_line..=symbol.end_line).contains(&place.line))
+            .max_by_key(|symbol| symbol.depth);
+        place.symbol = around.map(|symbol| symbol.name.clone()).unwrap_or_default();
+    }
+}

@@ -1,0 +1,134 @@
+//! Questions about the past, with real git: which commit says why, and which one changed a line.
+
+use serde_json::Value;
+
+use crate::project::Project;
+
+/// A service whose history says why it waits.
+fn service() -> Project {
+    let p = Project::with(&[
+        ("src/net.rs", "pub fn ask(n: u32) -> u32 {\n    n\n}\n"),
+        ("src/cache.rs", "pub fn keep() {}\n"),
+    ]);
+    p.git(&["init", "-q"]);
+    p.commit("begin");
+    p.write("src/net.rs", "pub fn ask(n: u32) -> u32 {\n    retry(n, 2)\n}\n\nfn retry(n: u32, times: u32) -> u32 {\n    n * times\n}\n");
+    p.commit("ask the service twice\n\nIts load balancer drops the first request after a deployment, so a\nsingle failure says nothing.\n\nCloses #12");
+    p.write("src/cache.rs", "pub fn keep() {\n    evict();\n}\nfn evict() {}\n");
+    p.git(&["add", "-A"]);
+    p.git(&[
+        "-c",
+        "user.name=Grace",
+        "commit",
+        "-q",
+        "-m",
+        "forget old entries\n\nThe disk of small machines filled up within a week.",
+    ]);
+    p
+}
+
+fn subjects(answer: &Value) -> Vec<&str> {
+    answer["commits"].as_array().unwrap().iter().map(|c| c["subject"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_question_finds_the_commit_that_says_why() {
+    let p = service();
+    let asked = p.json(&["history", "why is a failure not final after a deployment"]);
+    assert_eq!(subjects(&asked)[0], "ask the service twice");
+    let first = &asked["commits"][0];
+    assert_eq!(first["files"][0], "src/net.rs");
+    assert!(first["message"][0].as_str().unwrap().contains("drops the first request"), "{first}");
+    let text = p.run(&["history", "small machines"]).expect(0).stdout;
+    assert!(text.contains("forget old entries") && text.contains("The disk of small"), "{text}");
+    // A new commit is found by the next question, and one that was replaced no longer.
+    p.write("src/cache.rs", "pub fn keep() {}\n");
+    p.commit("keep entries\n\nEviction broke the nightly report.");
+    assert_eq!(subjects(&p.json(&["history", "nightly report"]))[0], "keep entries");
+    p.git(&["commit", "-q", "--amend", "-m", "keep entries\n\nAudits read them."]);
+    assert_eq!(p.run(&["history", "nightly report"]).expect(1).stdout, "");
+    assert_eq!(subjects(&p.json(&["history", "who reads entries in audits"]))[0], "keep entries");
+}
+
+#[test]
+fn commits_are_selected_by_path_author_and_time() {
+    let p = service();
+    let of_cache = p.json(&["history", "--path", "src/cache.rs"]);
+    assert_eq!(subjects(&of_cache), ["forget old entries", "begin"]);
+    assert_eq!(subjects(&p.json(&["history", "--author", "grace"])), ["forget old entries"]);
+    assert_eq!(subjects(&p.json(&["history", "--since", "1h", "-n", "1"])).len(), 1);
+    assert_eq!(p.run(&["history", "--until", "2001-01-01"]).expect(1).stdout, "");
+    let of_net = p.json(&["history", "--path", "src/net.rs", "machines fill up, deployment"]);
+    assert_eq!(subjects(&of_net), ["ask the service twice"]);
+    let refused = p.run(&["history"]).expect(2).stderr;
+    assert!(refused.contains("nothing is asked"), "{refused}");
+}
+
+#[test]
+fn a_changed_text_finds_the_commits_and_the_functions() {
+    let p = service();
+    let asked = p.json(&["history", "--changed", "retry("]);
+    assert_eq!(subjects(&asked), ["ask the service twice"]);
+    let places = &asked["commits"][0]["places"];
+    assert_eq!((&places[0]["path"], &places[0]["symbol"]), (&"src/net.rs".into(), &"ask".into()));
+    assert_eq!(places[0]["removed"][0], "    n");
+    assert_eq!(places[0]["added"][0], "    retry(n, 2)");
+    // White space and moves are no changes of a line.
+    p.write("src/net.rs", "pub fn ask(n: u32) -> u32 {\n  retry(n, 2)\n}\n");
+    p.write("src/again.rs", "fn retry(n: u32, times: u32) -> u32 {\n    n * times\n}\n");
+    p.commit("move retry");
+    assert_eq!(subjects(&p.json(&["history", "--changed", "retry("])), ["ask the service twice"]);
+    p.write("src/net.rs", "pub fn ask(n: u32) -> u32 {\n    retry(n, 3)\n}\n");
+    p.commit("once more");
+    let found = p.json(&["history", "--changed", r"retry\(n, \d\)", "--regex"]);
+    assert_eq!(subjects(&found), ["once more", "ask the service twice"]);
+    // The number of calls is the same after `once more`.
+    let shaped = p.json(&["history", "--changed", "retry($$$)", "--pattern"]);
+    assert_eq!(subjects(&shaped), ["ask the service twice"]);
+    assert_eq!(p.run(&["history", "--changed", "nowhere_at_all"]).expect(1).code, 1);
+    p.run(&["history", "--changed", "(", "--regex"]).expect(2);
+}
+
+/// Whoever writes the history writes what an agent reads.
+#[test]
+fn a_hostile_history_is_bounded_and_quoted() {
+    let p = service();
+    p.write(".env", "TOKEN=x\n");
+    p.write("src/key.rs", "const KEY: &str = \"AKIAIOSFODNN7EXAMPLQ\";\n");
+    p.git(&["add", "-A", "-f"]);
+    let long = format!(
+        "frost\n\npassword = \"hunter2-Xy8Kq0pLmT3vWz\"\n\u{1b}[31mfrost\u{7}\n{}",
+        "frost pump ".repeat(40_000)
+    );
+    p.write("message", long);
+    for date in ["@1 +0000", "@4102444800 +0000"] {
+        let mut command = p.command("git");
+        command.env("GIT_COMMITTER_DATE", date).env("GIT_AUTHOR_DATE", date);
+        let base = ["-c", "user.name=\u{1b}[2Jwarning: x", "-c", "user.email=t@t"];
+        let made = command.args(base).args(["commit", "-q", "--allow-empty", "-F", "message"]);
+        assert!(made.status().unwrap().success());
+    }
+    for args in [&["history", "frost pump"][..], &["history", "--changed", "KEY"]] {
+        let out = p.run(args).expect(0).stdout;
+        assert!(out.len() < 8_000 && !out.contains('\u{1b}') && !out.contains('\u{7}'), "{out}");
+        assert!(!out.contains("hunter2") && !out.contains("AKIAIOSFODNN7EXAMPLQ"), "{out}");
+    }
+    assert!(p.run(&["history", "--changed", "TOKEN"]).expect(1).stdout.is_empty());
+    for file in ["commits/commits.bin", "commits/patches.bin"] {
+        let bytes = std::fs::read(p.path(format!(".cortex/cache/{file}"))).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"), "{file}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let p = Project::with(&[("a.rs", "fn a() {}\n")]);
+    let refused = p.run(&["history", "why"]).expect(2).stderr;
+    assert!(refused.contains("no commit is checked out here"), "{refused}");
+    let whole = service();
+    let origin = format!("file://{}", whole.root().display());
+    p.git(&["clone", "-q", "--depth", "1", &origin, "shallow"]);
+    let mut asked = p.cortex(&["history", "forget old entries"]);
+    let out = crate::project::run(asked.current_dir(p.path("shallow"))).expect(0);
+    assert!(out.stderr.contains("the clone is shallow"), "{}", out.stderr);
+}
