@@ -7,6 +7,7 @@
 
 mod beside;
 mod changed;
+mod changes;
 mod coloured;
 mod deps;
 mod drawing;
@@ -54,6 +55,10 @@ mod uses;
 
 pub use crate::team::Meter;
 pub use changed::How;
+pub use changes::{
+    ChangeCount, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, ChangesRequest,
+    CommitLine, DeadRow, NewCallers, SignatureRow, Since, TestChanges,
+};
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
