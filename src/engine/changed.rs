@@ -12,7 +12,7 @@ use crate::syntax::{Symbol, SymbolKind, outline};
 pub(super) const MAX_COMPARED: usize = 300;
 
 /// What a change does to a symbol or file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     Changed,

@@ -34,9 +34,8 @@ const LIMIT: usize = 30;
 const MAX_COMMITS: usize = 1_000;
 /// Largest number of commits of the last day.
 const LAST_DAY: usize = 20;
-/// Most characters of a subject and of a signature.
+/// Most characters of a subject.
 const MAX_SUBJECT: usize = 100;
-const MAX_SIGNATURE: usize = 160;
 /// Largest number of names whose new callers are looked up, and how long that may take.
 const MAX_NAMES: usize = 60;
 const MAX_WORDS: usize = 1_000;
@@ -179,7 +178,7 @@ pub struct ChangedArea {
     pub deleted_lines: usize,
     /// The files with the most telling changes first.
     pub files: Vec<ChangedFileRow>,
-    /// The commits that changed mostly this area, newest first.
+    /// The commits that changed mostly this area: those that changed code first, then the newest.
     pub commits: Vec<CommitLine>,
     pub total_commits: usize,
 }
@@ -614,7 +613,7 @@ impl Engine {
             graph.around(&places, Depth::Brief, &work)
         };
         let (around, _) = self.ask_graph(call, ask)?;
-        let mut found: Vec<NewCallers> = Vec::new();
+        let mut found: Vec<(bool, NewCallers)> = Vec::new();
         for around in around.into_iter().flatten() {
             let Some(change) = names.get(&*around.node.name) else { continue };
             let is_new = |user: &&graph::Neighbour| {
@@ -626,18 +625,25 @@ impl Engine {
             let new: Vec<String> =
                 around.users.iter().filter(is_new).map(|user| user.node.symbol.clone()).collect();
             if !new.is_empty() {
-                found.push(NewCallers {
-                    path: around.node.file,
-                    line: around.node.line,
-                    symbol: around.node.symbol,
-                    new: new.len(),
-                    total: around.users.len(),
-                    names: new.into_iter().take(MAX_CALLERS).collect(),
-                });
+                let is_function = around.node.is_function();
+                found.push((
+                    is_function,
+                    NewCallers {
+                        path: around.node.file,
+                        line: around.node.line,
+                        symbol: around.node.symbol,
+                        new: new.len(),
+                        total: around.users.len(),
+                        names: new.into_iter().take(MAX_CALLERS).collect(),
+                    },
+                ));
             }
         }
-        found.sort_by(|a, b| b.new.cmp(&a.new).then_with(|| a.path.cmp(&b.path)));
-        Ok(found)
+        // What a call does tells more than which type is used.
+        found.sort_by(|(is_a, a), (is_b, b)| {
+            is_b.cmp(is_a).then(b.new.cmp(&a.new)).then_with(|| a.path.cmp(&b.path))
+        });
+        Ok(found.into_iter().map(|(_, row)| row).collect())
     }
 }
 
@@ -770,18 +776,18 @@ impl Rows {
                     }
                     continue;
                 }
-                if let Some(before) = symbol.old_signature.as_ref().filter(|_| symbol.public) {
-                    let shown = |text: &str| cut(&redact(text).text, MAX_SIGNATURE);
-                    signatures.push((
-                        symbol.n_lines,
-                        SignatureRow {
-                            path: file.path.clone(),
-                            line: symbol.line,
-                            symbol: symbol.symbol.clone(),
-                            before: shown(before),
-                            after: shown(&symbol.signature),
-                        },
-                    ));
+                let has_signature = symbol.public && !symbol.kind.is_data();
+                if let Some(before) = symbol.old_signature.as_ref().filter(|_| has_signature)
+                    && !is_reformatted(before, &symbol.signature)
+                {
+                    let row = SignatureRow {
+                        path: file.path.clone(),
+                        line: symbol.line,
+                        symbol: symbol.symbol.clone(),
+                        before: redact(before).text,
+                        after: redact(&symbol.signature).text,
+                    };
+                    signatures.push((symbol.n_lines, row));
                 }
                 symbols.push(ChangedRow {
                     symbol: symbol.symbol.clone(),
@@ -798,6 +804,19 @@ impl Rows {
                         .is_some_and(|file| is_in_new_lines(file, symbol.line, symbol.end_line)),
                 });
             }
+            // Members of a new type are a part of it, also where a language writes them outside of it,
+            // and a definition for each platform is one.
+            let added: HashSet<String> = (symbols.iter())
+                .filter(|row| row.how == How::Added)
+                .map(|row| row.symbol.clone())
+                .collect();
+            let mut seen = HashSet::new();
+            symbols.retain(|row| {
+                let is_member = row.how == How::Added
+                    && (row.symbol.match_indices(['.', ':', '#']))
+                        .any(|(end, _)| added.contains(&row.symbol[..end]));
+                !is_member && seen.insert((row.symbol.clone(), row.how))
+            });
             symbols.sort_by(|a, b| telling(b).total_cmp(&telling(a)).then(a.line.cmp(&b.line)));
             let how = how_of(file);
             rows.files.insert(
@@ -887,12 +906,19 @@ impl Rows {
                 });
             }
         }
+        let has_code = |commit: &&Commit| {
+            commit.files.iter().any(|path| is_compared(path) && !is_test_file(path))
+        };
+        let with_code: HashSet<&str> =
+            commits.iter().filter(has_code).map(|commit| &*commit.id).collect();
         let mut areas: Vec<(f64, ChangedArea)> = areas.into_values().collect();
         areas.sort_by(|(a, left), (b, right)| {
             b.total_cmp(a).then_with(|| left.path.cmp(&right.path))
         });
         let mut areas: Vec<ChangedArea> = areas.into_iter().map(|(_, area)| area).collect();
         for area in &mut areas {
+            // Commits of documents and settings say less.
+            area.commits.sort_by_key(|commit| !with_code.contains(&*commit.commit));
             area.files
                 .sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.path.cmp(&b.path)));
         }
@@ -1014,8 +1040,8 @@ impl ChangesAnswer {
         self
     }
 
-    /// Returns a copy with fewer details: `level` of them in the first areas, fewer in the later ones.
-    /// The number of areas depends on the level, too.
+    /// Returns a copy with fewer details: `level` of them in the first areas, fewer in the later ones,
+    /// and none in the last ones.
     #[must_use]
     pub fn first(&self, level: usize) -> Self {
         let mut answer = self.clone();
@@ -1023,13 +1049,12 @@ impl ChangesAnswer {
         answer.signatures.truncate(level);
         answer.dead.truncate(level);
         answer.callers.truncate(level);
-        answer.tests.files.truncate(level.div_ceil(2));
-        answer.areas.truncate(3 + level);
+        answer.tests.files.truncate(level);
         for (n, area) in answer.areas.iter_mut().enumerate() {
-            let level = level >> (n / 3).min(63);
-            area.files.truncate(level);
+            let level = if n < 2 * level { level >> (n / 3).min(63) } else { 0 };
+            area.files.truncate(level * 2);
             area.commits.truncate(level);
-            area.files.iter_mut().for_each(|file| file.symbols.truncate(2 + level));
+            area.files.iter_mut().for_each(|file| file.symbols.truncate(1 + level));
         }
         answer
     }
@@ -1043,7 +1068,7 @@ impl ChangesAnswer {
             symbols.chain([area.files.len(), area.commits.len()]).max().unwrap_or(0)
         };
         let areas = self.areas.iter().enumerate().map(|(n, area)| of_area(area) << (n / 3).min(8));
-        let others = [self.callers.len(), self.areas.len(), self.tests.files.len() * 2];
+        let others = [self.callers.len(), self.areas.len(), self.tests.files.len()];
         areas.chain(lists).chain(others).max().unwrap_or(0)
     }
 }

@@ -3,12 +3,14 @@
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use crate::engine::{AnswerState, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, How};
-use crate::text::count;
+use crate::text::{count, cut};
 
 /// Number of characters of an id of a commit.
 const SHORT: usize = 8;
 /// Largest number of areas that are only named.
 const MAX_NAMED: usize = 6;
+/// Largest number of characters of each side of a changed declaration.
+const MAX_SIGNATURE: usize = 120;
 
 impl ChangesAnswer {
     /// Returns the part of the answer that fits into `max_tokens`, as text or JSON shows it.
@@ -46,6 +48,26 @@ fn symbol(row: &ChangedRow) -> String {
     format!("{mark}{}{at}{from}", row.symbol)
 }
 
+/// Returns two declarations without what they have in common at their beginnings and ends, cut to a
+/// readable length.
+fn difference(before: &str, after: &str) -> String {
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.split(' ').collect(), after.split(' ').collect());
+    let same =
+        |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
+    let start = same(&mut before.iter().zip(&after));
+    let most = before.len().min(after.len()) - start;
+    let end = same(&mut before.iter().rev().zip(after.iter().rev())).min(most);
+    let part = |words: &[&str]| {
+        // A word on each side says where it is.
+        let (from, to) = (start.saturating_sub(1), (words.len() - end + 1).min(words.len()));
+        let (left, right) =
+            (if from > 0 { "… " } else { "" }, if to < words.len() { " …" } else { "" });
+        format!("{left}{}{right}", cut(&words[from..to].join(" "), MAX_SIGNATURE))
+    };
+    format!("{} → {}", part(&before), part(&after))
+}
+
 /// Returns a path below its area.
 fn below<'a>(path: &'a str, area: &str) -> &'a str {
     path.strip_prefix(area).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
@@ -77,7 +99,13 @@ fn area(row: &ChangedArea, text: &mut Vec<String>) {
         parts.push(count(*total_commits, "commit"));
     }
     text.push(format!("{} {}", shown_place(&format!("{path}/")), parts.join(", ")));
-    text.extend(row.files.iter().map(|row| quoted(&printable(&file(row, path)))));
+    let (with_symbols, others): (Vec<&ChangedFileRow>, Vec<&ChangedFileRow>) =
+        row.files.iter().partition(|file| !file.symbols.is_empty());
+    text.extend(with_symbols.iter().map(|row| quoted(&printable(&file(row, path)))));
+    if !others.is_empty() {
+        let others: Vec<String> = others.iter().map(|row| file(row, path)).collect();
+        text.push(quoted(&printable(&others.join(", "))));
+    }
     let commit = |commit: &crate::engine::CommitLine| {
         let n =
             if commit.files > 30 { format!(" ({} files)", commit.files) } else { String::new() };
@@ -111,15 +139,17 @@ impl Reply for ChangesAnswer {
         if self.total_uncommitted > 0 {
             let names: Vec<String> = self.uncommitted.iter().map(|p| shown_place(p)).collect();
             let rest = self.total_uncommitted - names.len();
-            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-            text.push(format!("not committed yet: {}{more}", names.join(", ")));
+            let rest = (rest > 0)
+                .then(|| count(rest, if names.is_empty() { "file" } else { "more file" }));
+            let names: Vec<String> = names.into_iter().chain(rest).collect();
+            text.push(format!("not committed yet: {}", names.join(", ")));
         }
         if self.total_signatures > 0 {
             let title = "public signatures that changed";
             text.push(heading(title, self.total_signatures, self.signatures.len()));
             text.extend(self.signatures.iter().map(|row| {
                 let place = format!("{}:{} {}", row.path, row.line, row.symbol);
-                quoted(&printable(&format!("{place}: {} → {}", row.before, row.after)))
+                quoted(&printable(&format!("{place}: {}", difference(&row.before, &row.after))))
             }));
         }
         if self.total_dead > 0 {
@@ -142,13 +172,17 @@ impl Reply for ChangesAnswer {
         if tests.total_files > 0 {
             let files: Vec<String> = tests.files.iter().map(|path| shown_place(path)).collect();
             let more = if tests.total_files > files.len() { " …" } else { "" };
+            let names = if files.is_empty() {
+                String::new()
+            } else {
+                format!(": {}{more}", files.join(", "))
+            };
             text.push(format!(
-                "tests: {} added, {} changed, {} deleted, in {}: {}{more}",
+                "tests: {} added, {} changed, {} deleted, in {}{names}",
                 tests.added,
                 tests.changed,
                 tests.deleted,
-                count(tests.total_files, "file"),
-                files.join(", ")
+                count(tests.total_files, "file")
             ));
         }
         if self.areas.iter().any(|area| !area.files.is_empty()) {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::Project;
 use crate::support::hooks::told;
+use crate::project::Project;
 
 const STORE: &str = "pub struct Store;
 
@@ -82,7 +82,7 @@ fn what_happened_is_told_by_symbols_and_says_what_lost_its_use_and_what_got_call
     for part in [
         "1 commit, 4 files",
         "not committed yet: src/extra.rs\n",
-        "src/store.rs:5 Store::get: pub fn get(&self, key: &str) -> usize → pub fn get(&self, key: &str, twice: bool) -> usize",
+        "src/store.rs:5 Store::get: … key: &str) -> … → … key: &str, twice: bool) -> …",
         "src/store.rs:11 old_way, used before in src/store.rs",
         "src/store.rs:17 new_way: 1 of 1: Store::get",
         "tests: 1 added, 0 changed, 0 deleted, in 1 file: tests/store.rs",
