@@ -373,7 +373,8 @@ impl Engine {
             }
             None => match self.last_session()? {
                 Some(at) => {
-                    let found = source::before(root, at.timestamp()).map_err(unanswered)?;
+                    // A commit of the session's last second is one of the session.
+                    let found = source::before(root, at.timestamp() + 1).map_err(unanswered)?;
                     (found, format!("the last session, which ended {}", written(at)))
                 }
                 None => {
@@ -473,7 +474,7 @@ impl Engine {
                 |file: &&DiffFile| file.path.rsplit_once('/').map_or(".", |(f, _)| f).to_string();
             let folders: HashSet<String> = rest.iter().map(folder).collect();
             limits.push(format!(
-                "and {} in {}, of which the symbols are not compared: ask for one folder (--path DIR)",
+                "and {} in {}, of which the symbols are not compared: `path` asks for one folder",
                 count(rest.len(), "file"),
                 count(folders.len(), "folder")
             ));

@@ -204,7 +204,7 @@ impl Reply for ChangesAnswer {
                 .collect();
             let more = if rest > names.len() { " …" } else { "" };
             text.push(format!(
-                "and {} (files): {}{more}; --path tells of one",
+                "and {} (files): {}{more}; `path` asks for one",
                 count(rest, "more area"),
                 names.join(", ")
             ));

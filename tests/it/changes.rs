@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::hooks::told;
 use crate::project::Project;
+use crate::support::hooks::told;
 
 const STORE: &str = "pub struct Store;
 

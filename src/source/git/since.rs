@@ -63,8 +63,8 @@ pub fn named(root: &Path, revision: &str) -> Result<Beginning, DiffError> {
     Ok(Beginning { start: Some(common), other, ..Beginning::default() })
 }
 
-/// Returns the beginning at a time (Unix seconds): of the first parents of the checked-out commit, the
-/// newest one before it.
+/// Returns the beginning at a time (Unix seconds): the last one of the first parents of the checked-out
+/// commit that was made before it.
 ///
 /// # Errors
 /// When there is no repository, or git does not answer.
@@ -76,9 +76,7 @@ pub fn before(root: &Path, at: i64) -> Result<Beginning, DiffError> {
         let is_older = |commit: &&LineCommit| commit.at < at;
         let n_older = line.iter().rev().take_while(is_older).count();
         if line.len() < n || n_older >= ALL_OLDER || n >= MAX_LINE {
-            // Of equal dates, the one nearest to the checked-out commit.
-            let newest = line.iter().rev().filter(is_older).max_by_key(|commit| commit.at);
-            return Ok(match newest {
+            return Ok(match line.get(split(&line, at)) {
                 Some(commit) => Beginning {
                     start: Some(commit.id.clone()),
                     at: Some(commit.at),
@@ -89,6 +87,33 @@ pub fn before(root: &Path, at: i64) -> Result<Beginning, DiffError> {
         }
         n *= 10;
     }
+}
+
+/// Returns the number of commits of a line, newest first, that were made at a time or later. It is the
+/// number that contradicts the fewest dates; of several, the largest, because to tell too much does
+/// less harm. A commit that claims to be older than its parent has a wrong date.
+fn split(line: &[LineCommit], at: i64) -> usize {
+    let is_older = |commit: &LineCommit| commit.at < at;
+    // The dates that contradict: those before the time among the new commits, the others among the old.
+    let mut wrong = line.iter().filter(|commit| !is_older(commit)).count();
+    let (mut best, mut fewest) = (0, wrong);
+    for (n, commit) in (1..).zip(line) {
+        if is_older(commit) {
+            wrong += 1;
+        } else {
+            wrong -= 1;
+        }
+        if wrong <= fewest {
+            (best, fewest) = (n, wrong);
+        }
+    }
+    while let Some([commit, parent]) = line.get(best..best + 2)
+        && commit.at < parent.at
+        && is_older(parent)
+    {
+        best += 1;
+    }
+    best
 }
 
 /// Returns the beginning of the last day with commits: at most `max` first parents of the checked-out
@@ -193,15 +218,16 @@ mod tests {
     #[test]
     fn forged_dates_neither_hide_commits_nor_move_the_beginning() {
         let (far_past, far_future) = (1, 4_102_444_800);
-        let (dir, ids) =
-            with_dates(&[1_000_000, far_future, 1_100_000, 1_200_000, far_past, 1_300_000]);
+        let (dir, ids) = with_dates(&[
+            1_000_000, 1_010_000, 1_020_000, 1_030_000, far_future, 1_100_000, 1_200_000, far_past,
+            1_300_000, 1_310_000,
+        ]);
         let start = |at| before(dir.path(), at).unwrap().start;
-        assert_eq!(start(1_250_000).as_ref(), Some(&ids[3]), "the commit of 1970 is new");
-        assert_eq!(start(1_150_000).as_ref(), Some(&ids[2]), "the commit of 2100 is old");
-        assert_eq!(start(500_000), Some(ids[4].clone()), "nothing else is older");
-        assert_eq!(start(0), None, "the whole history");
+        assert_eq!(start(1_250_000).as_ref(), Some(&ids[6]), "the one of 1970 is new, of 2100 old");
+        assert_eq!(start(1_050_000).as_ref(), Some(&ids[3]));
+        assert_eq!((start(500_000), start(0)), (None, None), "the whole history");
         let last_day = from_last_day(dir.path(), 20).unwrap();
-        assert_eq!(last_day.start.as_ref(), Some(&ids[4]), "another day is before it");
+        assert_eq!(last_day.start.as_ref(), Some(&ids[7]), "another day is before it");
         assert!(matches!(named(dir.path(), "--help"), Err(DiffError::Range(_))));
     }
 }
