@@ -6,6 +6,7 @@
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
 mod beside;
+mod change_rows;
 mod changed;
 mod changes;
 mod coloured;
@@ -54,11 +55,12 @@ mod used;
 mod uses;
 
 pub use crate::team::Meter;
-pub use changed::How;
-pub use changes::{
-    ChangeCount, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, ChangesRequest,
-    CommitLine, DeadRow, NewCallers, SignatureRow, Since, TestChanges,
+pub use change_rows::{
+    ChangeCount, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, CommitLine, DeadRow,
+    NewCallers, SignatureRow, Since, TestChanges,
 };
+pub use changed::How;
+pub use changes::ChangesRequest;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};

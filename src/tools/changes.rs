@@ -2,7 +2,9 @@
 
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
-use crate::engine::{AnswerState, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, How};
+use crate::engine::{
+    AnswerState, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, CommitLine, How,
+};
 use crate::text::{count, cut};
 
 /// Number of characters of an id of a commit.
@@ -106,7 +108,7 @@ fn area(row: &ChangedArea, text: &mut Vec<String>) {
         let others: Vec<String> = others.iter().map(|row| file(row, path)).collect();
         text.push(quoted(&printable(&others.join(", "))));
     }
-    let commit = |commit: &crate::engine::CommitLine| {
+    let commit = |commit: &CommitLine| {
         let n =
             if commit.files > 30 { format!(" ({} files)", commit.files) } else { String::new() };
         quoted(&printable(&format!("{} {}{n}", short(&commit.commit), commit.subject)))
@@ -194,7 +196,9 @@ impl Reply for ChangesAnswer {
                 .position(|a| a.files.is_empty() && a.commits.is_empty())
                 .unwrap_or(self.areas.len()),
         );
-        told.iter().for_each(|row| area(row, &mut text));
+        for row in told {
+            area(row, &mut text);
+        }
         let rest = self.total_areas - told.len();
         if rest > 0 {
             let names: Vec<String> = named
