@@ -358,7 +358,11 @@ impl Rows {
             let mut n: BTreeMap<&str, usize> = BTreeMap::new();
             for path in &commit.files {
                 let share = if is_test_file(path) || !is_compared(path) { 1 } else { 4 };
-                *n.entry(area_of(path, directories)).or_default() += share;
+                let area = area_of(path, directories);
+                // Generated and vendored files are in no area.
+                if areas.contains_key(area) {
+                    *n.entry(area).or_default() += share;
+                }
             }
             let most = n.into_iter().max_by_key(|(path, n)| (*n, Reverse(*path)));
             if let Some((_, area)) = most.and_then(|(path, _)| areas.get_mut(path)) {

@@ -184,6 +184,7 @@ fn what_strangers_wrote_is_data_and_mass_changes_are_one_line() {
     p.commit(&format!("token {key} \u{1b}[31m{}", "long ".repeat(9_000)));
     let told = text(&p, &["HEAD~1"]);
     assert!(!told.contains(&key) && !told.contains(['\u{1b}', '\u{202e}']), "{told}");
+    assert!(told.contains(" token [REDACTED"), "the message is told, without its secret: {told}");
     assert!(told.contains("odd\\u{202e}\\nname.rs") && !told.contains("TOKEN"), "{told}");
     assert!(told.contains("formatting only: 1 file, vendored: 40 files"), "{told}");
     assert!(told.contains("1 file left out") && told.len() < 2_000, "{told}");
