@@ -13,6 +13,7 @@ macro_rules! tell {
 mod args;
 mod bench;
 mod browser;
+mod changes;
 mod clean;
 mod completions;
 mod depot;
@@ -99,6 +100,7 @@ enum Command {
     History(history::Args),
     Graph(graph::Args),
     Map(map::Args),
+    Changes(changes::Args),
     Deps(deps::Args),
     Index(index::Args),
     Init(init::Args),
@@ -177,6 +179,7 @@ pub fn run() -> ExitCode {
         Command::History(args) => history::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
+        Command::Changes(args) => changes::run(&args),
         Command::Deps(args) => deps::run(&args),
         Command::Publish(args) => publish::run(&args),
         Command::Team(args) => team::run(&args),

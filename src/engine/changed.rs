@@ -1,14 +1,18 @@
 //! Finds the symbols that a change adds, changes and deletes: from the texts of a file before and
 //! after, and the lines that differ.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
+use super::project::Project;
 use crate::languages::{LanguageKind, detect, separator};
-use crate::source::Hunk;
+use crate::source::{self, DiffError, DiffFile, Hunk};
 use crate::syntax::{Symbol, SymbolKind, outline};
 
+/// Largest number of files whose texts are compared.
+pub(super) const MAX_COMPARED: usize = 300;
+
 /// What a change does to a symbol or file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     Changed,
@@ -46,6 +50,14 @@ pub(super) struct SymbolChange {
     /// Line of the definition; of a deleted symbol, the line afterwards at which it was.
     pub(super) line: u32,
     pub(super) end_line: u32,
+    /// Number of its lines that differ, before and after; blank ones do not count.
+    pub(super) n_lines: u32,
+    /// The declaration without its body.
+    pub(super) signature: String,
+    /// The declaration before, if it is another one.
+    pub(super) old_signature: Option<String>,
+    /// The lines below the declaration, of a symbol that is added or deleted.
+    pub(super) body: Vec<String>,
 }
 
 /// The symbols that a change of a file touches.
@@ -105,6 +117,28 @@ impl<'a> Outlined<'a> {
         Self { lines, symbols, paths, innermost }
     }
 
+    /// Returns the first symbol of each path of names.
+    fn by_path(&self) -> HashMap<&str, usize> {
+        let mut first = HashMap::new();
+        for (at, path) in self.paths.iter().enumerate() {
+            first.entry(path.as_str()).or_insert(at);
+        }
+        first
+    }
+
+    /// Returns the declaration of a symbol, unless it has this one, too: of an overloaded name, the
+    /// first.
+    fn other_signature(&self, path: &str, signature: &str) -> Option<String> {
+        let of_path = || {
+            let all = self.paths.iter().zip(&self.symbols);
+            all.filter(|(other, _)| *other == path).map(|(_, symbol)| &symbol.signature)
+        };
+        if of_path().any(|other| other == signature) {
+            return None;
+        }
+        of_path().next().cloned()
+    }
+
     fn is_blank(&self, line: u32) -> bool {
         self.lines.get((line as usize).wrapping_sub(1)).is_none_or(|text| text.trim().is_empty())
     }
@@ -119,8 +153,15 @@ impl<'a> Outlined<'a> {
         (start..end).filter(|line| !self.is_blank(*line))
     }
 
-    fn change(&self, at: usize, how: How, line: u32) -> SymbolChange {
+    fn change(&self, at: usize, how: How, line: u32, n_lines: u32) -> SymbolChange {
         let symbol = &self.symbols[at];
+        let body = match how {
+            How::Added | How::Deleted => (symbol.definition_line + 1..=symbol.end_line)
+                .filter(|line| !self.is_blank(*line))
+                .map(|line| self.lines[line as usize - 1].trim().to_string())
+                .collect(),
+            _ => Vec::new(),
+        };
         SymbolChange {
             name: symbol.name.clone(),
             symbol: self.paths[at].clone(),
@@ -129,7 +170,73 @@ impl<'a> Outlined<'a> {
             public: symbol.exported,
             line,
             end_line: if how == How::Deleted { line } else { symbol.end_line },
+            n_lines,
+            signature: symbol.signature.clone(),
+            old_signature: None,
+            body,
         }
+    }
+}
+
+/// Returns the files of a difference that may be shown, and the number of the others: they are hidden
+/// or may hold secrets. The files of Cortex itself are left out.
+pub(super) fn shown(project: &Project, files: Vec<DiffFile>) -> (Vec<DiffFile>, usize) {
+    let may_read = |path: &str| project.may_read(path) && !source::may_hold_secrets(path);
+    let is_own = |file: &DiffFile| file.path.starts_with(".cortex/");
+    let (shown, hidden): (Vec<DiffFile>, Vec<DiffFile>) = files
+        .into_iter()
+        .filter(|file| !is_own(file))
+        .partition(|file| may_read(&file.path) && file.before.as_deref().is_none_or(may_read));
+    (shown, hidden.len())
+}
+
+/// Whether the symbols of a file are compared.
+pub(super) fn is_compared(path: &str) -> bool {
+    is_code(path) && !source::is_never_read(path)
+}
+
+pub(super) fn is_code(path: &str) -> bool {
+    matches!(detect(path, "").kind, LanguageKind::Code(_))
+}
+
+/// The texts of files before and after, by path; `None` for one that does not exist then.
+pub(super) type Texts = HashMap<String, (Option<String>, Option<String>)>;
+
+/// Reads the texts of files before and after a difference. `at_commit`: whether the difference ends
+/// at a commit and not at the working tree.
+///
+/// # Errors
+/// When git does not answer.
+pub(super) fn texts(
+    project: &Project,
+    at_commit: bool,
+    files: &[&DiffFile],
+) -> Result<Texts, DiffError> {
+    let root = project.layout.root();
+    let of_end = |file: &DiffFile| file.new_blob.clone().filter(|_| at_commit);
+    let ids: Vec<String> =
+        files.iter().flat_map(|file| [file.old_blob.clone(), of_end(file)]).flatten().collect();
+    let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
+    let blobs = source::blobs(root, &ids)?;
+    let text = |id: &Option<String>| id.as_ref().and_then(|id| blobs.get(id)).cloned();
+    let pair = |file: &&DiffFile| {
+        let new = match at_commit {
+            _ if !file.exists => None,
+            true => text(&file.new_blob),
+            false => source::read_exact(root, &file.path).ok(),
+        };
+        (file.path.clone(), (text(&file.old_blob), new))
+    };
+    Ok(files.iter().map(pair).collect())
+}
+
+/// Returns what a file of a difference is: new, gone, under another name, or changed.
+pub(super) fn how_of(file: &DiffFile) -> How {
+    match &file.before {
+        None => How::Added,
+        Some(_) if !file.exists => How::Deleted,
+        Some(before) if *before != file.path => How::Renamed,
+        Some(_) => How::Changed,
     }
 }
 
@@ -148,10 +255,12 @@ pub(super) fn changed(
     let all = |of: &Outlined| u32::try_from(of.lines.len()).unwrap_or(u32::MAX);
     let whole = Hunk { old_start: 1, old_lines: all(&old), new_start: 1, new_lines: all(&new) };
     let hunks = if hunks.is_empty() { std::slice::from_ref(&whole) } else { hunks };
-    let (before, after): (HashSet<&String>, HashSet<&String>) =
-        (old.paths.iter().collect(), new.paths.iter().collect());
-    let is_gone = |at: usize| !after.contains(&old.paths[at]);
-    let (mut touched, mut gone) = (vec![false; new.symbols.len()], Vec::new());
+    let (before, after) = (old.by_path(), new.by_path());
+    let is_gone = |at: usize| !after.contains_key(&*old.paths[at]);
+    let mut touched = vec![false; new.symbols.len()];
+    let mut n_lines = vec![0; new.symbols.len()];
+    // The deleted symbols, each with the line afterwards and the number of its lines.
+    let mut gone: HashMap<usize, (u32, u32)> = HashMap::new();
     let mut outside = false;
     for hunk in hunks {
         let mut note = |at: Option<usize>| match at {
@@ -160,37 +269,46 @@ pub(super) fn changed(
         };
         for line in new.said(hunk.new_start, hunk.new_lines) {
             note(new.at(line));
+            if let Some(at) = new.at(line) {
+                n_lines[at] += 1;
+            }
         }
         for line in old.said(hunk.old_start, hunk.old_lines) {
             let around = std::iter::successors(old.at(line), |at| old.symbols[*at].parent);
             let outermost_gone = around.take_while(|at| is_gone(*at)).last();
             match outermost_gone {
-                Some(at) => gone.push((at, hunk.new_start.max(1))),
-                // Lines that were taken out change the symbol that they were in.
-                None if hunk.new_lines == 0 => match old.at(line) {
-                    Some(at) => {
-                        let now = new.paths.iter().position(|path| *path == old.paths[at]);
+                Some(at) => gone.entry(at).or_insert((hunk.new_start.max(1), 0)).1 += 1,
+                None => {
+                    let now = old.at(line).and_then(|at| after.get(&*old.paths[at])).copied();
+                    // Lines that were taken out change the symbol that they were in.
+                    if hunk.new_lines == 0 {
                         note(now);
                     }
-                    None => note(None),
-                },
-                None => {}
+                    if let Some(now) = now {
+                        n_lines[now] += 1;
+                    }
+                }
             }
         }
     }
-    let is_new = |at: usize| !before.contains(&new.paths[at]);
+    let is_new = |at: usize| !before.contains_key(&*new.paths[at]);
     let mut symbols: Vec<SymbolChange> = Vec::new();
     for at in (0..touched.len()).filter(|at| touched[*at]) {
         let mut above = std::iter::successors(new.symbols[at].parent, |at| new.symbols[*at].parent);
         // What is in an added symbol is a part of it.
         if !above.any(|above| touched[above] && is_new(above)) {
             let how = if is_new(at) { How::Added } else { How::Changed };
-            symbols.push(new.change(at, how, new.symbols[at].definition_line));
+            let mut found = new.change(at, how, new.symbols[at].definition_line, n_lines[at]);
+            if how == How::Changed {
+                found.old_signature = old.other_signature(&new.paths[at], &found.signature);
+            }
+            symbols.push(found);
         }
     }
+    let mut gone: Vec<(usize, (u32, u32))> = gone.into_iter().collect();
     gone.sort_unstable();
-    gone.dedup_by_key(|(at, _)| *at);
-    symbols.extend(gone.into_iter().map(|(at, line)| old.change(at, How::Deleted, line)));
+    let deleted = |(at, (line, n))| old.change(at, How::Deleted, line, n);
+    symbols.extend(gone.into_iter().map(deleted));
     FileChange {
         symbols,
         outside,

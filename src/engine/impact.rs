@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::changed::{FileChange, How, SymbolChange, changed};
+use super::changed::{
+    FileChange, How, MAX_COMPARED, SymbolChange, changed, how_of, is_code, is_compared, shown,
+    texts,
+};
 use super::freshness::AnswerState;
 use super::graph::{GraphNode, GraphRow, NO_SOURCES, NameUse};
 use super::paths;
@@ -17,7 +20,7 @@ use super::{AskError, Call};
 use crate::graph::{
     CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node, TestsAnswer,
 };
-use crate::languages::{LanguageKind, detect, is_test_file};
+use crate::languages::is_test_file;
 use crate::search::ChangedTogether;
 use crate::source::{self, DiffError, DiffFile, Difference};
 use crate::text::count;
@@ -49,8 +52,6 @@ const MAX_FILES: usize = 10;
 const MAX_TOGETHER: usize = 10;
 /// Least number of commits with both files.
 const LEAST_SUPPORT: usize = 2;
-/// Largest number of files whose texts are compared, and of their changed symbols that are followed.
-const MAX_COMPARED: usize = 300;
 /// Largest number of deleted symbols whose uses are searched, and of uses of each.
 const MAX_DELETED: usize = 10;
 const MAX_USES: usize = 10;
@@ -298,41 +299,21 @@ impl Engine {
             change.warnings.push(format!("the difference is not complete: {why}"));
         }
         self.warn_of_other_state(&difference, &mut change);
-        let may_read = |path: &str| self.project.may_read(path) && !source::may_hold_secrets(path);
-        let is_own = |file: &DiffFile| file.path.starts_with(".cortex/");
-        let (files, hidden): (Vec<DiffFile>, Vec<DiffFile>) =
-            difference.files.into_iter().filter(|file| !is_own(file)).partition(|file| {
-                may_read(&file.path) && file.before.as_deref().is_none_or(may_read)
-            });
-        if !hidden.is_empty() {
+        let at_commit = difference.end.is_some();
+        let (files, n_hidden) = shown(&self.project, difference.files);
+        if n_hidden > 0 {
             change.warnings.push(format!(
                 "{} that may not be read are left out: they are hidden or may hold secrets",
-                count(hidden.len(), "file")
+                count(n_hidden, "file")
             ));
         }
         change.n_files = files.len();
-        let is_compared = |path: &str| is_code(path) && !source::is_never_read(path);
         let compared: Vec<&DiffFile> =
             files.iter().filter(|file| is_compared(&file.path)).take(MAX_COMPARED).collect();
-        let of_end = |file: &&DiffFile| difference.end.is_some().then(|| file.new_blob.clone());
-        let ids: Vec<String> = compared
-            .iter()
-            .flat_map(|file| [file.old_blob.clone(), of_end(file).flatten()])
-            .flatten()
-            .collect();
-        let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
-        let texts = source::blobs(root, &ids).map_err(unanswered)?;
-        let is_compared: HashSet<&str> = compared.iter().map(|file| &*file.path).collect();
+        let texts = texts(&self.project, at_commit, &compared).map_err(unanswered)?;
         for file in &files {
-            let text = |id: &Option<String>| id.as_ref().and_then(|id| texts.get(id)).cloned();
-            let now = || source::read_exact(root, &file.path).ok();
-            let is_compared = is_compared.contains(&*file.path);
-            let new = match difference.end {
-                _ if !file.exists || !is_compared => None,
-                Some(_) => text(&file.new_blob),
-                None => now(),
-            };
-            change.add(file, text(&file.old_blob).as_deref(), new.as_deref());
+            let (old, new) = texts.get(&file.path).cloned().unwrap_or_default();
+            change.add(file, old.as_deref(), new.as_deref());
         }
         Ok(change)
     }
@@ -475,10 +456,6 @@ impl Engine {
     }
 }
 
-fn is_code(path: &str) -> bool {
-    matches!(detect(path, "").kind, LanguageKind::Code(_))
-}
-
 /// Adds files of tests that usually change with the change, though no step leads to them.
 fn add_by_history(tests: &mut TestsAnswer, together: &[ChangedTogether]) {
     let is_likely = |file: &&ChangedTogether| {
@@ -576,12 +553,7 @@ impl Change {
     fn add(&mut self, file: &DiffFile, old: Option<&str>, new: Option<&str>) {
         self.paths.insert(file.path.clone());
         self.paths.extend(file.before.clone());
-        let how = match &file.before {
-            None => How::Added,
-            Some(_) if !file.exists => How::Deleted,
-            Some(before) if *before != file.path => How::Renamed,
-            Some(_) => How::Changed,
-        };
+        let how = how_of(file);
         let is_moved = how == How::Renamed && file.hunks.is_empty();
         let found = if (old.is_none() && new.is_none()) || is_moved {
             FileChange::default()
@@ -617,7 +589,7 @@ impl Change {
     }
 
     fn add_symbol(&mut self, path: &str, symbol: SymbolChange) {
-        let SymbolChange { name, symbol, kind, how, public, line, end_line } = symbol;
+        let SymbolChange { name, symbol, kind, how, public, line, end_line, .. } = symbol;
         if how == How::Deleted {
             self.deleted.push((name, symbol.clone(), path.into()));
         } else {

@@ -199,6 +199,30 @@ impl Engine {
         })
     }
 
+    /// Returns the main directories, as the map names them.
+    pub(super) fn main_directories(&self, code: &Served) -> Vec<String> {
+        let main = MainFiles::of(code);
+        let written: Vec<(String, String)> = code
+            .corpus
+            .chunks()
+            .written_in()
+            .map(|(path, language)| (path.to_string(), language.to_string()))
+            .collect();
+        let sizes = self.project.indexed_sizes(&written);
+        let lines: HashMap<&str, u64> = sizes.iter().map(|s| (&*s.path, s.lines)).collect();
+        let mut paths: Vec<&str> = written.iter().map(|(path, _)| &**path).collect();
+        paths.sort_unstable();
+        // Nothing is read: only the names are wanted.
+        let tree = Tree {
+            paths: &paths,
+            is_source: &|path| main.counts(path),
+            has: &|_| false,
+            read: &|_| None,
+        };
+        let weight = |path: &str| lines.get(path).copied().unwrap_or_default() as f64;
+        overview::modules(&tree, &weight).into_iter().map(|module| module.path).collect()
+    }
+
     /// Ranks the main files by the references to them, those first that are close to the files in
     /// `focus`. Also returns whether the graph knows any source.
     ///

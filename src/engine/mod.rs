@@ -6,7 +6,9 @@
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
 mod beside;
+mod change_rows;
 mod changed;
+mod changes;
 mod coloured;
 mod commits;
 mod deps;
@@ -56,7 +58,12 @@ mod used;
 mod uses;
 
 pub use crate::team::Meter;
+pub use change_rows::{
+    ChangeCount, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, CommitLine, DeadRow,
+    NewCallers, SignatureRow, Since, TestChanges,
+};
 pub use changed::How;
+pub use changes::ChangesRequest;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};

@@ -5,6 +5,7 @@ mod difference;
 mod patches;
 mod private;
 mod reflog;
+mod since;
 mod watch;
 mod whose;
 
@@ -19,9 +20,12 @@ use std::time::{Duration, Instant};
 
 use crate::dir::{Dir, FileKind};
 
-pub use difference::{DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference};
+pub use difference::{
+    DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference, difference_since,
+};
 pub use patches::{LineChange, PatchText, patches, texts_at};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
+pub use since::{Beginning, before, from_last_day, named};
 pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
 pub use whose::{Attribution, ChangedFile};
 

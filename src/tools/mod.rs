@@ -3,6 +3,7 @@
 //! tools know no transport: MCP and HTTP serve the same ones.
 
 mod budget;
+mod changes;
 mod edit_file;
 mod edit_json;
 mod edit_reply;

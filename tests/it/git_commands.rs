@@ -56,6 +56,8 @@ fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run(
             &["memory", "search", "walls"],
             &["status"],
             &["graph", "impact", "--diff"],
+            &["changes"],
+            &["changes", "HEAD"],
             &["eval", "--self"],
         ] {
             let out = p.run(args);

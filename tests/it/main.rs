@@ -13,6 +13,7 @@ mod architecture;
 mod archives;
 mod bad_input;
 mod bench;
+mod changes;
 mod clients;
 mod commits;
 mod conformance;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use super::whose::empty_tree;
 use super::{GitDir, check_repository, command, object_id, output, without_own_filters};
 
 /// Largest number of files of a difference; the rest is left out.
@@ -90,8 +91,43 @@ pub fn difference(root: &Path, range: Option<&str>) -> Result<Difference, DiffEr
             }
         }
     };
+    between(root, &start, end, WITH_LINES)
+}
+
+/// Returns what differs between a commit, by its id, and the working tree with its untracked files.
+/// Without a commit, every file is new. In a partial clone, whose old texts may be missing, the lines
+/// are left out.
+///
+/// # Errors
+/// As [`difference`].
+pub fn difference_since(root: &Path, start: Option<&str>) -> Result<Difference, DiffError> {
+    check_repository(root).map_err(|e| DiffError::NoRepository(e.to_string()))?;
+    let start = match (start, GitDir::of(root).and_then(|git| git.head())) {
+        (Some(start), _) => commit(root, start)?,
+        (None, head) => empty_tree(head.as_deref().unwrap_or_default()).to_string(),
+    };
+    match between(root, &start, None, WITH_LINES) {
+        Err(DiffError::Failed(why)) => {
+            let mut found = between(root, &start, None, WITHOUT_LINES)?;
+            found.cut = Some(format!("the lines that differ are missing: {why}"));
+            Ok(found)
+        }
+        found => found,
+    }
+}
+
+/// What git prints of a difference: the files with their lines, or only the files.
+const WITH_LINES: &[&str] = &["--raw", "-z", "-p", "-U0"];
+const WITHOUT_LINES: &[&str] = &["--raw", "-z", "--no-renames"];
+
+fn between(
+    root: &Path,
+    start: &str,
+    end: Option<String>,
+    form: &[&str],
+) -> Result<Difference, DiffError> {
     let mut found = Difference { end, ..Difference::default() };
-    let (text, cut) = diff(root, &start, found.end.as_deref(), &["--raw", "-z", "-p", "-U0"])?;
+    let (text, cut) = diff(root, start, found.end.as_deref(), form)?;
     found.files = parse(&text);
     found.cut = cut.map(String::from);
     if found.end.is_none() {
@@ -115,7 +151,7 @@ pub fn difference(root: &Path, range: Option<&str>) -> Result<Difference, DiffEr
 /// # Errors
 /// When git does not answer in time.
 pub fn changed_since(root: &Path, commit: &str) -> Result<HashSet<String>, DiffError> {
-    let (text, _) = diff(root, commit, None, &["--raw", "-z", "--no-renames"])?;
+    let (text, _) = diff(root, commit, None, WITHOUT_LINES)?;
     Ok(parse(&text).into_iter().map(|file| file.path).collect())
 }
 
@@ -150,12 +186,12 @@ pub fn blobs(root: &Path, ids: &[&str]) -> Result<HashMap<String, String>, DiffE
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is used with `map_err`")]
-fn failed(e: std::io::Error) -> DiffError {
+pub(super) fn failed(e: std::io::Error) -> DiffError {
     DiffError::Failed(e.to_string())
 }
 
 /// Refuses what git could take for an option.
-fn check_range(range: &str) -> Result<(), DiffError> {
+pub(super) fn check_range(range: &str) -> Result<(), DiffError> {
     let why = if range.starts_with('-') {
         "it begins with `-`"
     } else if range.chars().any(char::is_control) {
@@ -176,7 +212,7 @@ fn not_a_range(written: &str, why: &str) -> DiffError {
 }
 
 /// Returns the id of the commit that a revision names.
-fn commit(root: &Path, revision: &str) -> Result<String, DiffError> {
+pub(super) fn commit(root: &Path, revision: &str) -> Result<String, DiffError> {
     // A side of a range can begin with `-`, too.
     check_range(revision)?;
     let mut command = command(root);

@@ -499,7 +499,7 @@ fn by_steps(
 }
 
 /// Returns the id of the empty tree, in the hash algorithm of `like`.
-fn empty_tree(like: &str) -> &'static str {
+pub(super) fn empty_tree(like: &str) -> &'static str {
     match like.len() {
         64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
         _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
