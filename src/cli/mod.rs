@@ -47,6 +47,7 @@ mod status;
 mod team;
 mod temporary;
 mod version;
+mod why;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -95,6 +96,7 @@ enum Command {
     Outline(outline::Args),
     Read(read::Args),
     Related(related::Args),
+    Why(why::Args),
     Graph(graph::Args),
     Map(map::Args),
     Deps(deps::Args),
@@ -172,6 +174,7 @@ pub fn run() -> ExitCode {
         Command::Outline(args) => outline::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Related(args) => related::run(&args),
+        Command::Why(args) => why::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Deps(args) => deps::run(&args),

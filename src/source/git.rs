@@ -1,7 +1,10 @@
 //! What git knows of a tree: the commit that is checked out, read from git's own files since it is
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
+mod blame;
+mod carried;
 mod difference;
+mod objects;
 mod private;
 mod reflog;
 mod watch;
@@ -18,6 +21,9 @@ use std::time::{Duration, Instant};
 
 use crate::dir::{Dir, FileKind};
 
+pub use blame::{
+    Blame, BlamedCommit, BlamedLine, LineOrigin, MAX_BLAMED_LINES, Passed, PassedCommit, blame,
+};
 pub use difference::{DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitOperation, GitWatch, OperationKind};

@@ -16,11 +16,12 @@ mod watch;
 
 pub use choice::{IgnoreRule, Included, LeftOut, PackageParts, WalkOptions, is_rule_file};
 pub use git::{
-    Attribution, ChangedFile, Commit, CommitLog, CommitPlace, Committed, DiffError, DiffFile,
-    Difference, GitOperation, GitWatch, Hunk, OperationKind, blobs, changed_since, commit_places,
-    commits, commits_between, difference, exclude_from_git, git_directory, head, is_ancestor,
-    newest_commits, not_ignored_by_git, other_worktrees, remote_name, submodules, these_commits,
-    tracked_by_git, with_repository,
+    Attribution, Blame, BlamedCommit, BlamedLine, ChangedFile, Commit, CommitLog, CommitPlace,
+    Committed, DiffError, DiffFile, Difference, GitOperation, GitWatch, Hunk, LineOrigin,
+    MAX_BLAMED_LINES, OperationKind, Passed, PassedCommit, blame, blobs, changed_since,
+    commit_places, commits, commits_between, difference, exclude_from_git, git_directory, head,
+    is_ancestor, newest_commits, not_ignored_by_git, other_worktrees, remote_name, submodules,
+    these_commits, tracked_by_git, with_repository,
 };
 pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};

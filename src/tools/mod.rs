@@ -29,12 +29,14 @@ mod search;
 mod status;
 mod tolerant;
 mod tool;
+mod why;
 
 pub use self::budget::Format;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
+pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
     ExploreRequest, FilesRequest, GraphRequest, GrepRequest, ImpactRequest, MapRequest,
     PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest, StatusRequest,

@@ -71,5 +71,6 @@ mod tied;
 mod told;
 mod tools_snapshot;
 mod warm;
+mod why;
 
 use support::{project, server};
