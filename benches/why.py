@@ -89,6 +89,13 @@ def moves(clone):
     return found
 
 
+def introduced(clone, commit, text):
+    """Whether a commit wrote a line, and did not move it: it removed no such letters anywhere."""
+    patch = git(clone, "show", "-U0", "--no-renames", "--format=", commit)
+    removed = "".join(letters(line[1:]) for line in patch.split("\n") if re.match(r"-(?!-- )", line))
+    return text not in removed
+
+
 def origin(clone, mass, commit, path, text):
     """What `git blame -w` says before a commit, and before further ones that only formatted."""
     for _ in range(MAX_TRACE):
@@ -100,7 +107,7 @@ def origin(clone, mass, commit, path, text):
             return None
         commit = found.pop()
         if commit not in mass:
-            return commit
+            return commit if introduced(clone, commit, text) else None
         if not Version(clone, commit, path).place(text):
             return None
     return None

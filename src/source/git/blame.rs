@@ -8,6 +8,7 @@
 //! parents of the commit that was found, so a wrong guess in between costs time and not truth.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
@@ -31,8 +32,8 @@ const MAX_COMMITS: usize = 200_000;
 const MAX_TURNS: usize = 64;
 /// Most files of a commit in which lines that it moved are looked for.
 const MAX_SOURCES: usize = 40;
-/// Lines of so many bytes together that are in a removed place were moved from there.
-const MOVED: usize = 30;
+/// Lines were moved from a place if so many bytes of one of them and around it agree with it.
+const MOVED: usize = 40;
 /// Most ignored commits that are read, and most bytes of their file.
 const MAX_IGNORED: usize = 1_000;
 const MAX_IGNORED_BYTES: u64 = 1 << 18;
@@ -302,7 +303,8 @@ impl History {
     }
 
     /// Returns the files whose lines a commit removed, as path, blob before, and blob afterwards
-    /// (`None` if it deleted the file). Files with the name of `path` and deleted files come first.
+    /// (`None` if it deleted the file). Files whose paths are most like `path` and deleted files come
+    /// first.
     fn removed_from(
         &self,
         parent: &str,
@@ -333,10 +335,15 @@ impl History {
                 files.push((file.to_string(), old, new));
             }
         }
-        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
+        let names = |other: &str| {
+            path.rsplit('/').zip(other.rsplit('/')).take_while(|(a, b)| a == b).count()
+        };
+        let alike =
+            |other: &str| path.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         let extension = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
-        files.sort_by_key(|(file, _, new)| {
-            (name(file) != name(path), new.is_some(), extension(file) != extension(path))
+        files.sort_by_cached_key(|(file, _, new)| {
+            let is_other = extension(file) != extension(path);
+            (Reverse(names(file)), is_other, new.is_some(), Reverse(alike(file)))
         });
         files.truncate(MAX_SOURCES);
         files
@@ -586,13 +593,11 @@ impl Tracer<'_> {
         commit: &BlamedCommit,
         parent: &str,
     ) -> io::Result<Group> {
-        let length =
-            |lines: &[Tracked]| lines.iter().map(|l| (l.at.1 - l.at.0) as usize).sum::<usize>();
-        if length(&group.lines) < MOVED {
+        if group.lines.is_empty() {
             return Ok(group);
         }
         for (path, before, after) in self.history.removed_from(parent, &commit.id, &group.path) {
-            if length(&group.lines) < MOVED || self.history.is_late() {
+            if group.lines.is_empty() || self.history.is_late() {
                 break;
             }
             let Some(text) = self.history.reduced(&before, self.form)? else { continue };
@@ -600,22 +605,27 @@ impl Tracer<'_> {
                 Some(after) => self.history.reduced(&after, self.form)?,
                 None => None,
             };
-            let (there, mut gone) = split(&group, &text);
             // What the file still has was copied, and not moved.
-            let (moved, copied): (Vec<Tracked>, Vec<Tracked>) =
-                there.into_iter().partition(|line| {
-                    let key = text.key(line.at);
-                    after.as_ref().is_none_or(|after| after.n_places(key) < text.n_places(key))
-                });
-            if length(&moved) < MOVED {
+            let is_gone = |at: Span| {
+                let key = text.key(at);
+                after.as_ref().is_none_or(|after| after.n_places(key) < text.n_places(key))
+            };
+            let (mut moved, mut rest) = (Vec::new(), Vec::new());
+            for line in &group.lines {
+                match group.text.carried(line.at, &text).filter(|at| is_gone(*at)) {
+                    Some(at) => moved.push((group.text.agreement(line.at, &text, at), at, line)),
+                    None => rest.push(line.clone()),
+                }
+            }
+            // A short line alone proves nothing.
+            if moved.iter().all(|(agreement, ..)| *agreement < MOVED) {
                 continue;
             }
-            gone.extend(
-                group.lines.iter().filter(|l| copied.iter().any(|c| c.line == l.line)).cloned(),
-            );
+            let moved = moved.into_iter().map(|(_, at, line)| Tracked { at, ..line.clone() });
             let passed = PassedCommit { id: commit.id.clone(), how: Passed::Moved(path.clone()) };
-            self.follow(&group, parent, &path, text, with(moved, &passed));
-            group.lines = gone;
+            let moved = with(moved.collect(), &passed);
+            self.follow(&group, parent, &path, text, moved);
+            group.lines = rest;
         }
         Ok(group)
     }

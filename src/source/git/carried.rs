@@ -34,7 +34,7 @@ const WIDENED: u32 = 40;
 /// Most bytes on each side of a place that are compared.
 const MAX_AROUND: usize = 160;
 /// A line of this many bytes that occurs once in both versions is the same line.
-const CERTAIN: usize = 16;
+const CERTAIN: usize = 8;
 /// Any other line is the same if so many bytes of it and around it agree.
 const ENOUGH: usize = 40;
 /// Signs that begin a line of a comment. Formatters add and remove them when they fill lines.
@@ -207,6 +207,13 @@ impl Reduced {
             }
         }
         None
+    }
+
+    /// Counts the bytes that agree with those at a place of an older version that has the text of
+    /// `span`: of the text, before it and after it.
+    pub(super) fn agreement(&self, span: Span, older: &Self, at: Span) -> usize {
+        let length = (span.1 - span.0) as usize;
+        length + self.around(span.0, older, at.0, length)
     }
 
     /// Counts the bytes before and after two places that agree.
