@@ -32,8 +32,10 @@ const MAX_COMMITS: usize = 200_000;
 const MAX_TURNS: usize = 64;
 /// Most files of a commit in which lines that it moved are looked for.
 const MAX_SOURCES: usize = 40;
+/// Most files of a commit that are compared by their names.
+const MAX_REMOVED: usize = 2_000;
 /// Lines were moved from a place if so many bytes of one of them and around it agree with it.
-const MOVED: usize = 40;
+const MOVED: usize = 32;
 /// Most ignored commits that are read, and most bytes of their file.
 const MAX_IGNORED: usize = 1_000;
 const MAX_IGNORED_BYTES: u64 = 1 << 18;
@@ -139,6 +141,7 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
         objects: RefCell::new(Objects::open(&git.top, deadline)?),
         ignored: ignored(&git.top),
         commits: RefCell::default(),
+        chains: RefCell::default(),
         texts: RefCell::default(),
         deadline,
     };
@@ -233,6 +236,8 @@ struct History {
     objects: RefCell<Objects>,
     ignored: HashSet<String>,
     commits: RefCell<HashMap<String, Option<Rc<BlamedCommit>>>>,
+    /// By their first commits.
+    chains: RefCell<HashMap<String, Rc<Vec<String>>>>,
     /// By form and blob.
     texts: RefCell<HashMap<(bool, String), Rc<Reduced>>>,
     deadline: Instant,
@@ -256,19 +261,18 @@ impl History {
     }
 
     /// Lists all first parents of a commit.
-    fn list_all(&self, from: &str) -> Vec<String> {
+    fn list_all(&self, from: &str) -> Rc<Vec<String>> {
+        if let Some(known) = self.chains.borrow().get(from) {
+            return known.clone();
+        }
         let mut command = command(&self.root);
-        command.args([
-            "rev-list",
-            "--first-parent",
-            &format!("--max-count={MAX_COMMITS}"),
-            from,
-            "--",
-        ]);
-        let out = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
-        let ids: Vec<String> =
-            String::from_utf8_lossy(&out).lines().filter_map(object_id).collect();
-        if ids.is_empty() { vec![from.to_string()] } else { ids }
+        command.args(["rev-list", "--first-parent", &format!("--max-count={MAX_COMMITS}"), from]);
+        let out = output(command.arg("--"), Vec::new()).map(|out| out.stdout).unwrap_or_default();
+        let text = String::from_utf8_lossy(&out);
+        let ids: Vec<String> = text.lines().filter_map(object_id).collect();
+        let chain = Rc::new(if ids.is_empty() { vec![from.to_string()] } else { ids });
+        self.chains.borrow_mut().insert(from.to_string(), chain.clone());
+        chain
     }
 
     fn is_late(&self) -> bool {
@@ -338,12 +342,13 @@ impl History {
         let names = |other: &str| {
             path.rsplit('/').zip(other.rsplit('/')).take_while(|(a, b)| a == b).count()
         };
-        let alike =
-            |other: &str| path.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
         let extension = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
+        files.truncate(MAX_REMOVED);
         files.sort_by_cached_key(|(file, _, new)| {
             let is_other = extension(file) != extension(path);
-            (Reverse(names(file)), is_other, new.is_some(), Reverse(alike(file)))
+            let distance = strsim::levenshtein(&name(file), &name(path));
+            (Reverse(names(file)), is_other, new.is_some(), distance)
         });
         files.truncate(MAX_SOURCES);
         files
@@ -554,7 +559,7 @@ impl Tracer<'_> {
             let Some(text) = self.history.text(parent, &group.path, self.form)? else { continue };
             let (there, gone) = split(&group, &text);
             if !there.is_empty() {
-                let chain = Rc::new(self.chain_of(parent, &commit, n));
+                let chain = self.chain_of(parent, &commit, n);
                 let before = group.age() + 1;
                 let next = Group { lines: there, text, chain, at: 0, before, ..group.clone() };
                 self.push(Work::Further(next, 1));
@@ -576,12 +581,12 @@ impl Tracer<'_> {
     }
 
     /// Lists the commits from a parent on.
-    fn chain_of(&self, parent: &str, commit: &BlamedCommit, n: usize) -> Vec<String> {
+    fn chain_of(&self, parent: &str, commit: &BlamedCommit, n: usize) -> Rc<Vec<String>> {
         let main = commit.parents.first().filter(|_| n > 0);
         match main {
-            Some(main) => {
-                self.history.list(parent, Some(main)).unwrap_or_else(|_| vec![parent.to_string()])
-            }
+            Some(main) => Rc::new(
+                self.history.list(parent, Some(main)).unwrap_or_else(|_| vec![parent.to_string()]),
+            ),
             None => self.history.list_all(parent),
         }
     }
@@ -667,7 +672,7 @@ impl Tracer<'_> {
         let (chain, at, before) = if is_next {
             (group.chain.clone(), group.at + 1, group.before)
         } else {
-            (Rc::new(self.history.list_all(parent)), 0, group.age() + 1)
+            (self.history.list_all(parent), 0, group.age() + 1)
         };
         self.push(Work::Further(Group { lines, text, path: path.into(), chain, at, before }, 1));
     }

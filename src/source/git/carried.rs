@@ -37,6 +37,8 @@ const MAX_AROUND: usize = 160;
 const CERTAIN: usize = 8;
 /// Any other line is the same if so many bytes of it and around it agree.
 const ENOUGH: usize = 40;
+/// So many of them are around it, because even a long line may occur anywhere.
+const BESIDE: usize = 16;
 /// Signs that begin a line of a comment. Formatters add and remove them when they fill lines.
 const COMMENT: [&str; 10] = ["///", "//!", "//", "/**", "/*", "*/", "## ", "# ", "* ", "-- "];
 
@@ -203,7 +205,8 @@ impl Reduced {
             }
             (used_here[i], used_there[j]) = (true, true);
             if here[i] == span.0 {
-                return (length + around >= ENOUGH).then(|| (there[j], there[j] + place(length)));
+                return (around >= BESIDE && length + around >= ENOUGH)
+                    .then(|| (there[j], there[j] + place(length)));
             }
         }
         None
