@@ -596,6 +596,11 @@ impl GitDir {
         belongs.then_some(Self { top, own, common })
     }
 
+    /// Returns the path of a folder in the work tree, relative to its root.
+    fn path_of(&self, folder: &Path) -> Option<PathBuf> {
+        Some(fs::canonicalize(folder).ok()?.strip_prefix(&self.top).ok()?.to_path_buf())
+    }
+
     /// The directory in which the repository keeps the data of its linked work trees.
     fn worktrees(&self) -> PathBuf {
         self.common.join(WORKTREES)

@@ -128,8 +128,7 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
     let git = GitDir::of(&folder).ok_or_else(|| {
         io::Error::other(format!("{} is not in a git repository", root.display()))
     })?;
-    let real = std::fs::canonicalize(&folder)?;
-    let within = real.strip_prefix(&git.top).map_err(|_| io::ErrorKind::NotFound)?;
+    let within = git.path_of(&folder).ok_or(io::ErrorKind::NotFound)?;
     let name = Path::new(path).file_name().ok_or(io::ErrorKind::NotFound)?;
     let within = within.join(name).to_string_lossy().replace('\\', "/");
     let head = git.head().ok_or_else(|| io::Error::other("no commit is checked out"))?;
@@ -566,13 +565,11 @@ impl Tracer<'_> {
             }
             group.lines = gone;
         }
-        if self.form == Form::Words
-            && let Some(parent) = commit.parents.first()
-        {
+        if let Some(parent) = commit.parents.first() {
             if !commit.is_merge && self.history.commit(parent)?.is_some() {
                 group = self.moved(group, &commit, parent)?;
             }
-            if self.history.ignored.contains(&id) {
+            if self.form == Form::Words && self.history.ignored.contains(&id) {
                 group = self.pass_over(group, &commit, parent)?;
             }
         }
