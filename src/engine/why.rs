@@ -335,7 +335,8 @@ fn is_named(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
-        !(before.is_some_and(is_word) && name.starts_with(is_word)) && !after.is_some_and(is_word)
+        let is_inside = before.is_some_and(is_word) && name.starts_with(is_word);
+        !(is_inside || after.is_some_and(is_word))
     })
 }
 

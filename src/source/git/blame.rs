@@ -555,13 +555,27 @@ impl Tracer<'_> {
                 }
                 continue;
             }
-            let Some(text) = self.history.text(parent, &group.path, self.form)? else { continue };
-            let (there, gone) = split(&group, &text);
+            // The merge of a whole repository puts the other parent's files below a folder.
+            let mut path = &*group.path;
+            let mut text = self.history.text(parent, path, self.form)?;
+            while text.is_none()
+                && n > 0
+                && let Some((_, below)) = path.split_once('/')
+            {
+                path = below;
+                text = self.history.text(parent, path, self.form)?;
+            }
+            let Some(text) = text else { continue };
+            let (mut there, gone) = split(&group, &text);
+            if *path != *group.path {
+                let how = Passed::Moved(path.to_string());
+                there = with(there, &PassedCommit { id: id.clone(), how });
+            }
             if !there.is_empty() {
+                let (path, before) = (path.into(), group.age() + 1);
                 let chain = self.chain_of(parent, &commit, n);
-                let before = group.age() + 1;
-                let next = Group { lines: there, text, chain, at: 0, before, ..group.clone() };
-                self.push(Work::Further(next, 1));
+                let lines = there;
+                self.push(Work::Further(Group { lines, text, path, chain, at: 0, before }, 1));
             }
             group.lines = gone;
         }
