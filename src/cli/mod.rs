@@ -49,6 +49,7 @@ mod status;
 mod team;
 mod temporary;
 mod version;
+mod why;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -98,6 +99,7 @@ enum Command {
     Read(read::Args),
     Related(related::Args),
     History(history::Args),
+    Why(why::Args),
     Graph(graph::Args),
     Map(map::Args),
     Changes(changes::Args),
@@ -177,6 +179,7 @@ pub fn run() -> ExitCode {
         Command::Read(args) => read::run(&args),
         Command::Related(args) => related::run(&args),
         Command::History(args) => history::run(&args),
+        Command::Why(args) => why::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Changes(args) => changes::run(&args),

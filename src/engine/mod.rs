@@ -56,6 +56,7 @@ mod treemap;
 mod unused;
 mod used;
 mod uses;
+mod why;
 
 pub use crate::team::Meter;
 pub use change_rows::{
@@ -111,6 +112,7 @@ pub use timeline::{
     BriefingRequest, BriefingText, MemoriesAnswer, MemoriesRequest, MemoryRow, PinRequest,
 };
 pub use treemap::{TreemapAnswer, TreemapRequest, TreemapRow};
+pub use why::{WhyAnswer, WhyCommit, WhyDocument, WhyPassed, WhyRequest};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

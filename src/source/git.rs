@@ -1,7 +1,10 @@
 //! What git knows of a tree: the commit that is checked out, read from git's own files since it is
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
+mod blame;
+mod carried;
 mod difference;
+mod objects;
 mod patches;
 mod private;
 mod reflog;
@@ -20,6 +23,9 @@ use std::time::{Duration, Instant};
 
 use crate::dir::{Dir, FileKind};
 
+pub use blame::{
+    Blame, BlamedCommit, BlamedLine, LineOrigin, MAX_BLAMED_LINES, Passed, PassedCommit, blame,
+};
 pub use difference::{
     DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference, difference_since,
 };
@@ -621,6 +627,11 @@ impl GitDir {
             own.parent()? == common.join(WORKTREES) && real(&named)? == real(&top.join(".git"))?
         };
         belongs.then_some(Self { top, own, common })
+    }
+
+    /// Returns the path of a folder in the work tree, relative to its root.
+    fn path_of(&self, folder: &Path) -> Option<PathBuf> {
+        Some(fs::canonicalize(folder).ok()?.strip_prefix(&self.top).ok()?.to_path_buf())
     }
 
     /// The directory in which the repository keeps the data of its linked work trees.

@@ -1,9 +1,11 @@
-//! The text that tells what happened: the most important first, because a session begins with it.
+//! `cortex_changes`: what happened since, the most important first, because a session begins with it.
 
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
+use super::tool::Question;
 use crate::engine::{
-    AnswerState, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, CommitLine, How,
+    AnswerState, AskError, Call, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer,
+    ChangesRequest, CommitLine, Engine, How,
 };
 use crate::text::{count, cut};
 
@@ -13,6 +15,26 @@ const SHORT: usize = 8;
 const MAX_NAMED: usize = 6;
 /// Largest number of characters of each side of a changed declaration.
 const MAX_SIGNATURE: usize = 120;
+
+impl Question for ChangesRequest {
+    const NAME: &'static str = "cortex_changes";
+    const TITLE: &'static str = "See what happened since";
+    const WHEN: &'static str =
+        "at the start of a session: what changed since a commit, a date or your last session.";
+    const DESCRIPTION: &'static str = "See what happened since a commit, a date or your last session, by area and symbol: changed public signatures, what lost its last use, what got new callers, tests, commits. Use it at the start of a session, or to read a branch.";
+    const TOKENS: usize = 1000;
+    type Reply = ChangesAnswer;
+
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<ChangesAnswer, AskError> {
+        let answer = engine.changes(&self, call)?;
+        Ok(fit(budget, answer.top(), |level| answer.first(level)))
+    }
+}
 
 impl ChangesAnswer {
     /// Returns the part of the answer that fits into `max_tokens`, as text or JSON shows it.

@@ -31,16 +31,18 @@ mod search;
 mod status;
 mod tolerant;
 mod tool;
+mod why;
 
 pub use self::budget::Format;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
+pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
-    ExploreRequest, FilesRequest, GraphRequest, GrepRequest, HistoryRequest, ImpactRequest,
-    MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest,
-    StatusRequest,
+    ChangesRequest, ExploreRequest, FilesRequest, GraphRequest, GrepRequest, HistoryRequest,
+    ImpactRequest, MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest,
+    SearchRequest, StatusRequest, WhyRequest,
 };
 
 /// All tools, in the order in which they are listed.
@@ -50,7 +52,9 @@ pub const ALL: &[Tool] = &[
     Tool::of::<GrepRequest>(),
     Tool::of::<MapRequest>(),
     Tool::of::<RelatedRequest>(),
+    Tool::of::<WhyRequest>(),
     Tool::of::<HistoryRequest>(),
+    Tool::of::<ChangesRequest>(),
     Tool::of::<outline::Args>(),
     Tool::of::<ReadRequest>(),
     Tool::of::<StatusRequest>(),

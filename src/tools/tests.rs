@@ -728,10 +728,10 @@ fn the_status_counts_and_an_empty_index_says_what_to_do() {
         "{}",
         a.text
     );
-    for tool in of_groups(&[ToolGroup::Search])
-        .into_iter()
-        .filter(|t| !["cortex_read", "cortex_related", "cortex_history"].contains(&t.name))
-    {
+    let of_past = ["cortex_why", "cortex_history", "cortex_changes"];
+    for tool in of_groups(&[ToolGroup::Search]).into_iter().filter(|t| {
+        !of_past.contains(&t.name) && !["cortex_read", "cortex_related"].contains(&t.name)
+    }) {
         let arguments = match tool.name {
             "cortex_explore" => json!({"about": ["x"]}),
             "cortex_search" => json!({"query": "x"}),

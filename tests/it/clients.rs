@@ -114,7 +114,7 @@ impl Inspector<'_> {
 }
 
 /// Returns a call of each tool, in the order of the list, and text that its reply must contain.
-fn calls() -> [(&'static str, Value, &'static str); 16] {
+fn calls() -> [(&'static str, Value, &'static str); 18] {
     [
         (
             "cortex_explore",
@@ -130,10 +130,16 @@ fn calls() -> [(&'static str, Value, &'static str); 16] {
         ("cortex_map", json!({}), "\n src/retry.rs Backoff:"),
         ("cortex_related", json!({ "path": "src/retry.rs", "line": 2 }), "\nsrc/poll.rs:"),
         (
+            "cortex_why",
+            json!({ "at": "src/retry.rs#retry_with_backoff" }),
+            "The service was flooded",
+        ),
+        (
             "cortex_history",
             json!({ "query": "why does it wait between attempts" }),
             "\n The service was flooded",
         ),
+        ("cortex_changes", json!({}), "wait longer"),
         ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
         (
             "cortex_read",

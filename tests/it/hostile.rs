@@ -387,7 +387,12 @@ fn arguments(tool: &str) -> Vec<Value> {
         "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
         "cortex_grep" => vec![json!({ "pattern": "harmless" })],
         "cortex_related" => vec![json!({ "path": "src/retry.rs" })],
-        "cortex_history" => vec![json!({ "query": "harmless secret stolen retry" })],
+        "cortex_history" => {
+            vec![json!({ "query": "harmless secret stolen retry" }), json!({ "changed": "stolen" })]
+        }
+        "cortex_why" => ["src/retry.rs:1", "stolen.md", "folder/private.md:1", "../beside.md:1"]
+            .map(|at| json!({ "at": at }))
+            .to_vec(),
         "cortex_read" => {
             [json!({ "chunk_id": "../../.ssh/id#x" }), json!({ "chunk_id": "../beside.md#x" })]
                 .into_iter()

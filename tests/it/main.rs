@@ -73,5 +73,6 @@ mod tied;
 mod told;
 mod tools_snapshot;
 mod warm;
+mod why;
 
 use support::{project, server};

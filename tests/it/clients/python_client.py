@@ -80,6 +80,10 @@ async def searching(client):
     check(reply["results"][0]["path"] == "src/poll.rs", "similar code is found", text)
     reply, text = await ask(client, "cortex_history", query="why does it wait between attempts")
     check("The service was flooded" in reply["commits"][0]["message"][0], "a commit says why", text)
+    reply, text = await ask(client, "cortex_why", at=f"{RETRY}:2")
+    check("The service was flooded" in text, "a line is explained by its commit", text)
+    reply, text = await ask(client, "cortex_changes")
+    check("wait longer" in text, "what happened is told", text)
 
     reply, text = await ask(client, "cortex_graph", operation="callers", target="Backoff::pause")
     check(reply["targets"][0]["path"] == RETRY and reply["total"] == len(reply["results"]), "the graph knows a method", text)
@@ -213,7 +217,9 @@ CALLED = {
     "cortex_map",
     "cortex_outline",
     "cortex_related",
+    "cortex_why",
     "cortex_history",
+    "cortex_changes",
     "cortex_status",
     "cortex_graph",
     "cortex_impact",

@@ -1,0 +1,40 @@
+//! `cortex why`: says why lines are as they are.
+
+use anyhow::Result;
+
+use super::args::{self, OfAnyProject};
+use super::outcome::Outcome;
+use super::render::{self, line};
+use crate::engine::{AnswerFrom, Call, WhyRequest};
+use crate::tools::{WHY_TOKENS, why_lines};
+
+/// Say why lines are as they are: the commits that wrote them, not those that formatted or moved them
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex why src/store/lock.rs:40
+  cortex why src/store/lock.rs:20-60 --json")]
+pub(super) struct Args {
+    /// Lines or a symbol of a file: src/a.rs:12, src/a.rs:12-20, src/a.rs#name
+    at: String,
+    #[command(flatten)]
+    project: OfAnyProject,
+    /// Print the answer as JSON (format: specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let mut at = args.at.clone();
+    let engine = args.project.engine(AnswerFrom::Tree, [&mut at])?;
+    let answer = engine.why(&WhyRequest { at }, &Call::default())?;
+    if args.json {
+        render::json(&answer)?;
+    } else {
+        render::warnings(&answer.state);
+        for text in why_lines(&answer, WHY_TOKENS) {
+            line(&render::printable_code(&text))?;
+        }
+    }
+    let is_found = !answer.commits.is_empty();
+    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+}
