@@ -27,6 +27,7 @@ const MAX_SUBJECT: usize = 100;
 /// What happened.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChangesAnswer {
+    /// Where it begins.
     pub since: Since,
     /// Number of commits without merges, up to 1000.
     pub total_commits: usize,
@@ -36,22 +37,29 @@ pub struct ChangesAnswer {
     pub total_files: usize,
     /// Number of lines that are new, and of those that are gone.
     pub added_lines: usize,
+    /// Number of lines that are gone.
     pub deleted_lines: usize,
     /// Files with changes that no commit holds yet.
     pub uncommitted: Vec<String>,
+    /// Number of uncommitted files.
     pub total_uncommitted: usize,
     /// Public symbols with another signature.
     pub signatures: Vec<SignatureRow>,
+    /// Number of changed declarations, listed or not.
     pub total_signatures: usize,
     /// Symbols that lost their last use.
     pub dead: Vec<DeadRow>,
+    /// Number of symbols without a use, listed or not.
     pub total_dead: usize,
     /// Symbols with new callers.
     pub callers: Vec<NewCallers>,
+    /// Number of symbols with new callers, listed or not.
     pub total_callers: usize,
+    /// What happened to tests.
     pub tests: TestChanges,
     /// The areas with changes, those with most first.
     pub areas: Vec<ChangedArea>,
+    /// Number of areas, listed or not.
     pub total_areas: usize,
     /// Files that say little each, by what they are: generated, vendored, formatting only.
     pub mass: Vec<ChangeCount>,
@@ -75,7 +83,9 @@ pub struct Since {
 /// A number of files of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangeCount {
+    /// What the files have in common.
     pub what: String,
+    /// Number of these files.
     pub files: usize,
 }
 
@@ -84,9 +94,13 @@ pub struct ChangeCount {
 pub struct SignatureRow {
     /// Relative to the root.
     pub path: String,
+    /// 1-based.
     pub line: u32,
+    /// Its name.
     pub symbol: String,
+    /// The declaration before.
     pub before: String,
+    /// The declaration now.
     pub after: String,
 }
 
@@ -95,7 +109,9 @@ pub struct SignatureRow {
 pub struct DeadRow {
     /// Relative to the root.
     pub path: String,
+    /// 1-based.
     pub line: u32,
+    /// Its name.
     pub symbol: String,
     /// The file in which the last use was.
     pub used_in: String,
@@ -106,10 +122,13 @@ pub struct DeadRow {
 pub struct NewCallers {
     /// Relative to the root.
     pub path: String,
+    /// 1-based.
     pub line: u32,
+    /// Its name.
     pub symbol: String,
-    /// Number of new users, and of all users; tests are none.
+    /// Number of new users; tests are none.
     pub new: usize,
+    /// Number of all users; tests are none.
     pub total: usize,
     /// The first new users.
     pub names: Vec<String>,
@@ -118,11 +137,15 @@ pub struct NewCallers {
 /// What happened to tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TestChanges {
+    /// Number of new ones.
     pub added: usize,
+    /// Number of changed ones.
     pub changed: usize,
+    /// Number of deleted ones.
     pub deleted: usize,
     /// The files of these tests, those with most first.
     pub files: Vec<String>,
+    /// Number of files of tests.
     pub total_files: usize,
 }
 
@@ -133,12 +156,15 @@ pub struct ChangedArea {
     pub path: String,
     /// Number of files that changed in it.
     pub total_files: usize,
+    /// Number of new lines.
     pub added_lines: usize,
+    /// Number of lines that are gone.
     pub deleted_lines: usize,
     /// The files with the most telling changes first.
     pub files: Vec<ChangedFileRow>,
     /// The commits that changed mostly this area: those that changed code first, then the newest.
     pub commits: Vec<CommitLine>,
+    /// Number of commits, listed or not.
     pub total_commits: usize,
 }
 
@@ -157,13 +183,16 @@ pub struct ChangedFileRow {
     pub uncommitted: bool,
     /// The most telling ones first.
     pub symbols: Vec<ChangedRow>,
+    /// Number of changed symbols, listed or not.
     pub total_symbols: usize,
 }
 
 /// A changed symbol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangedRow {
+    /// Its name.
     pub symbol: String,
+    /// function, method, class and so on.
     pub kind: String,
     /// changed, added, deleted or renamed.
     #[schemars(with = "String")]
@@ -186,6 +215,7 @@ pub struct ChangedRow {
 pub struct CommitLine {
     /// Its id.
     pub commit: String,
+    /// When it was committed.
     pub at: String,
     /// First line of the message, without secrets.
     pub subject: String,

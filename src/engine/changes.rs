@@ -49,8 +49,8 @@ const SESSIONS: usize = 5;
 /// The arguments of the question what happened.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct ChangesRequest {
-    /// A commit (`HEAD~3`, `v1.2`), a date (`2026-01-31`) or an age (`12h`, `3d`, `2w`). Default: since
-    /// the last session, otherwise the last day with commits.
+    /// A commit, a date or an age: HEAD~3, 2026-01-31, 3d. Default: the last session, else the last
+    /// day with commits.
     pub since: Option<String>,
     /// Only files below this folder, or that match this glob.
     pub path: Option<String>,

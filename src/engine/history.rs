@@ -92,7 +92,9 @@ pub struct HistoryAnswer {
 pub struct HistoryRow {
     /// In hexadecimal digits.
     pub id: String,
+    /// When it was committed, as its committer's clock said.
     pub at: String,
+    /// The author's name.
     pub author: String,
     /// First line of the message.
     pub subject: String,
@@ -110,6 +112,7 @@ pub struct HistoryRow {
     /// Number of these lines that it added and removed.
     #[serde(skip_serializing_if = "is_none")]
     pub lines: (usize, usize),
+    /// How well it answers; 0 without a question.
     pub score: f64,
 }
 

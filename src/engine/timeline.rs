@@ -73,9 +73,11 @@ pub struct MemoriesAnswer {
 /// One memory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MemoryRow {
+    /// Its name in requests.
     pub id: String,
     /// A name for people; may be empty.
     pub name: String,
+    /// What is remembered.
     pub content: String,
     /// Where it comes from, such as text or `UserPromptSubmit`.
     pub source: &'static str,
@@ -84,6 +86,7 @@ pub struct MemoryRow {
     pub path: Option<String>,
     /// Empty outside of sessions.
     pub session: String,
+    /// When it was stored.
     pub created_at: String,
     /// Whether every session begins with it.
     pub pinned: bool,

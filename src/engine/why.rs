@@ -99,6 +99,7 @@ pub struct WhyCommit {
     pub short_id: String,
     /// The day, as its author's clock says: 2026-01-31.
     pub date: String,
+    /// The author's name.
     pub author: String,
     /// First line of the message.
     pub subject: String,

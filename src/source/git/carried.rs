@@ -37,6 +37,8 @@ const MAX_AROUND: usize = 160;
 const CERTAIN: usize = 8;
 /// Any other line is the same if so many bytes of it and around it agree.
 const ENOUGH: usize = 40;
+/// Most bytes on each side that decide between places.
+const NEAR: usize = 48;
 /// So many of them are around it, because even a long line may occur anywhere.
 const BESIDE: usize = 16;
 /// Signs that begin a line of a comment. Formatters add and remove them when they fill lines.
@@ -191,15 +193,19 @@ impl Reduced {
         if here.len() == 1 && there.len() == 1 && length >= CERTAIN {
             return Some((there[0], there[0] + place(length)));
         }
-        let mut pairs: Vec<(usize, usize, usize, usize)> = Vec::new();
+        let mut pairs = Vec::new();
         for (i, a) in here.iter().enumerate() {
             for (j, b) in there.iter().enumerate() {
-                pairs.push((self.around(*a, older, *b, length), i.abs_diff(j), i, j));
+                let (before, after) = self.around(*a, older, *b, length);
+                // A block that was inserted after another one ends as that does, so what is before
+                // a line says more.
+                let claim = 2 * before.min(NEAR) + after.min(NEAR);
+                pairs.push((claim, before + after, i.abs_diff(j), i, j));
             }
         }
-        pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        pairs.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then(a.2.cmp(&b.2)));
         let (mut used_here, mut used_there) = (vec![false; here.len()], vec![false; there.len()]);
-        for (around, _, i, j) in pairs {
+        for (_, around, _, i, j) in pairs {
             if used_here[i] || used_there[j] {
                 continue;
             }
@@ -216,17 +222,20 @@ impl Reduced {
     /// `span`: of the text, before it and after it.
     pub(super) fn agreement(&self, span: Span, older: &Self, at: Span) -> usize {
         let length = (span.1 - span.0) as usize;
-        length + self.around(span.0, older, at.0, length)
+        let (before, after) = self.around(span.0, older, at.0, length);
+        length + before + after
     }
 
-    /// Counts the bytes before and after two places that agree.
-    fn around(&self, a: u32, older: &Self, b: u32, length: usize) -> usize {
+    /// Counts the bytes before two places that agree, and those after them.
+    fn around(&self, a: u32, older: &Self, b: u32, length: usize) -> (usize, usize) {
         let (a, b) = (a as usize, b as usize);
         let before = self.stream[..a].iter().rev().zip(older.stream[..b].iter().rev());
         let after = self.stream[a + length..].iter().zip(&older.stream[b + length..]);
         let same = |(x, y): &(&u8, &u8)| x == y;
-        before.take(MAX_AROUND).take_while(same).count()
-            + after.take(MAX_AROUND).take_while(same).count()
+        (
+            before.take(MAX_AROUND).take_while(same).count(),
+            after.take(MAX_AROUND).take_while(same).count(),
+        )
     }
 
     /// Returns the text of a place for a comparison with other texts.
@@ -275,17 +284,21 @@ mod tests {
 
     #[test]
     fn of_equal_lines_the_new_one_is_new() {
-        let old = "case one:\n  open(file)\n  break\ncase two:\n  close(file)\n  break\n";
-        let new = "case one:\n  open(file)\n  break\ncase three:\n  truncate(file)\n  break\ncase two:\n  close(file)\n  break\n";
+        let [open, truncate, close] = ["open", "truncate", "close"].map(|what| {
+            format!("case file_to_{what}:\n  {what}_the_file_and_log_it(file)\n  break\n")
+        });
+        let (old, new) = (format!("{open}{close}"), format!("{open}{truncate}{close}"));
+        let (old, new) = (&*old, &*new);
         assert_eq!(carried(new, 3, old), Some(3));
         assert_eq!(carried(new, 9, old), Some(6));
         assert_eq!(carried(new, 5, old), None);
+        assert_eq!(carried(new, 6, old), None);
     }
 
     #[test]
     fn a_comment_that_was_filled_anew_is_the_same() {
-        let old = "// The first sentence is\n// quite long.\nfn a() {}\n";
-        let new = "// The first sentence is quite long.\nfn a() {\n}\n";
+        let old = "// The first sentence is\n// quite long.\nfn a_function() {}\n";
+        let new = "// The first sentence is quite long.\nfn a_function() {\n}\n";
         assert_eq!(carried(new, 1, old), Some(1));
         assert_eq!(carried(new, 2, old), Some(3));
     }

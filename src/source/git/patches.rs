@@ -276,6 +276,6 @@ mod tests {
         assert!(!all[0].text.contains("hunter2"), "{}", all[0].text);
         let first = told(&all[1]);
         assert_eq!(first.len(), 7, "the lines of one file: {first:?}");
-        assert!(first.contains(&"a b.rs:5 +++ b/other.rs".to_string()), "{first:?}");
+        assert!(first.contains(&"a b.rs:5 ++++ b/other.rs".to_string()), "{first:?}");
     }
 }
