@@ -312,12 +312,12 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: b
         let text = format!("   also {}", others.join(", "));
         line(&style(console::truncate_str(&text, render::width(), "…")).dim().to_string())?;
     }
+    if let Some(commit) = &row.changed_by {
+        let text = format!("   changed by {}", render::printable(commit));
+        line(&style(console::truncate_str(&text, render::width(), "…")).dim().to_string())?;
+    }
     if explain {
         line(&format!("   score {:.3}", row.score))?;
-        if let Some(commit) = &row.changed_by {
-            let text = format!("   changed by {}", render::printable(commit));
-            line(&console::truncate_str(&text, render::width(), "…"))?;
-        }
         for part in &row.explain {
             line(&format!(
                 "   {:>8.3} = {:.3} × {:+.2} {}",

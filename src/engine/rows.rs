@@ -195,7 +195,11 @@ impl ResultRow {
                 .filter_map(|entry| entry.chunk())
                 .map(|chunk| ChunkRow::new(&chunk, set))
                 .collect(),
-            changed_by: hit.changed_by.as_ref().filter(|_| explain).and_then(|e| changed_by(e)),
+            changed_by: hit
+                .changed_by
+                .as_ref()
+                .filter(|_| explain || hit.said_by_commit() >= TELLING)
+                .and_then(|e| changed_by(e)),
             explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
             parts: hit.parts.iter().map(|(entry, _)| Part::new(entry, set)).collect(),
             shown: None,
@@ -299,6 +303,8 @@ impl ResultRow {
     }
 }
 
+/// A commit that holds this share of the question is shown with the file.
+const TELLING: f64 = 0.5;
 /// Number of digits of a commit that are shown.
 const COMMIT_DIGITS: usize = 7;
 

@@ -87,6 +87,12 @@ impl Hit {
             || near > 0.0 && self.meaning() >= near
     }
 
+    /// Returns the share of the question that the message of the commit in `changed_by` holds, 0–1.
+    #[must_use]
+    pub fn said_by_commit(&self) -> f64 {
+        self.terms.iter().find(|t| t.feature == "history").map_or(0.0, |t| t.value)
+    }
+
     /// Returns how near it is to the question in meaning; 0 if that is unknown.
     #[must_use]
     pub fn meaning(&self) -> f64 {

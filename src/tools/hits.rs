@@ -55,8 +55,8 @@ pub(super) fn row_lines(row: &ResultRow) -> Vec<String> {
             .map(|p| format!("{} {:.3}×{}", p.feature, p.value, p.weight))
             .collect();
         out.push(format!("  score {:.3} = {}", row.score, parts.join(" + ")));
-        out.extend(row.changed_by.as_ref().map(|c| format!("  changed by {}", printable(c))));
     }
+    out.extend(row.changed_by.as_ref().map(|c| format!("  changed by {}", printable(c))));
     out
 }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::difference::{DiffError, check_range, commit, failed};
-use super::{GitDir, MAX_LIST_BYTES, check_repository, command, object_id, output, own_bytes};
+use super::{GitDir, check_repository, command, is_shallow, object_id, output};
 
 /// Number of commits of the line of first parents that are read at once; the next read is tenfold.
 const FIRST: usize = 1_000;
@@ -154,12 +154,6 @@ fn checked_out(root: &Path) -> Result<String, DiffError> {
     check_repository(root).map_err(|e| DiffError::NoRepository(e.to_string()))?;
     let head = GitDir::of(root).and_then(|git| git.head());
     head.ok_or_else(|| DiffError::NoRepository("no commit is checked out".into()))
-}
-
-fn is_shallow(root: &Path) -> bool {
-    GitDir::of(root)
-        .and_then(|git| own_bytes(&git.common, "shallow", MAX_LIST_BYTES))
-        .is_some_and(|list| !list.is_empty())
 }
 
 /// Returns the newest `max` commits of the line of first parents, newest first.
