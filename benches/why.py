@@ -116,7 +116,7 @@ def origin(clone, mass, commit, path, text):
 def questions(clone, random):
     mass = mass_commits(clone)
     formatted = []
-    for commit in mass:
+    for commit in sorted(mass):
         for line in git(clone, "diff-tree", "-r", "--no-renames", "--diff-filter=M", "--name-only", "--no-commit-id", commit).split("\n"):
             if re.search(r"\.(py|rs|c|h|cc|cpp|ts|js|go|rb|java|scala|tsx)$", line):
                 formatted.append((commit, line, line))
@@ -132,6 +132,8 @@ def questions(clone, random):
             if of_commit.get(commit, 0) >= PER_COMMIT:
                 continue
             tries += 1
+            if any(part.startswith(".") for part in after.split("/")):
+                continue  # hidden files are not answered for
             now = Version(clone, "HEAD", after)
             if len(now.lines) < 5:
                 continue

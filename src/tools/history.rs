@@ -43,7 +43,7 @@ impl Reply for HistoryAnswer {
         let mut lines = vec![match self.commits.len() {
             0 => format!("no commit answers, of {searched}"),
             n if n < self.total => {
-                format!("{n} of {} commits of {searched}; messages are quoted", self.total)
+                format!("{n} of {} that match, of {searched}; messages are quoted", self.total)
             }
             n => format!("{} of {searched}; messages are quoted", count(n, "commit")),
         }];
