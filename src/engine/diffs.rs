@@ -182,9 +182,10 @@ pub(super) fn changes(
     call: &Call,
 ) -> Result<Changes, AskError> {
     let table = commits.table();
-    let patches =
-        index_patches(&project.layout, table, wait).map_err(|e| AskError::Failed(chain(&e)))?;
+    let patches = index_patches(&project.layout, table, wait, &|| call.check().is_ok())
+        .map_err(|e| AskError::Failed(chain(&e)));
     call.check()?;
+    let patches = patches?;
     let at: HashMap<&str, usize> =
         table.commits.iter().enumerate().map(|(at, commit)| (&*commit.id, at)).collect();
     let is_allowed = |id: &str| allowed.is_none_or(|allowed| allowed.contains(id));
@@ -198,13 +199,16 @@ pub(super) fn changes(
     let mut found: Vec<(usize, Changing)> =
         patches.frames.par_iter().flat_map_iter(of_frame).collect();
     found.sort_by_key(|(at, _)| *at);
-    let searched: usize = patches.frames.iter().map(|frame| frame.commits.len()).sum();
+    let ids = patches.frames.iter().flat_map(|frame| &frame.commits).map(|(id, _)| &**id);
+    let known: HashSet<&str> = ids.filter(|id| at.contains_key(id)).collect();
+    let searched = known.len();
     let mut out = Changes { searched, ..Changes::default() };
     out.notes.extend(patches.cut.as_ref().map(|why| {
         format!("of the lines of the newest {MAX_PATCHES} commits not all were read: {why}")
     }));
     let mut found: Vec<Changing> = found.into_iter().map(|(_, found)| found).collect();
-    let beyond: Vec<&str> = table.commits.iter().skip(searched).map(|c| &*c.id).collect();
+    let all = table.commits.iter().map(|commit| &*commit.id);
+    let beyond: Vec<&str> = all.filter(|id| !known.contains(id)).collect();
     if older && !beyond.is_empty() && found.len() < limit {
         let cut = source::patches(project.layout.root(), &beyond, OLDER, &mut |patch| {
             out.searched += 1;

@@ -59,8 +59,11 @@ pub fn index_commits(
         )
     })?;
     let layout = project.of_commits();
+    // When more of the history comes, all of it is read again.
+    let is_shallow = source::is_shallow(root);
+    let rules = if is_shallow { format!("{RULES}, shallow") } else { RULES.to_string() };
     let is_current =
-        |stamp: &CommitsStamp| stamp.head == head && stamp.rules == RULES && layout.is_indexed();
+        |stamp: &CommitsStamp| stamp.head == head && stamp.rules == rules && layout.is_indexed();
     if let Some(stamp) = CommitsStamp::read(&layout).filter(is_current) {
         return Ok(stamp);
     }
@@ -69,7 +72,7 @@ pub fn index_commits(
     layout.create()?;
     store::recover(&layout, &lock)?;
     // Another process may have been faster.
-    let stamp = CommitsStamp::read(&layout).filter(|stamp| stamp.rules == RULES);
+    let stamp = CommitsStamp::read(&layout).filter(|stamp| stamp.rules == rules);
     if let Some(stamp) = stamp.clone().filter(is_current) {
         return Ok(stamp);
     }
@@ -90,7 +93,7 @@ pub fn index_commits(
     let mut table = Tabulating::default();
     log.commits.iter().for_each(|commit| table.add(commit));
     let mut cut = log.cut.clone();
-    if source::is_shallow(root) {
+    if is_shallow {
         cut = cut.or(Some("the clone is shallow, and git is not asked to fetch more".into()));
     }
     if let Some(((stamp, old), manifest)) = before {
@@ -100,20 +103,21 @@ pub fn index_commits(
         cut = cut.or(stamp.cut);
     }
     new.publish(manifest.as_ref(), lines.len())?;
-    let stamp = CommitsStamp { head, rules: RULES.into(), n: table.table.commits.len(), cut };
+    let stamp = CommitsStamp { head, rules, n: table.table.commits.len(), cut };
     stamp.write(&layout, &table.table)?;
     Ok(stamp)
 }
 
 /// Brings the index of the lines that the newest commits changed up to date with the table of
-/// commits. `wait`: for another process that does the same.
+/// commits. `wait`: for another process that does the same. Ends when `is_wanted` returns false.
 ///
 /// # Errors
-/// When git does not answer, or the index cannot be written.
+/// When git does not answer, the index cannot be written, or it is not wanted any more.
 pub fn index_patches(
     project: &Layout,
     table: &CommitTable,
     wait: Duration,
+    is_wanted: &dyn Fn() -> bool,
 ) -> Result<Patches, IndexError> {
     let layout = project.of_commits();
     let wanted: Vec<&str> =
@@ -145,8 +149,11 @@ pub fn index_patches(
             }
             n_bytes = 0;
         }
-        failed.is_none()
+        failed.is_none() && is_wanted()
     })?;
+    if !is_wanted() {
+        return Err(IndexError::Cancelled);
+    }
     if let Some(e) = failed {
         return Err(e.into());
     }

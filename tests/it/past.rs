@@ -131,4 +131,10 @@ fn what_is_not_there_is_said() {
     let mut asked = p.cortex(&["history", "forget old entries"]);
     let out = crate::project::run(asked.current_dir(p.path("shallow"))).expect(0);
     assert!(out.stderr.contains("the clone is shallow"), "{}", out.stderr);
+    // What is fetched later is found.
+    let git = |args: &[&str]| p.git(&[&["-C", "shallow"], args].concat());
+    git(&["fetch", "-q", "--unshallow"]);
+    let mut asked = p.cortex(&["history", "a failure after a deployment"]);
+    let out = crate::project::run(asked.current_dir(p.path("shallow"))).expect(0);
+    assert!(out.stdout.contains("ask the service twice") && out.stderr.is_empty(), "{out:?}");
 }
