@@ -49,7 +49,7 @@ pub struct HistoryRequest {
     /// `changed` is a regular expression.
     #[serde(default)]
     pub regex: bool,
-    /// `changed` is code of a shape, as in cortex_pattern: `retry($$$)`.
+    /// `changed` is code of a shape, as in `cortex_pattern`: `retry($$$)`.
     #[serde(default)]
     pub pattern: bool,
     /// With `changed`: ask git for commits beyond the newest 5 000, which can take ten seconds.
@@ -109,16 +109,12 @@ pub struct HistoryRow {
     /// What it did to the lines that are asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<ChangedPlace>,
-    /// Number of these lines that it added and removed.
-    #[serde(skip_serializing_if = "is_none")]
-    pub lines: (usize, usize),
+    /// Number of these lines that it added.
+    pub added_lines: usize,
+    /// Number of these lines that it removed.
+    pub removed_lines: usize,
     /// How well it answers; 0 without a question.
     pub score: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_none(lines: &(usize, usize)) -> bool {
-    *lines == (0, 0)
 }
 
 impl Engine {
@@ -184,8 +180,12 @@ impl Engine {
                 .into_iter()
                 .filter_map(|commit| {
                     let row = HistoryRow::new(&*chunk_of(&commit.id)?, 0.0, no_words);
-                    let lines = (commit.n_added, commit.n_removed);
-                    Some(HistoryRow { places: commit.places, lines, ..row })
+                    Some(HistoryRow {
+                        places: commit.places,
+                        added_lines: commit.n_added,
+                        removed_lines: commit.n_removed,
+                        ..row
+                    })
                 })
                 .collect();
         } else if query.is_empty() {
@@ -291,7 +291,8 @@ impl HistoryRow {
             files: meta.files.iter().take(MAX_FILES).cloned().collect(),
             total_files,
             places: Vec::new(),
-            lines: (0, 0),
+            added_lines: 0,
+            removed_lines: 0,
             score: score - damped + SAID * wanted.share_in(&chunk.text),
         }
     }

@@ -22,7 +22,7 @@ use crate::store::{
 pub const MAX_INDEXED: usize = 50_000;
 /// Number of newest commits of which the changed lines are indexed, and how long git is asked.
 pub const MAX_PATCHES: usize = 5_000;
-const MAX_READING: Duration = Duration::from_secs(60);
+const MAX_READING: Duration = Duration::from_mins(1);
 /// The number is that of the form of the texts.
 const PATCH_RULES: &str = "patches 1";
 /// The number is that of the form of the chunks.
