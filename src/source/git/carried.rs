@@ -1,7 +1,6 @@
 //! Finds the lines of a text in an older version of it, whatever a formatter did in between.
 //!
-//! A text is reduced to its [`Layout`]-free form: words and operators, without what formatters
-//! change. A line is *carried over* from an older version if its reduced text occurs there, and no
+//! A text is reduced to its words and operators, without what formatters change. A line is *carried over* from an older version if its reduced text occurs there, and no
 //! other line of the newer version has a better claim to that place.
 
 use memchr::memmem;
