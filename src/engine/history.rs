@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use chrono::DateTime;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
