@@ -71,8 +71,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         render::warnings(&answer.state);
         for row in &answer.commits {
-            let (id, day) =
-                (row.id.get(..9).unwrap_or(&row.id), row.at.get(..10).unwrap_or(&row.at));
+            let (id, day) = (row.short_id(), row.day());
             let head = format!(
                 "{} {}  {}",
                 style(id).yellow(),
@@ -93,13 +92,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                     line(&fitted(&style(format!("    +{}", printable(text))).green().to_string()))?;
                 }
             }
-            if !row.places.is_empty() {
-                continue;
+            if row.places.is_empty() {
+                line(&fitted(&format!("    {}", style(row.named_files()).cyan())))?;
             }
-            let files: Vec<String> = row.files.iter().map(|file| printable(file)).collect();
-            let more = row.total_files.saturating_sub(files.len());
-            let more = if more > 0 { format!(" +{more}") } else { String::new() };
-            line(&fitted(&format!("    {}", style(format!("{}{more}", files.join(", "))).cyan())))?;
         }
     }
     Ok(args::end(

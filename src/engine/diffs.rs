@@ -15,6 +15,7 @@ use super::{AskError, Call, chain};
 use crate::index::{MAX_PATCHES, index_patches};
 use crate::languages::{LanguageKind, detect};
 use crate::source::{self, LineChange, PatchText};
+use crate::store::PatchFrame;
 use crate::syntax::{Pattern, outline};
 
 /// Most places of a commit that a row shows, and most lines of each side of one.
@@ -23,7 +24,7 @@ const MAX_LINES: usize = 4;
 /// Most commits whose files are parsed to find code of a shape, and the time for that.
 const MAX_PARSED: usize = 200;
 const PARSING: Duration = Duration::from_secs(5);
-/// How long git is asked for commits beyond those that are indexed.
+/// Longest time for which Cortex asks git for commits beyond the indexed ones.
 const OLDER: Duration = Duration::from_secs(10);
 /// Shortest text that is searched, in bytes.
 const SHORTEST: usize = 2;
@@ -172,7 +173,7 @@ fn dense(line: &str) -> String {
 }
 
 /// Finds the newest commits that changed what is wanted, at most `limit`. `allowed`: only these.
-/// `older`: git is asked for commits beyond those that are indexed.
+/// `older`: Cortex also asks git for commits beyond the indexed ones.
 pub(super) fn changes(
     project: &Project,
     commits: &Commits,
@@ -189,13 +190,11 @@ pub(super) fn changes(
     let at: HashMap<&str, usize> =
         table.commits.iter().enumerate().map(|(at, commit)| (&*commit.id, at)).collect();
     let is_allowed = |id: &str| allowed.is_none_or(|allowed| allowed.contains(id));
-    let of_frame = |frame: &crate::store::PatchFrame| -> Vec<(usize, Changing)> {
-        let found = frame.unpack().unwrap_or_default().into_iter().filter_map(|(id, text)| {
-            let at = *at.get(id).filter(|_| is_allowed(id))?;
-            Some((at, wanted.changed_by(id, &text)?))
-        });
-        found.collect()
+    let change = |id: &str, text: &str| {
+        let at = *at.get(id).filter(|_| is_allowed(id))?;
+        Some((at, wanted.changed_by(id, text)?))
     };
+    let of_frame = |frame: &PatchFrame| frame.read(change).unwrap_or_default();
     let mut found: Vec<(usize, Changing)> =
         patches.frames.par_iter().flat_map_iter(of_frame).collect();
     found.sort_by_key(|(at, _)| *at);
@@ -220,7 +219,7 @@ pub(super) fn changes(
         let cut = cut.map_err(|e| AskError::Failed(chain(&e)))?;
         if cut.is_some() && found.len() < limit {
             out.notes.push(format!(
-                "git was asked for {} s, so {} of {} commits were searched",
+                "Cortex asked git for {} s, and searched {} of {} commits",
                 OLDER.as_secs(),
                 out.searched,
                 table.commits.len()

@@ -19,6 +19,7 @@ use crate::embed::{BundledModel, Embedder, StaticModel};
 use crate::index::{N_FILES, ROUTINE};
 use crate::memory::{Period, now};
 use crate::search::{Condition, Filter, Hit, PathFilter, QueryWords, Searcher};
+use crate::source::printable;
 use crate::store::{ChunkFiles, CommitFacts, Patches};
 
 /// The more files a commit changed, the less it says about each: its score falls by this times the
@@ -29,6 +30,8 @@ const ROUTINE_COST: f64 = 2.0;
 /// What the share of the question's words is worth that the message holds: a question often repeats
 /// what somebody said, and a commit is one statement.
 const SAID: f64 = 4.0;
+/// Number of digits of a commit that a row shows.
+const DIGITS: usize = 9;
 /// Number of commits that are ranked by these.
 const POOL: usize = 60;
 /// Most lines of a message that a row shows, and most files that it names.
@@ -105,7 +108,7 @@ pub struct HistoryRow {
     pub files: Vec<String>,
     /// Number of files that it changed.
     pub total_files: usize,
-    /// What it did to the lines that are asked for.
+    /// The places where it changed matching lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<ChangedPlace>,
     /// Number of these lines that it added.
@@ -140,11 +143,12 @@ impl Engine {
             _ => {}
         }
         let wait = if self.server().is_some() { SHORT_WAIT } else { LONG_WAIT };
-        let commits = self.commits.up_to_date(&self.project, wait, &|| {
+        let tell = || {
             if let Upkeep::Command(command) = &self.upkeep {
                 (command.tell)(Step::Commits);
             }
-        })?;
+        };
+        let commits = self.commits.up_to_date(&self.project, wait, &tell)?;
         call.check()?;
         let state = AnswerState { index: self.freshness(), ..AnswerState::default() };
         let mut answer =
@@ -160,14 +164,14 @@ impl Engine {
         };
         let allowed = conditions.allowed(&commits);
         let chunk_of = |id: &str| corpus.chunks().by_id(&format!("commit:{id}"))?.chunk();
+        let as_set =
+            |ids: Vec<&str>| ids.into_iter().map(String::from).collect::<HashSet<String>>();
         let no_words = &mut QueryWords::default();
         if let Some(text) = &request.changed {
             let wanted = Wanted::new(text, request.regex, request.pattern)?;
-            let ids = allowed.map(|ids| ids.into_iter().map(String::from).collect());
-            if let Upkeep::Command(command) = &self.upkeep
-                && !Patches::are_there(&self.project.layout.of_commits())
-            {
-                (command.tell)(Step::Commits);
+            let ids = allowed.map(as_set);
+            if !Patches::are_there(&self.project.layout.of_commits()) {
+                tell();
             }
             let bounds = (ids.as_ref(), request.limit, request.older);
             let found = diffs::changes(&self.project, &commits, &wanted, bounds, wait, call)?;
@@ -193,9 +197,7 @@ impl Engine {
             let chunks = newest.into_iter().take(request.limit).filter_map(chunk_of);
             answer.commits = chunks.map(|chunk| HistoryRow::new(&chunk, 0.0, no_words)).collect();
         } else {
-            let ids: Option<HashSet<String>> =
-                allowed.map(|ids| ids.into_iter().map(String::from).collect());
-            let condition = ids.map(|ids| {
+            let condition = allowed.map(as_set).map(|ids| {
                 Condition::new(move |entry| {
                     entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id))
                 })
@@ -266,6 +268,29 @@ impl Conditions {
 }
 
 impl HistoryRow {
+    /// The first digits of its id.
+    #[must_use]
+    pub fn short_id(&self) -> &str {
+        self.id.get(..DIGITS).unwrap_or(&self.id)
+    }
+
+    /// The day of its commit: 2026-01-31.
+    #[must_use]
+    pub fn day(&self) -> &str {
+        self.at.get(..10).unwrap_or(&self.at)
+    }
+
+    /// The first files that it changed, and the number of the others; empty without files.
+    #[must_use]
+    pub fn named_files(&self) -> String {
+        let files: Vec<String> =
+            self.files.iter().map(|file| printable(file).into_owned()).collect();
+        match self.total_files.saturating_sub(files.len()) {
+            0 => files.join(", "),
+            more => format!("{} +{more}", files.join(", ")),
+        }
+    }
+
     fn new(chunk: &Chunk, score: f64, wanted: &mut QueryWords) -> Self {
         let meta = &chunk.metadata;
         let number = meta.extra.get(N_FILES).and_then(serde_json::Value::as_u64);

@@ -153,15 +153,8 @@ impl Engine {
         }
         call.check()?;
 
-        let written: Vec<(String, String)> = code
-            .corpus
-            .chunks()
-            .written_in()
-            .map(|(path, language)| (path.to_string(), language.to_string()))
-            .collect();
-        let sizes = self.project.indexed_sizes(&written);
-        let mut paths: Vec<&str> = written.iter().map(|(path, _)| &**path).collect();
-        paths.sort_unstable();
+        let (paths, sizes) = self.measured(&code);
+        let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
         let tree = self.project.layout.tree();
         let tree = Tree {
             paths: &paths,
@@ -199,9 +192,8 @@ impl Engine {
         })
     }
 
-    /// Returns the main directories, as the map names them.
-    pub(super) fn main_directories(&self, code: &Served) -> Vec<String> {
-        let main = MainFiles::of(code);
+    /// Returns the paths of the indexed files, in order, and the sizes of those that are known.
+    fn measured(&self, code: &Served) -> (Vec<String>, Vec<scan::Size>) {
         let written: Vec<(String, String)> = code
             .corpus
             .chunks()
@@ -209,9 +201,17 @@ impl Engine {
             .map(|(path, language)| (path.to_string(), language.to_string()))
             .collect();
         let sizes = self.project.indexed_sizes(&written);
-        let lines: HashMap<&str, u64> = sizes.iter().map(|s| (&*s.path, s.lines)).collect();
-        let mut paths: Vec<&str> = written.iter().map(|(path, _)| &**path).collect();
+        let mut paths: Vec<String> = written.into_iter().map(|(path, _)| path).collect();
         paths.sort_unstable();
+        (paths, sizes)
+    }
+
+    /// Returns the main directories, as the map names them.
+    pub(super) fn main_directories(&self, code: &Served) -> Vec<String> {
+        let main = MainFiles::of(code);
+        let (paths, sizes) = self.measured(code);
+        let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
+        let lines: HashMap<&str, u64> = sizes.iter().map(|s| (&*s.path, s.lines)).collect();
         // Nothing is read: only the names are wanted.
         let tree = Tree {
             paths: &paths,

@@ -5,10 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
-use chrono::DateTime;
 use rayon::prelude::*;
 
-use super::history::{cut, is_routine, without_trailers};
+use super::history::{chunk_of, cut, is_routine, without_trailers};
 use super::indexer::IndexError;
 use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::secrets::redact;
@@ -27,8 +26,7 @@ const MAX_READING: Duration = Duration::from_mins(1);
 const PATCH_RULES: &str = "patches 1";
 /// The number is that of the form of the chunks.
 const RULES: &str = "commits 1";
-/// Most characters of a subject, and of the rest of a message, that are kept.
-const MAX_SUBJECT: usize = 200;
+/// Most characters of a message without its subject that are kept.
 const MAX_BODY: usize = 4_000;
 /// Most characters of an author's name.
 const MAX_AUTHOR: usize = 100;
@@ -83,26 +81,33 @@ pub fn index_commits(
     });
     let after = before.as_ref().map(|((stamp, _), _)| &*stamp.head);
     let log = source::commits_between(root, after, &head, MAX_INDEXED)?;
-    let lines: Vec<String> =
-        log.commits.par_iter().with_min_len(64).map(|commit| chunk(commit).to_json()).collect();
+    let write = |commit: &Commit| {
+        let (chunk, author) = chunk(commit);
+        (chunk.to_json(), author)
+    };
+    let written: Vec<(String, String)> =
+        log.commits.par_iter().with_min_len(64).map(write).collect();
     let header = Header::ours(embedder.0, embedder.1);
     let mut new = ChunkWriter::create(&layout, &lock, &header, Packing::Zstd)?;
-    for line in &lines {
+    for (line, _) in &written {
         new.put(TYPE, line)?;
     }
     let mut table = Tabulating::default();
-    log.commits.iter().for_each(|commit| table.add(commit));
+    for (commit, (_, author)) in log.commits.iter().zip(&written) {
+        let files: Vec<&str> = commit.files.iter().map(String::as_str).collect();
+        table.add(&commit.id, commit.at, author, &files);
+    }
     let mut cut = log.cut.clone();
     if is_shallow {
         cut = cut.or(Some("the clone is shallow, and git is not asked to fetch more".into()));
     }
     if let Some(((stamp, old), manifest)) = before {
-        let room = MAX_INDEXED.saturating_sub(lines.len());
+        let room = MAX_INDEXED.saturating_sub(written.len());
         new.copy(TYPE, &mut ChunkLines::open(&layout, manifest, TYPE)?, room)?;
         table.add_all(&old, room);
         cut = cut.or(stamp.cut);
     }
-    new.publish(manifest.as_ref(), lines.len())?;
+    new.publish(manifest.as_ref(), written.len())?;
     let stamp = CommitsStamp { head, rules, n: table.table.commits.len(), cut };
     stamp.write(&layout, &table.table)?;
     Ok(stamp)
@@ -166,35 +171,25 @@ pub fn index_patches(
     Ok(patches)
 }
 
-/// Returns the chunk of a commit.
-fn chunk(commit: &Commit) -> Chunk {
-    let subject = cut(&redact(&commit.subject).text, MAX_SUBJECT);
-    let body = cut(&redact(&without_trailers(&commit.body)).text, MAX_BODY);
-    let at = DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
+/// Returns the chunk of a commit, and the author's name without secrets.
+fn chunk(commit: &Commit) -> (Chunk, String) {
+    let author = cut(&redact(&commit.author).text, MAX_AUTHOR);
     let mut extra = serde_json::Map::new();
-    extra.insert("author".into(), author(commit).into());
+    extra.insert("author".into(), author.as_str().into());
     extra.insert(N_FILES.into(), commit.files.len().into());
-    Chunk {
-        id: format!("commit:{}", commit.id).into(),
-        text: if body.is_empty() { subject.clone() } else { format!("{subject}\n\n{body}") },
-        tags: if is_routine(&subject) { vec![ROUTINE.into()] } else { Vec::new() },
-        title: subject,
-        chunk_type: TYPE,
-        embedding: None,
-        metadata: Metadata {
-            // The ranking is by files, so each commit is one.
-            file_path: Some(commit.id.clone()),
-            files: commit.files.iter().take(MAX_FILES).cloned().collect(),
-            extra,
-            ..Metadata::default()
-        },
-        created_at: at,
-        updated_at: at,
+    let metadata = Metadata {
+        // The ranking is by files, so each commit is one.
+        file_path: Some(commit.id.clone()),
+        files: commit.files.iter().take(MAX_FILES).cloned().collect(),
+        extra,
+        ..Metadata::default()
+    };
+    let body = without_trailers(&commit.body);
+    let mut chunk = chunk_of(commit, &body, MAX_BODY, (TYPE, metadata));
+    if is_routine(&chunk.title) {
+        chunk.tags.push(ROUTINE.into());
     }
-}
-
-fn author(commit: &Commit) -> String {
-    cut(&redact(&commit.author).text, MAX_AUTHOR)
+    (chunk, author)
 }
 
 /// Collects the properties of commits.
@@ -206,21 +201,16 @@ struct Tabulating {
 }
 
 impl Tabulating {
-    fn add(&mut self, commit: &Commit) {
-        let files: Vec<&str> = commit.files.iter().map(String::as_str).collect();
-        self.put(&commit.id, commit.at, &author(commit), &files);
-    }
-
     /// Adds the first `n` commits of another table.
     fn add_all(&mut self, old: &CommitTable, n: usize) {
         for commit in old.commits.iter().take(n) {
             let files: Vec<&str> =
                 commit.files.iter().map(|at| &*old.paths[*at as usize]).collect();
-            self.put(&commit.id, commit.at, &old.authors[commit.author as usize], &files);
+            self.add(&commit.id, commit.at, &old.authors[commit.author as usize], &files);
         }
     }
 
-    fn put(&mut self, id: &str, at: i64, author: &str, files: &[&str]) {
+    fn add(&mut self, id: &str, at: i64, author: &str, files: &[&str]) {
         let author = number(&mut self.authors, &mut self.table.authors, author);
         let files =
             files.iter().map(|path| number(&mut self.paths, &mut self.table.paths, path)).collect();

@@ -205,20 +205,32 @@ pub fn commit_chunk(commit: &Commit) -> Option<Chunk> {
     if commit.files.is_empty() || commit.files.len() > MAX_FILES || is_routine(&commit.subject) {
         return None;
     }
+    let body = without_links(&without_trailers(&commit.body));
+    let metadata = Metadata { files: commit.files.clone(), ..Metadata::default() };
+    Some(chunk_of(commit, &body, MAX_BODY, (ChunkType::History, metadata)))
+}
+
+/// Returns a chunk with the subject and at most `max_body` characters of `body`, without secrets.
+pub(super) fn chunk_of(
+    commit: &Commit,
+    body: &str,
+    max_body: usize,
+    (chunk_type, metadata): (ChunkType, Metadata),
+) -> Chunk {
     let subject = cut(&redact(&commit.subject).text, MAX_SUBJECT);
-    let body = cut(&redact(&without_links(&without_trailers(&commit.body))).text, MAX_BODY);
+    let body = cut(&redact(body).text, max_body);
     let at = DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
-    Some(Chunk {
+    Chunk {
         id: format!("commit:{}", commit.id).into(),
         text: if body.is_empty() { subject.clone() } else { format!("{subject}\n\n{body}") },
         title: subject,
-        chunk_type: ChunkType::History,
+        chunk_type,
         embedding: None,
         tags: Vec::new(),
-        metadata: Metadata { files: commit.files.clone(), ..Metadata::default() },
+        metadata,
         created_at: at,
         updated_at: at,
-    })
+    }
 }
 
 /// Whether a subject is one that tools and releases write.

@@ -80,15 +80,16 @@ impl PatchFrame {
         n_bytes >= FRAME
     }
 
-    /// Returns each commit with its text; `None` if they are damaged.
+    /// Calls `read` with each commit and its text, and returns what it finds; `None` if they are
+    /// damaged.
     #[must_use]
-    pub fn unpack(&self) -> Option<Vec<(&str, String)>> {
+    pub fn read<T>(&self, mut read: impl FnMut(&str, &str) -> Option<T>) -> Option<Vec<T>> {
         let n_bytes = usize::try_from(self.n_bytes).ok().filter(|n| *n <= MAX_FRAME)?;
         let text = String::from_utf8(unpack_frames(&self.packed, n_bytes)?).ok()?;
-        let (mut all, mut at) = (Vec::with_capacity(self.commits.len()), 0);
+        let (mut all, mut at) = (Vec::new(), 0);
         for (id, n) in &self.commits {
             let end = at + *n as usize;
-            all.push((id.as_str(), text.get(at..end)?.to_string()));
+            all.extend(read(id, text.get(at..end)?));
             at = end;
         }
         Some(all)

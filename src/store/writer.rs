@@ -265,13 +265,14 @@ impl<'a> ChunkWriter<'a> {
     /// # Errors
     /// Same as [`ChunkWriter::put`].
     pub fn put_lines(&mut self, chunk_type: ChunkType, lines: &[u8]) -> io::Result<()> {
-        // Cannot fail: `create` opened one file for each type.
-        let file = self
-            .files
-            .iter_mut()
-            .find(|f| f.chunk_type == chunk_type)
-            .expect("a file for each type");
+        let file = self.output(chunk_type);
         file.put_lines(lines).map_err(|e| at(&file.path, &e))
+    }
+
+    fn output(&mut self, chunk_type: ChunkType) -> &mut Output {
+        let mut files = self.files.iter_mut();
+        // Cannot fail: `create` opened one file for each type.
+        files.find(|f| f.chunk_type == chunk_type).expect("a file for each type")
     }
 
     /// Copies the next `n` chunks of the old file of a type (fewer at its end). Returns how many
@@ -286,11 +287,7 @@ impl<'a> ChunkWriter<'a> {
         n: usize,
     ) -> io::Result<usize> {
         let (mut left, packing) = (n, self.packing);
-        let file = self
-            .files
-            .iter_mut()
-            .find(|f| f.chunk_type == chunk_type)
-            .expect("a file for each type");
+        let file = self.output(chunk_type);
         while left > 0 {
             let takes_block = file.is_between_blocks() && old.packing() == packing;
             if takes_block && let Some(block) = old.next_block(left)? {

@@ -8,9 +8,6 @@ use crate::engine::{
 };
 use crate::text::count;
 
-/// Number of digits of a commit.
-const DIGITS: usize = 9;
-
 impl Question for HistoryRequest {
     const NAME: &'static str = "cortex_history";
     const TITLE: &'static str = "Ask the past";
@@ -54,8 +51,7 @@ impl Reply for HistoryAnswer {
 
 /// Returns the lines of a commit: when, who and what, the lines of the message, the files.
 fn row_lines(row: &HistoryRow) -> Vec<String> {
-    let id = row.id.get(..DIGITS).unwrap_or(&row.id);
-    let day = row.at.get(..10).unwrap_or(&row.at);
+    let (id, day) = (row.short_id(), row.day());
     let mut lines =
         vec![format!("{id} {day} {}: {}", printable(&row.author), printable(&row.subject))];
     lines.extend(row.message.iter().map(|line| quoted(line)));
@@ -68,14 +64,9 @@ fn row_lines(row: &HistoryRow) -> Vec<String> {
         });
         lines.extend(signed);
     }
-    if !row.places.is_empty() {
-        return lines;
-    }
-    let files: Vec<String> = row.files.iter().map(|file| printable(file)).collect();
-    if !files.is_empty() {
-        let more = row.total_files - row.files.len().min(row.total_files);
-        let more = if more > 0 { format!(" +{more}") } else { String::new() };
-        lines.push(format!("  changed {}{more}", files.join(", ")));
+    let files = row.named_files();
+    if row.places.is_empty() && !files.is_empty() {
+        lines.push(format!("  changed {files}"));
     }
     lines
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use super::carried::{Form, Reduced, Span};
 use super::objects::Objects;
-use super::{GitDir, command, object_id, output};
+use super::{GitDir, command, is_shallow, object_id, output};
 use crate::dir::Dir;
 use crate::secrets::redact;
 
@@ -144,7 +144,7 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
         texts: RefCell::default(),
         deadline,
     };
-    let chain = Rc::new(history.list(&head, None)?);
+    let chain = Rc::new(history.list(&head, None, FIRST_COMMITS)?);
     let trace = |form: Form, asked: &[u32]| {
         let mut tracer = Tracer {
             history: &history,
@@ -176,8 +176,7 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
     let lines = with_neighbours(&asked, found);
     let is_open = |line: &BlamedLine| matches!(line.origin, LineOrigin::AtLeast(_));
     let missing = lines.iter().any(is_open).then(|| {
-        let is_shallow = super::small_text(&git.common, "shallow").is_some();
-        if is_shallow {
+        if is_shallow(&git.top) {
             "this clone is shallow: older commits are missing".to_string()
         } else {
             "older commits are missing, or were not read in time".to_string()
@@ -243,20 +242,17 @@ struct History {
 }
 
 impl History {
-    /// Lists a commit and its first parents, newest first. `before` is not part of the list, nor is
-    /// anything that is part of its history.
-    fn list(&self, from: &str, before: Option<&str>) -> io::Result<Vec<String>> {
-        let list = |max: usize| {
-            let mut command = command(&self.root);
-            command.args(["rev-list", "--first-parent", &format!("--max-count={max}"), from]);
-            command.args(before.map(|before| format!("^{before}"))).arg("--");
-            let out = output(&mut command, Vec::new())?;
-            let text = String::from_utf8_lossy(&out.stdout);
-            let ids: Vec<String> = text.lines().filter_map(object_id).collect();
-            // What is missing at the end is found there.
-            if ids.is_empty() { Err(io::Error::other("git knows no commit")) } else { Ok(ids) }
-        };
-        list(if before.is_some() { MAX_COMMITS } else { FIRST_COMMITS })
+    /// Lists a commit and its first parents, newest first, at most `max`. `before` is not part of the
+    /// list, nor is anything that is part of its history.
+    fn list(&self, from: &str, before: Option<&str>, max: usize) -> io::Result<Vec<String>> {
+        let mut command = command(&self.root);
+        command.args(["rev-list", "--first-parent", &format!("--max-count={max}"), from]);
+        command.args(before.map(|before| format!("^{before}"))).arg("--");
+        let out = output(&mut command, Vec::new())?;
+        let text = String::from_utf8_lossy(&out.stdout);
+        let ids: Vec<String> = text.lines().filter_map(object_id).collect();
+        // What is missing at the end is found there.
+        if ids.is_empty() { Err(io::Error::other("git knows no commit")) } else { Ok(ids) }
     }
 
     /// Lists all first parents of a commit.
@@ -264,12 +260,8 @@ impl History {
         if let Some(known) = self.chains.borrow().get(from) {
             return known.clone();
         }
-        let mut command = command(&self.root);
-        command.args(["rev-list", "--first-parent", &format!("--max-count={MAX_COMMITS}"), from]);
-        let out = output(command.arg("--"), Vec::new()).map(|out| out.stdout).unwrap_or_default();
-        let text = String::from_utf8_lossy(&out);
-        let ids: Vec<String> = text.lines().filter_map(object_id).collect();
-        let chain = Rc::new(if ids.is_empty() { vec![from.to_string()] } else { ids });
+        let chain = self.list(from, None, MAX_COMMITS).unwrap_or_else(|_| vec![from.to_string()]);
+        let chain = Rc::new(chain);
         self.chains.borrow_mut().insert(from.to_string(), chain.clone());
         chain
     }
@@ -595,9 +587,10 @@ impl Tracer<'_> {
     fn chain_of(&self, parent: &str, commit: &BlamedCommit, n: usize) -> Rc<Vec<String>> {
         let main = commit.parents.first().filter(|_| n > 0);
         match main {
-            Some(main) => Rc::new(
-                self.history.list(parent, Some(main)).unwrap_or_else(|_| vec![parent.to_string()]),
-            ),
+            Some(main) => {
+                let list = self.history.list(parent, Some(main), MAX_COMMITS);
+                Rc::new(list.unwrap_or_else(|_| vec![parent.to_string()]))
+            }
             None => self.history.list_all(parent),
         }
     }
@@ -623,7 +616,7 @@ impl Tracer<'_> {
             };
             // What the file still has was copied, and not moved.
             let is_gone = |at: Span| {
-                let key = text.key(at);
+                let key = text.text(at);
                 after.as_ref().is_none_or(|after| after.n_places(key) < text.n_places(key))
             };
             let (mut moved, mut rest) = (Vec::new(), Vec::new());

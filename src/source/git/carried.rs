@@ -103,7 +103,8 @@ impl Reduced {
         (span.0 < span.1).then_some(span)
     }
 
-    fn text(&self, (start, end): Span) -> &[u8] {
+    /// Returns the reduced text of a place.
+    pub(super) fn text(&self, (start, end): Span) -> &[u8] {
         self.stream.get(start as usize..end as usize).unwrap_or_default()
     }
 
@@ -235,11 +236,6 @@ impl Reduced {
             before.take(MAX_AROUND).take_while(same).count(),
             after.take(MAX_AROUND).take_while(same).count(),
         )
-    }
-
-    /// Returns the text of a place for a comparison with other texts.
-    pub(super) fn key(&self, span: Span) -> &[u8] {
-        self.text(span)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use super::objects::texts;
 use super::whose::empty_tree;
 use super::{GitDir, check_repository, command, object_id, output, without_own_filters};
 
@@ -161,28 +162,9 @@ pub fn changed_since(root: &Path, commit: &str) -> Result<HashSet<String>, DiffE
 /// # Errors
 /// When git does not answer.
 pub fn blobs(root: &Path, ids: &[&str]) -> Result<HashMap<String, String>, DiffError> {
-    let ids: Vec<&str> = ids.iter().copied().filter(|id| object_id(id).is_some()).collect();
-    if ids.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let mut command = command(root);
-    command.args(["cat-file", "--batch"]);
-    let out = output(&mut command, (ids.join("\n") + "\n").into_bytes()).map_err(failed)?;
-    let (mut texts, mut rest) = (HashMap::new(), &out.stdout[..]);
-    // `<id> blob <size>`, a line feed, the text, a line feed.
-    while let Some(end) = memchr::memchr(b'\n', rest) {
-        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-        rest = &rest[end + 1..];
-        let mut words = head.split(' ');
-        let (id, kind, size) = (words.next(), words.next(), words.next());
-        let Some(size) = size.and_then(|size| size.parse::<usize>().ok()) else { continue };
-        let Some(text) = rest.get(..size) else { break };
-        if let (Some(id), Some("blob")) = (id, kind) {
-            texts.insert(id.to_string(), String::from_utf8_lossy(text).into_owned());
-        }
-        rest = rest.get(size + 1..).unwrap_or_default();
-    }
-    Ok(texts)
+    let ids: Vec<String> = ids.iter().filter_map(|id| object_id(id)).collect();
+    let texts = texts(root, &ids).map_err(failed)?;
+    Ok(ids.into_iter().zip(texts).filter_map(|(id, text)| Some((id, text?))).collect())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is used with `map_err`")]

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use super::{SILENCE, check_repository, command, object_id};
+use super::{SILENCE, check_repository, command, object_id, output};
 
 /// Most bytes of an object; larger ones count as missing.
 const MAX_OBJECT_BYTES: usize = 4 << 20;
@@ -25,6 +25,37 @@ pub(super) struct Object {
     /// `blob`, `commit`, `tree` or `tag`.
     pub(super) kind: String,
     pub(super) bytes: Vec<u8>,
+}
+
+/// Returns the texts of blobs in the order of their names, such as an id or `<commit>:<path>`. `None`
+/// where there is no blob, or no room.
+///
+/// # Errors
+/// When git does not answer.
+pub(super) fn texts(root: &Path, names: &[String]) -> io::Result<Vec<Option<String>>> {
+    let is_name = |name: &&String| !name.contains('\n');
+    let input: String = names.iter().filter(is_name).flat_map(|name| [name, "\n"]).collect();
+    if input.is_empty() {
+        return Ok(vec![None; names.len()]);
+    }
+    let mut command = command(root);
+    let out = output(command.args(["cat-file", "--batch"]), input.into_bytes())?;
+    let mut rest = &out.stdout[..];
+    // `<id> <kind> <size>`, a line feed, the content, a line feed; or the name and why there is none.
+    let mut next = || {
+        let end = memchr::memchr(b'\n', rest)?;
+        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+        rest = &rest[end + 1..];
+        let mut words = head.split(' ');
+        let (id, kind, size) = (words.next(), words.next(), words.next());
+        let size: usize = id.and_then(object_id).and(size)?.parse().ok()?;
+        let content = rest.get(..size);
+        // What was cut holds no further object.
+        rest = rest.get(size + 1..).unwrap_or_default();
+        let content = content?;
+        (kind == Some("blob")).then(|| String::from_utf8_lossy(content).into_owned())
+    };
+    Ok(names.iter().map(|name| if is_name(&name) { next() } else { None }).collect())
 }
 
 /// A git process that prints objects. It ends with this value.
@@ -145,5 +176,32 @@ impl Drop for Objects {
         self.stdin = None;
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::tests::git;
+    use super::*;
+
+    /// A folder or nothing among the names leaves the texts after it in their places.
+    #[test]
+    fn texts_belong_to_their_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        git(root, &["init", "-q"]);
+        fs::create_dir(root.join("folder")).unwrap();
+        fs::write(root.join("folder/a b.rs"), "one\ntwo\n").unwrap();
+        fs::write(root.join("c.rs"), "three").unwrap();
+        git(root, &["add", "-A"]);
+        git(root, &["commit", "-q", "-m", "x"]);
+        let names = ["folder", "folder/a b.rs", "gone.rs", "c.rs\nHEAD:./c.rs", "c.rs"];
+        let names = names.map(|name| format!("HEAD:./{name}"));
+        let found = texts(root, &names).unwrap();
+        let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, [None, Some("one\ntwo\n"), None, None, Some("three")]);
+        assert!(texts(root, &[]).unwrap().is_empty());
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::difference::{hunk, path_of};
-use super::{Hunk, check_repository, command, object_id, output, stream};
+use super::objects::texts;
+use super::{Hunk, check_repository, command, object_id, stream};
 use crate::secrets::redact_file;
 use crate::source::is_never_read;
 
@@ -138,25 +139,8 @@ pub fn patches(
 /// When git does not answer.
 pub fn texts_at(root: &Path, files: &[(String, &str)]) -> io::Result<Vec<Option<String>>> {
     check_repository(root)?;
-    let is_name = |(_, path): &&(String, &str)| !path.contains('\n');
-    let names: String =
-        files.iter().filter(is_name).map(|(commit, path)| format!("{commit}:./{path}\n")).collect();
-    let mut command = command(root);
-    let out = output(command.args(["cat-file", "--batch"]), names.into_bytes())?;
-    let mut rest = &out.stdout[..];
-    // `<id> blob <size>`, a line feed, the text, a line feed; or the name and why there is none.
-    let mut next = || {
-        let end = memchr::memchr(b'\n', rest)?;
-        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-        rest = &rest[end + 1..];
-        let mut words = head.split(' ');
-        let is_blob = words.next().and_then(object_id).is_some() && words.next() == Some("blob");
-        let size: usize = words.next().filter(|_| is_blob)?.parse().ok()?;
-        let text = rest.get(..size)?;
-        rest = rest.get(size + 1..).unwrap_or_default();
-        Some(String::from_utf8_lossy(text).into_owned())
-    };
-    Ok(files.iter().map(|file| if is_name(&file) { next() } else { None }).collect())
+    let name = |(commit, path): &(String, &str)| format!("{commit}:./{path}");
+    texts(root, &files.iter().map(name).collect::<Vec<String>>())
 }
 
 /// Reads the output of `git diff-tree --stdin -p`.
