@@ -499,12 +499,15 @@ impl Dir {
 
     /// Removes old unfinished files, which writers left that crashed.
     pub fn remove_abandoned(&self) {
+        self.remove_unfinished(ABANDONED);
+    }
+
+    /// Removes unfinished files that are older than this. The caller knows that no writer is that slow.
+    pub fn remove_unfinished(&self, age: Duration) {
         for (name, kind) in self.list().unwrap_or_default() {
             let is_unfinished =
                 kind == FileKind::File && name.to_string_lossy().starts_with(UNFINISHED);
-            if is_unfinished
-                && matches!(self.stat(&name), Ok(Some(stat)) if stat.is_older(ABANDONED))
-            {
+            if is_unfinished && matches!(self.stat(&name), Ok(Some(stat)) if stat.is_older(age)) {
                 let _ = self.remove_file(&name);
             }
         }
@@ -781,6 +784,13 @@ impl OwnedDir {
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.above.full(&self.path)
+    }
+
+    /// Returns the full path, without links above it.
+    #[must_use]
+    pub fn canonical_path(&self) -> PathBuf {
+        let above = self.above.path();
+        std::fs::canonicalize(above).unwrap_or_else(|_| above.to_path_buf()).join(&self.path)
     }
 
     /// Opens the directory.

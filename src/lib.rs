@@ -48,5 +48,6 @@ pub mod syntax;
 pub mod team;
 pub mod text;
 pub mod tools;
+pub mod user_secret;
 pub mod work;
 pub mod worker;

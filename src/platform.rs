@@ -173,6 +173,16 @@ pub fn max_watches() -> Option<usize> {
     std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?.trim().parse().ok()
 }
 
+/// Returns how long processors have worked for this thread.
+#[must_use]
+pub fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or_default(),
+        u32::try_from(time.tv_nsec).unwrap_or_default(),
+    )
+}
+
 /// Returns the id of the process that started this one; of another one after that has ended.
 pub fn parent_process() -> u32 {
     std::os::unix::process::parent_id()

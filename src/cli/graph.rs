@@ -354,7 +354,7 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
         };
         line(&style(what).dim().to_string())?;
     } else if is_empty && answer.is_about_uses() {
-        tell!("none found: no other line of the indexed code uses the name");
+        tell!("{}", answer.nothing_found());
     } else if is_empty && answer.test_files.is_none() && !answer.truncated {
         tell!("none found");
     }

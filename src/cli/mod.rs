@@ -58,8 +58,10 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use self::outcome::Outcome;
+use crate::config;
 use crate::platform::survive_file_size_limit;
 use crate::source;
+use crate::store;
 use crate::work::compute_threads;
 
 /// Search the code, documents and configuration of a repository by words and by meaning, offline.
@@ -163,6 +165,7 @@ pub fn run() -> ExitCode {
         .with_target(false)
         .init();
     survive_file_size_limit();
+    store::use_key_of(config::state_home());
     // These carry lines or messages, and compute nothing.
     if !matches!(cli.command, Some(Command::Mcp(_) | Command::Server(_))) {
         compute_threads();

@@ -1,6 +1,6 @@
 //! The index of the commits of a project, held open between questions.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ use crate::embed::{BundledModel, Embedder};
 use crate::index::index_commits;
 use crate::live::ChunkManager;
 use crate::source;
-use crate::store::{ChunkFiles, CommitTable, CommitsStamp, Layout};
+use crate::store::{ChunkFiles, CommitTable, CommitsStamp};
 
 /// The index of commits that an engine holds open.
 #[derive(Default)]
@@ -22,15 +22,8 @@ pub(super) struct OpenCommits(Mutex<Option<Arc<Commits>>>);
 pub(super) struct Commits {
     pub(super) stamp: CommitsStamp,
     pub(super) manager: Arc<ChunkManager>,
-    layout: Layout,
-    table: OnceLock<CommitTable>,
-}
-
-impl Commits {
-    /// Returns the properties that filters test, read on first use.
-    pub(super) fn table(&self) -> &CommitTable {
-        self.table.get_or_init(|| CommitTable::read(&self.layout).unwrap_or_default())
-    }
+    /// The properties that filters test.
+    pub(super) table: CommitTable,
 }
 
 impl OpenCommits {
@@ -53,19 +46,19 @@ impl OpenCommits {
             first();
         }
         let model = BundledModel;
-        let stamp = index_commits(&project.layout, (model.id(), model.dimensions()), wait)
+        let (stamp, table) = index_commits(&project.layout, (model.id(), model.dimensions()), wait)
             .map_err(|e| AskError::Failed(chain(&e)))?;
         let manager = match open.as_ref() {
             Some(commits) => commits.manager.clone(),
             None => {
-                let feed = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
+                let feed = ChunkFiles::new(layout, model.id(), model.dimensions());
                 let feeds: Vec<Box<dyn Feed>> = vec![Box::new(feed)];
                 Arc::new(ChunkManager::new(feeds, Arc::new(model))?)
             }
         };
         manager.reload_feed(ChunkFiles::NAME, &Cancel::new(false))?;
         manager.save_feed(ChunkFiles::NAME, 0.0);
-        let commits = Arc::new(Commits { stamp, manager, layout, table: OnceLock::new() });
+        let commits = Arc::new(Commits { stamp, manager, table });
         *open = Some(commits.clone());
         Ok(commits)
     }

@@ -63,6 +63,8 @@ pub(super) struct Changing {
     pub(super) n_added: usize,
     pub(super) n_removed: usize,
     pub(super) places: Vec<ChangedPlace>,
+    /// Whether it only moved the lines to other files.
+    only_moves: bool,
 }
 
 /// Commits that removed or added something.
@@ -110,22 +112,27 @@ impl Wanted {
         }
     }
 
-    /// Returns what a commit did to lines with it. Lines that only moved, or whose white space
-    /// changed, do not count.
+    /// Returns what a commit did to lines with it. Lines that only moved within their file, or whose
+    /// white space changed, do not count; lines that moved to another file count if no others do.
     fn changed_by(&self, id: &str, text: &str) -> Option<Changing> {
         if !matches!(self, Self::Expression(_)) && !self.is_in(text) {
             return None;
         }
         let lines: Vec<LineChange> = PatchText::lines(text).collect();
         let found: Vec<&LineChange> = lines.iter().filter(|line| self.is_in(line.text)).collect();
-        let mut moved: HashMap<String, i64> = HashMap::new();
+        // More lines after the commit than before it, of the repository and of each file.
+        let mut more: HashMap<String, i64> = HashMap::new();
+        let mut more_in: HashMap<(&str, String), i64> = HashMap::new();
         for line in &found {
-            *moved.entry(dense(line.text)).or_default() += if line.is_added { 1 } else { -1 };
+            let n = if line.is_added { 1 } else { -1 };
+            *more.entry(dense(line.text)).or_default() += n;
+            *more_in.entry((line.path, dense(line.text))).or_default() += n;
         }
-        let counts = |line: &&&LineChange| {
-            let more = moved[&dense(line.text)];
-            if line.is_added { more > 0 } else { more < 0 }
-        };
+        let fits = |line: &LineChange, n: i64| if line.is_added { n > 0 } else { n < 0 };
+        let is_change = |line: &LineChange| fits(line, more[&dense(line.text)]);
+        let is_move = |line: &LineChange| fits(line, more_in[&(line.path, dense(line.text))]);
+        let only_moves = !found.iter().any(|line| is_change(line));
+        let counts = |line: &&&LineChange| if only_moves { is_move(line) } else { is_change(line) };
         let found: Vec<&LineChange> = found.iter().filter(counts).copied().collect();
         let n_added = found.iter().filter(|line| line.is_added).count();
         let mut shown: Vec<usize> = found.iter().map(|line| line.change).collect();
@@ -142,6 +149,7 @@ impl Wanted {
             n_added,
             n_removed: found.len() - n_added,
             places: places.collect(),
+            only_moves,
         })
     }
 
@@ -182,7 +190,7 @@ pub(super) fn changes(
     wait: Duration,
     call: &Call,
 ) -> Result<Changes, AskError> {
-    let table = commits.table();
+    let table = &commits.table;
     let patches = index_patches(&project.layout, table, wait, &|| call.check().is_ok())
         .map_err(|e| AskError::Failed(chain(&e)));
     call.check()?;
@@ -233,6 +241,10 @@ pub(super) fn changes(
         ));
     }
     call.check()?;
+    // A commit that moved lines explains them only where none wrote them.
+    if found.iter().any(|commit| !commit.only_moves) {
+        found.retain(|commit| !commit.only_moves);
+    }
     if let Wanted::Shape { pattern, .. } = wanted {
         let n = found.len();
         found = shaped(project, found, pattern, limit, call)?;

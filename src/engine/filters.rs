@@ -7,7 +7,9 @@ use super::project::Project;
 use super::{AskError, paths};
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
+use crate::scan::Unread;
 use crate::search::{Filter, LanguageFilter, PathFilter};
+use crate::text::count;
 
 /// Maximum number of globs in one request. Together with the length it bounds time and stack.
 const MAX_GLOBS: usize = 64;
@@ -166,4 +168,29 @@ pub(super) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<St
         unknown.join(", "),
         there.join(", ")
     ))
+}
+
+/// Returns warnings about files that a search did not look at, if it looked at `n_files` others.
+pub(super) fn not_searched(unread: &Unread, n_files: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if unread.n_left > 0 {
+        warnings.push(format!(
+            "the search took too long and skipped {}: restrict it with paths",
+            count(unread.n_left, "file")
+        ));
+    }
+    if let Some(why) = &unread.why {
+        warnings.push(format!(
+            "{} could not be read, so nothing is known about them ({why}): correct that, and search again",
+            count(unread.n_refused, "file")
+        ));
+    }
+    // Single files that are gone are those that the next index run removes.
+    if unread.n_gone > 0 && n_files == 0 {
+        warnings.push(format!(
+            "no line was searched, because {} of the index are not on disk here: only the search by words and meaning answers from chunk files alone",
+            count(unread.n_gone, "file")
+        ));
+    }
+    warnings
 }

@@ -2,14 +2,13 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
-use super::graph_rows::BUSY;
+use super::graph_rows::{BUSY, prepared_database};
 use super::graph_upkeep::GraphState;
 use super::grep::GrepRequest;
 use super::operation::Advised;
@@ -90,6 +89,8 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub namesakes: Vec<Namesake>,
+    #[serde(skip)]
+    pub named: NamedLines,
     /// callees, dependencies: names that the target uses, and whose meaning is unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
@@ -118,6 +119,16 @@ pub struct GraphAnswer {
     pub not_listed: Vec<NotListed>,
     #[serde(flatten)]
     pub state: AnswerState,
+}
+
+/// The lines of the text that have the name of a target and are not in the answer, whatever they mean.
+/// They decide whether an answer without results may say that nothing uses the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NamedLines {
+    /// Number of such lines of code.
+    pub n: usize,
+    /// Whether some lines were not searched.
+    pub is_partial: bool,
 }
 
 /// A number of symbols that are not listed.
@@ -269,7 +280,7 @@ impl Engine {
         let limit = request.limit.unwrap_or(LIMIT);
         let query = GraphQuery { operation, target, to, depth, limit };
         let ask = |graph: &CodeGraph, work: &WorkBudget| graph.answer(query, work);
-        let (mut answer, has_sources, work) = self.ask_graph_in_time(call, ask)?;
+        let (mut answer, has_sources, _) = self.ask_graph_in_time(call, ask)?;
         call.check()?;
         let (n_matched, n_followed) = (answer.n_matched, answer.targets.len());
         self.project.drop_gone(&mut answer.targets);
@@ -296,7 +307,8 @@ impl Engine {
             _ => USES_BESIDE,
         };
         let near = answer.targets.first().map_or("", |target| &target.file);
-        let other = self.other_uses(&answer.name_uses, near, n_uses, &work, call)?;
+        // Not what the graph left of its budget: a zero needs the text.
+        let other = self.other_uses(&answer.name_uses, near, n_uses, &call.work(), call)?;
         let outside = match self.outside(&answer.imported, call) {
             Ok(outside) => outside,
             // The rest of the answer needs no packages.
@@ -317,6 +329,7 @@ impl Engine {
             unresolved: other.uses,
             total_unresolved: other.total,
             namesakes: other.namesakes,
+            named: other.named,
             unknown: UnknownName::all(&answer.unknown, &outside),
             outside,
             total: answer.total,
@@ -428,7 +441,7 @@ impl Engine {
         let sources =
             SourceTable::read(&self.project.layout).filter(|_| !self.project.layout.is_foreign());
         let Some(sources) = sources else { return Ok(()) };
-        let graph = CodeGraph::open_within(&self.project.code_graph_file()?, BUSY)?;
+        let graph = CodeGraph::open_within(&prepared_database(&self.project.layout)?, BUSY)?;
         Ok(self.project.update_graph(&graph, sources, tell)?)
     }
 
@@ -483,13 +496,7 @@ impl Engine {
 
 impl Project {
     pub(super) fn code_graph(&self) -> Result<CodeGraph, GraphError> {
-        CodeGraph::open(&self.code_graph_file()?)
-    }
-
-    fn code_graph_file(&self) -> Result<PathBuf, GraphError> {
-        self.layout
-            .prepare_code_graph()
-            .map_err(|source| GraphError::Unwritable { path: self.layout.code_graph(), source })
+        CodeGraph::open(&prepared_database(&self.layout)?)
     }
 
     /// Drops the nodes of files that are gone, though nobody has indexed that yet.
@@ -574,6 +581,7 @@ impl GraphAnswer {
             unresolved: Vec::new(),
             total_unresolved: 0,
             namesakes: Vec::new(),
+            named: NamedLines::default(),
             unknown: Vec::new(),
             outside: Vec::new(),
             total: 0,
@@ -598,6 +606,22 @@ impl GraphAnswer {
         !self.operation.points_outward()
             && !matches!(self.operation, Operation::Tests | Operation::Unused | Operation::Routes)
             && self.targets.iter().any(|target| target.line > 0)
+    }
+
+    /// Says that an answer about uses found none, as far as that is known.
+    #[must_use]
+    pub fn nothing_found(&self) -> String {
+        let NamedLines { n, is_partial } = self.named;
+        if is_partial || self.truncated {
+            return "none found, but not all lines were searched, so there may be some".into();
+        }
+        match n {
+            0 => "none found: no other line of the indexed code uses the name".into(),
+            1 => "none found: 1 more line has the name, in a comment or a string or for something else".into(),
+            n => format!(
+                "none found: {n} more lines have the name, in comments or strings or for something else"
+            ),
+        }
     }
 
     /// Says how many symbols without a use are not listed, and what they are.

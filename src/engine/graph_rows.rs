@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::graph::{CodeGraph, FileRows, GraphError};
+use crate::graph::{CodeGraph, Database, FileRows, GraphError};
 use crate::index::{FileRelations, HandOn, RelationsRun, RelationsSink};
 use crate::store::Layout;
 
@@ -59,9 +59,10 @@ pub(super) struct GraphRows {
 }
 
 impl RelationsSink for GraphRows {
-    fn take_over(&self, from: &Layout) {
-        let Ok(path) = self.layout.prepare_code_graph() else { return };
-        if let Err(e) = CodeGraph::copy(&from.code_graph(), &path) {
+    fn take_over(&self, from: &Layout, is_checked: bool) {
+        let Ok(_) = self.layout.prepare_code_graph() else { return };
+        let mark = (!is_checked).then(|| from.graph_mark());
+        if let Err(e) = CodeGraph::copy(&from.code_graph(), mark, &database_of(&self.layout)) {
             tracing::info!("the code graph of {} is not taken: {e}", from.root().display());
         }
     }
@@ -156,6 +157,18 @@ impl Drop for Run {
     }
 }
 
+/// Returns the database of the code graph of a project.
+pub(super) fn database_of(layout: &Layout) -> Database {
+    Database { path: layout.code_graph(), mark: layout.graph_mark() }
+}
+
+/// Makes the place of that database.
+pub(super) fn prepared_database(layout: &Layout) -> Result<Database, GraphError> {
+    let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
+    layout.prepare_code_graph().map_err(unwritable)?;
+    Ok(database_of(layout))
+}
+
 /// Writes the rows of a run until it ends.
 fn write(
     layout: &Layout,
@@ -163,10 +176,7 @@ fn write(
     n_files: usize,
     known: &KnownHashes,
 ) -> Result<(), GraphError> {
-    let path = layout
-        .prepare_code_graph()
-        .map_err(|source| GraphError::Unwritable { path: layout.code_graph(), source })?;
-    let graph = CodeGraph::open_within(&path, BUSY)?;
+    let graph = CodeGraph::open_within(&prepared_database(layout)?, BUSY)?;
     if n_files >= MANY_FILES {
         graph.expect_many();
         let hashes = renewed(&graph, CodeGraph::hashes)?;

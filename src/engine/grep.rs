@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{idle_paths, of_languages, of_paths};
+use super::filters::{idle_paths, not_searched, of_languages, of_paths};
 use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -15,7 +15,7 @@ use crate::dir::Stat;
 use crate::excerpt::NamesAround;
 use crate::scan::{self, FoundLine, LineCounts, LineMatcher, LineQuery};
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
-use crate::text::{count, cut};
+use crate::text::cut;
 use crate::work::WorkBudget;
 
 /// The arguments of a search for lines.
@@ -151,12 +151,7 @@ impl Engine {
         found.files.retain(|(at, _)| self.project.may_read(files[*at]));
         let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
         found.files.sort_by_key(|(at, _)| (groups.get(files[*at]).copied(), files[*at]));
-        if found.n_left > 0 {
-            state.warnings.push(format!(
-                "the search took too long and skipped {}: restrict it with paths",
-                count(found.n_left, "file")
-            ));
-        }
+        state.warnings.extend(not_searched(&found.unread, found.n_files));
         let counts: Vec<(&str, usize)> =
             found.files.iter().map(|(at, n)| (files[*at], *n)).collect();
         let page = Matches { counts, n_files: found.n_files, skipped };

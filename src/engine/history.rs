@@ -250,7 +250,7 @@ impl Conditions {
         if self.is_empty() {
             return None;
         }
-        let table = commits.table();
+        let table = &commits.table;
         let is_author = |name: &String| {
             self.author.as_ref().is_none_or(|author| name.to_lowercase().contains(author))
         };

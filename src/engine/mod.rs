@@ -124,6 +124,7 @@ use crate::live::ReloadError;
 use crate::memory::{CaptureError, RecallError, StorageError};
 use crate::search::SearchError;
 use crate::work::WorkBudget;
+use crate::work::turns::ClientId;
 
 /// The conditions of one question: freshness, cancellation, warnings, and what it may reach.
 #[derive(Clone, Default)]
@@ -140,13 +141,15 @@ pub struct Call {
     pub others: Option<Arc<dyn OpenProject>>,
     /// The published repositories that the caller may ask.
     pub team: Option<Team>,
+    /// The client that asks, if several do.
+    pub client: ClientId,
 }
 
 impl Call {
     /// Starts the budget of the work for this call.
     #[must_use]
     pub fn work(&self) -> WorkBudget {
-        WorkBudget::new(self.cancel.clone())
+        WorkBudget::new(self.cancel.clone()).of_client(self.client)
     }
 
     /// Fails if the call was cancelled.

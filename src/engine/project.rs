@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use super::graph_rows::{GraphRows, RowsAhead};
+use super::graph_rows::{GraphRows, RowsAhead, database_of};
 use super::operation::FrontEnd;
 use crate::archives::{Archive, ArchiveError, Archives, Wanted};
 use crate::chunk::{Cancel, ChunkSet, Feed, FeedError, Loaded};
@@ -286,7 +286,7 @@ impl Project {
             return Err(io::Error::other(why).into());
         }
         let rows = GraphRows { layout: aside.layout.clone(), ..self.graph_rows(true) };
-        rows.take_over(&self.layout);
+        rows.take_over(&self.layout, false);
         drop(lock);
         let rules = self.indexer_alone(LONG_WAIT).rules();
         Ok(archives.leave(Wanted { layout: &self.layout, rules: &rules }, &aside)?)
@@ -481,7 +481,7 @@ impl Project {
                 own,
                 keep_out,
                 state.as_deref(),
-                layout.code_graph(),
+                database_of(layout),
                 self.embedder.clone(),
             );
             let layout = layout.clone();

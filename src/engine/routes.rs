@@ -220,7 +220,7 @@ impl Engine {
                 LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
             let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
             let found = self.lines_in(&files, &matcher, work);
-            is_cut |= found.n_left > 0;
+            is_cut |= found.unread.n() > 0;
             marked.extend(found.files.iter().map(|(at, _)| files[*at]));
         }
         is_cut |= marked.len() > MAX_FILES;

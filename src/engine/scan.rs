@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{of_languages, of_paths};
+use super::filters::{not_searched, of_languages, of_paths};
 use super::freshness::AnswerState;
 use super::grep::GrepRequest;
 use super::project::Project;
@@ -168,12 +168,7 @@ impl Engine {
             &call.work(),
         );
         call.check()?;
-        if found.n_left > 0 {
-            state.warnings.push(format!(
-                "the search took too long and skipped {}: restrict it with paths",
-                count(found.n_left, "file")
-            ));
-        }
+        state.warnings.extend(not_searched(&found.unread, found.n_files));
         let note = match found.total {
             0 => self.name_of_pattern(request, call)?,
             _ => None,

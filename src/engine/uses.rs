@@ -4,13 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::graph::{GraphNode, NameUse, Namesake, USES_BESIDE};
+use super::graph::{GraphNode, NameUse, NamedLines, Namesake, USES_BESIDE};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph;
 use crate::languages::{LanguageKind, detect};
-use crate::scan::{LineMatcher, LineQuery};
+use crate::scan::{LineCounts, LineMatcher, LineQuery};
 use crate::syntax::{PlaceKind, Places};
 use crate::text::cut;
 use crate::work::WorkBudget;
@@ -33,6 +33,7 @@ pub(super) struct OtherUses {
     pub(super) total: usize,
     /// Most used first.
     pub(super) namesakes: Vec<Namesake>,
+    pub(super) named: NamedLines,
 }
 
 impl Engine {
@@ -60,7 +61,8 @@ impl Engine {
             !matches!(detect(path, "").kind, LanguageKind::Document(_) | LanguageKind::Notebook)
         };
         let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
-        let mut found = self.lines_in(&files, &matcher, work).files;
+        let LineCounts { files: mut found, unread, .. } = self.lines_in(&files, &matcher, work);
+        let mut named = NamedLines { n: 0, is_partial: unread.n() > 0 };
         found.retain(|(at, _)| self.project.may_read(files[*at]));
         found.sort_by_key(|(at, _)| (Reverse(in_common(near, files[*at])), files[*at]));
         let max_bytes = if limit > USES_BESIDE { usize::MAX } else { MAX_BYTES_BESIDE };
@@ -72,6 +74,7 @@ impl Engine {
                 n < MAX_PARSED && (n < LEAST_PARSED || n_bytes < max_bytes) && work.goes_on();
             let Some(text) = is_parsed.then(|| self.project.read_text(path).ok()).flatten() else {
                 total += n_lines;
+                named.n += n_lines;
                 continue;
             };
             n_bytes += text.len();
@@ -86,6 +89,7 @@ impl Engine {
                 if known.accounted.contains(&key) {
                     continue;
                 }
+                named.n += 1;
                 if let Some(other) = known.of_others.get(&key) {
                     let node = GraphNode::new(other);
                     let namesake = namesakes
@@ -122,7 +126,8 @@ impl Engine {
         let uses = uses.collect();
         let mut namesakes: Vec<Namesake> = namesakes.into_values().collect();
         namesakes.sort_by_key(|namesake| Reverse(namesake.uses));
-        Ok(OtherUses { uses, total, namesakes })
+        named.is_partial |= work.is_spent();
+        Ok(OtherUses { uses, total, namesakes, named })
     }
 }
 

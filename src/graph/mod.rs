@@ -6,6 +6,7 @@
 mod answer;
 mod around;
 mod compare;
+mod database;
 mod error;
 mod impact;
 mod imported;
@@ -49,6 +50,7 @@ pub use self::answer::{
     Neighbour, Node, Operation,
 };
 pub use self::compare::{Comparison, Counts, Difference};
+pub use self::database::Database;
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
 use self::kept::Kept;
@@ -105,21 +107,21 @@ pub struct Imported {
 }
 
 impl CodeGraph {
-    /// Opens the database, or creates it in an existing directory. A database that is damaged or of
-    /// another version is replaced by an empty one.
+    /// Opens the database, or creates it in an existing directory. A database that is damaged, of
+    /// another version or without the mark is replaced by an empty one.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn open(path: &Path) -> Result<Self, GraphError> {
-        Ok(Self::over(Tables::open(path)?))
+    pub fn open(database: &Database) -> Result<Self, GraphError> {
+        Ok(Self::over(Tables::open(database)?))
     }
 
     /// Does the same, but waits only this long for another process that writes.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn open_within(path: &Path, busy: Duration) -> Result<Self, GraphError> {
-        Ok(Self::over(Tables::open_within(path, busy)?))
+    pub fn open_within(database: &Database, busy: Duration) -> Result<Self, GraphError> {
+        Ok(Self::over(Tables::open_within(database, busy)?))
     }
 
     fn over(tables: Tables) -> Self {
@@ -148,12 +150,13 @@ impl CodeGraph {
         Ok(Resolver::new(Scopes::new(self.tables.clone())?, work.clone()))
     }
 
-    /// Copies a database, which other processes may use, to a place without one.
+    /// Copies a database, which other processes may use, to a place without one. Copies nothing if it
+    /// lacks this mark. Without a mark, the caller knows where the database came from.
     ///
     /// # Errors
     /// When it cannot be read, or the copy cannot be written; then there is none.
-    pub fn copy(from: &Path, to: &Path) -> Result<(), GraphError> {
-        Tables::copy(from, to)
+    pub fn copy(from: &Path, mark: Option<i32>, to: &Database) -> Result<(), GraphError> {
+        Tables::copy(from, mark, to)
     }
 
     /// Returns the hash of every file that has rows, by path.
@@ -477,8 +480,8 @@ impl CodeGraph {
 /// Returns each name that exactly one file defines, with the path of that file. The answer comes
 /// from an existing database, which may be outdated; without one it is empty.
 #[must_use]
-pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> {
-    if names.is_empty() || !database.exists() {
+pub fn defining_files(database: &Database, names: &[&str]) -> Vec<(String, String)> {
+    if names.is_empty() || !database.path.exists() {
         return Vec::new();
     }
     let Ok(tables) = Tables::open(database) else { return Vec::new() };

@@ -6,7 +6,7 @@
 mod precise;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 pub use self::precise::PreciseSource;
+use super::database::Database;
 use super::error::GraphError;
 use super::rows::{
     BaseRow, FileId, FileRow, FileRows, ImportRow, RefRow, SymbolId, SymbolRow, VERSION,
@@ -111,7 +112,7 @@ const SCHEMA: &str = "
 #[derive(Debug)]
 pub(super) struct Tables {
     connection: Mutex<Connection>,
-    path: PathBuf,
+    database: Database,
     /// How often the database was replaced by an empty one.
     n_renewed: AtomicU64,
 }
@@ -126,43 +127,49 @@ pub struct TablesVersion {
 }
 
 impl Tables {
-    /// Opens the database. If it is damaged or of another version, it is deleted and created empty,
-    /// because all of it is derived.
-    pub(super) fn open(path: &Path) -> Result<Self, GraphError> {
-        Self::open_within(path, BUSY)
+    /// Opens the database. If it is damaged, of another version or without the mark, it is deleted and
+    /// created empty, because all of it is derived.
+    pub(super) fn open(database: &Database) -> Result<Self, GraphError> {
+        Self::open_within(database, BUSY)
     }
 
     /// Does the same, but waits only this long for another process.
-    pub(super) fn open_within(path: &Path, busy: Duration) -> Result<Self, GraphError> {
+    pub(super) fn open_within(database: &Database, busy: Duration) -> Result<Self, GraphError> {
+        let Database { path, .. } = database;
         let failed =
             |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
-        let connection = match open(path, busy) {
+        let connection = match open(database, busy) {
             Ok(Some(connection)) => connection,
             Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
             _ => {
                 sqlite::remove(path).map_err(failed)?;
-                open(path, busy)
+                open(database, busy)
                     .map_err(failed)?
                     .ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
             }
         };
         Ok(Self {
             connection: Mutex::new(connection),
-            path: path.to_path_buf(),
+            database: database.clone(),
             n_renewed: AtomicU64::new(0),
         })
     }
 
-    /// Copies a database to a place without one.
-    pub(super) fn copy(from: &Path, to: &Path) -> Result<(), GraphError> {
+    /// Copies a database to a place without one. `mark`: the number that it must have; `None` if the
+    /// caller knows where it came from.
+    pub(super) fn copy(from: &Path, mark: Option<i32>, to: &Database) -> Result<(), GraphError> {
         let failed =
-            |source| GraphError::Failed { path: to.to_path_buf(), source: Box::new(source) };
+            |source| GraphError::Failed { path: to.path.clone(), source: Box::new(source) };
         let copied = sqlite::open_source(from).and_then(|from| {
-            drop(Connection::open(to)?);
-            sqlite::copy(&from, to)
+            if mark.is_some_and(|mark| read_mark(&from).ok() != Some(mark)) {
+                return Ok(());
+            }
+            drop(Connection::open(&to.path)?);
+            sqlite::copy(&from, &to.path)?;
+            write_mark(&Connection::open(&to.path)?, to.mark)
         });
         copied.map_err(|e| {
-            let _ = sqlite::remove(to);
+            let _ = sqlite::remove(&to.path);
             failed(e)
         })
     }
@@ -170,8 +177,8 @@ impl Tables {
     /// Deletes the database and creates an empty one.
     pub(super) fn renew(&self) -> Result<(), GraphError> {
         let mut connection = self.connection();
-        sqlite::remove(&self.path).map_err(|e| self.error(e))?;
-        let Self { connection: new, .. } = Self::open(&self.path)?;
+        sqlite::remove(&self.database.path).map_err(|e| self.error(e))?;
+        let Self { connection: new, .. } = Self::open(&self.database)?;
         *connection = new.into_inner();
         self.n_renewed.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -194,7 +201,7 @@ impl Tables {
     }
 
     fn error(&self, source: rusqlite::Error) -> GraphError {
-        let path = self.path.clone();
+        let path = self.database.path.clone();
         if sqlite::is_damaged(&source) {
             GraphError::Damaged { path }
         } else {
@@ -416,11 +423,14 @@ impl Tables {
     }
 }
 
-/// Opens the database. Returns `None` if its version or schema is not ours: the file may have come
+/// Opens the database. Returns `None` if its mark, version or schema is not ours: the file may have come
 /// with a repository.
-fn open(path: &Path, busy: Duration) -> rusqlite::Result<Option<Connection>> {
-    let mut connection = sqlite::open(path, busy)?;
+fn open(database: &Database, busy: Duration) -> rusqlite::Result<Option<Connection>> {
+    let mut connection = sqlite::open(&database.path, busy)?;
+    let is_empty = sqlite::schema(&connection)?.is_empty();
     match sqlite::version(&connection)? {
+        // Another process may have made the tables just now, and the mark with them.
+        VERSION if read_mark(&connection)? != database.mark => Ok(None),
         VERSION => {
             let ours = Connection::open_in_memory()?;
             ours.execute_batch(SCHEMA)?;
@@ -429,16 +439,23 @@ fn open(path: &Path, busy: Duration) -> rusqlite::Result<Option<Connection>> {
                 there => Ok((there.ok() == Some(sqlite::schema(&ours)?)).then_some(connection)),
             }
         }
-        0 => {
-            sqlite::migrate(
-                &mut connection,
-                VERSION,
-                |there| if there == 0 { &[SCHEMA] } else { &[] },
-            )?;
+        0 if is_empty => {
+            let mark = format!("PRAGMA application_id = {}", database.mark);
+            let steps: [&str; 2] = [&mark, SCHEMA];
+            let missing = |there| if there == 0 { &steps[..] } else { &[] };
+            sqlite::migrate(&mut connection, VERSION, missing)?;
             Ok(Some(connection))
         }
         _ => Ok(None),
     }
+}
+
+fn read_mark(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "application_id", |r| r.get(0))
+}
+
+fn write_mark(connection: &Connection, mark: i32) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "application_id", mark)
 }
 
 fn insert(t: &Transaction, file: &FileRows) -> rusqlite::Result<()> {

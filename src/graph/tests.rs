@@ -14,6 +14,10 @@ use std::sync::Arc;
 use super::*;
 use crate::work::WorkBudget;
 
+fn database(path: PathBuf) -> Database {
+    Database { path, mark: 1 }
+}
+
 /// A project in memory with its graph.
 struct Project {
     directory: tempfile::TempDir,
@@ -24,7 +28,7 @@ struct Project {
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let graph = CodeGraph::open(&directory.path().join("code-graph.db")).unwrap();
+        let graph = CodeGraph::open(&database(directory.path().join("code-graph.db"))).unwrap();
         let files = files.iter().map(|(p, t)| ((*p).to_string(), (*t).to_string())).collect();
         let project = Self { directory, files, graph };
         project.update();
@@ -470,14 +474,14 @@ fn a_damaged_or_foreign_database_is_made_anew() {
         for end in ["-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", path.display()));
         }
-        let graph = CodeGraph::open(&path).unwrap();
+        let graph = CodeGraph::open(&database(path.clone())).unwrap();
         assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
     }
     // The largest version that SQLite stores. Ours is a hash, so any smaller number could be below
     // it.
     let largest = i32::MAX as usize;
     assert_eq!(migrated_to(&path, largest), largest);
-    let graph = CodeGraph::open(&path).unwrap();
+    let graph = CodeGraph::open(&database(path.clone())).unwrap();
     assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
 }
 
@@ -499,7 +503,7 @@ fn damage_that_is_found_later_is_repaired() {
     let n = bytes.len();
     bytes[4096..n].fill(0xab);
     std::fs::write(&path, bytes).unwrap();
-    let graph = CodeGraph::open(&path).unwrap();
+    let graph = CodeGraph::open(&database(path.clone())).unwrap();
     assert!(
         graph
             .answer(
@@ -527,12 +531,12 @@ fn many_may_bring_it_up_to_date_at_once() {
         .collect();
     std::thread::scope(|s| {
         for _ in 0..4 {
-            s.spawn(|| update(&CodeGraph::open(&path).unwrap(), &files));
+            s.spawn(|| update(&CodeGraph::open(&database(path.clone())).unwrap(), &files));
         }
     });
-    let graph = CodeGraph::open(&path).unwrap();
+    let graph = CodeGraph::open(&database(path.clone())).unwrap();
     assert_eq!(update(&graph, &files).n_parsed, 0);
-    let fresh = CodeGraph::open(&directory.path().join("fresh.db")).unwrap();
+    let fresh = CodeGraph::open(&database(directory.path().join("fresh.db"))).unwrap();
     update(&fresh, &files);
     assert_eq!(graph.tables.dump(), fresh.tables.dump());
 }
@@ -580,7 +584,7 @@ proptest! {
             }
         }
         p.update();
-        let fresh = CodeGraph::open(&p.directory.path().join("fresh.db")).unwrap();
+        let fresh = CodeGraph::open(&database(p.directory.path().join("fresh.db"))).unwrap();
         update(&fresh, &p.files);
         prop_assert_eq!(p.graph.tables.dump(), fresh.tables.dump());
     }
@@ -600,7 +604,7 @@ proptest! {
         let mut p = Project::new(&[("f0.rs", STORE), ("f6.rs", MAIN)]);
         for (file, text, is_other, operation, target) in steps {
             p.files.insert(format!("f{file}.{}", TEXTS[file].0), TEXTS[text].1.to_string());
-            let other = CodeGraph::open(&p.database()).unwrap();
+            let other = CodeGraph::open(&database(p.database())).unwrap();
             update(if is_other { &other } else { &p.graph }, &p.files);
             let (operation, target) = (Operation::ALL[operation], ASKED[target]);
             let asked = [
@@ -617,7 +621,7 @@ proptest! {
             };
             let kept = answers(&p.graph);
             prop_assert_eq!(&kept, &answers(&p.graph));
-            prop_assert_eq!(kept, answers(&CodeGraph::open(&p.database()).unwrap()));
+            prop_assert_eq!(kept, answers(&CodeGraph::open(&database(p.database())).unwrap()));
         }
     }
 }
@@ -628,7 +632,7 @@ fn a_database_with_the_schema_of_somebody_else_is_made_anew() {
     let path = directory.path().join("graph.db");
     let files = BTreeMap::from([("a.rs".to_string(), "fn a() { b() }\nfn b() {}\n".to_string())]);
     let built = || {
-        let graph = CodeGraph::open(&path).unwrap();
+        let graph = CodeGraph::open(&database(path.clone())).unwrap();
         update(&graph, &files);
         graph.tables.dump()
     };

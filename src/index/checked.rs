@@ -15,7 +15,7 @@ use crate::dir::Dir;
 use crate::languages::{self, LanguageKind};
 use crate::secrets::redact_file;
 use crate::source::{self, LineLimit, Skip, sha256};
-use crate::store::{ChunkLines, Layout, Manifest, SourceEntry, SourceTable};
+use crate::store::{self, ChunkLines, Layout, Manifest, SourceEntry, SourceTable};
 
 /// Files that are read and compared at once.
 const BATCH: usize = 256;
@@ -31,7 +31,7 @@ const MAX_VALUE: usize = 64;
 /// When it was made by other rules, holds chunks that belong to no file, or cannot be read.
 pub(super) fn check(place: &Layout, root: &Dir, rules: &str, max_bytes: u64) -> io::Result<()> {
     let refused = |why: &str| io::Error::other(format!("the index is not used: {why}"));
-    let (table, manifest) = (SourceTable::read(place), Manifest::read(place)?);
+    let (table, manifest) = (SourceTable::read_unsealed(place), Manifest::read_unsealed(place));
     let (Some(mut table), Some(manifest)) = (table, manifest) else {
         return Err(refused("its table of files is missing"));
     };
@@ -67,7 +67,7 @@ pub(super) fn check(place: &Layout, root: &Dir, rules: &str, max_bytes: u64) -> 
             return Err(refused("it has chunks of no file"));
         }
     }
-    table.write(place)
+    store::adopt(place, &manifest, &table)
 }
 
 /// Whether everything that an index says of a file is so.

@@ -40,7 +40,7 @@ pub const ROUTINE: &str = "routine";
 pub const N_FILES: &str = "n_files";
 
 /// Brings the index of the commits of a project up to date with the checked-out commit. Returns
-/// how far they are indexed. `wait`: for another process that does the same.
+/// how far they are indexed, and their properties. `wait`: for another process that does the same.
 ///
 /// # Errors
 /// When no commit is checked out, git does not answer, or the index cannot be written.
@@ -48,7 +48,7 @@ pub fn index_commits(
     project: &Layout,
     embedder: (&str, usize),
     wait: Duration,
-) -> Result<CommitsStamp, IndexError> {
+) -> Result<(CommitsStamp, CommitTable), IndexError> {
     let root = project.root();
     let head = source::head(root).ok_or_else(|| {
         io::Error::new(
@@ -60,26 +60,30 @@ pub fn index_commits(
     // When more of the history comes, all of it is read again.
     let is_shallow = source::is_shallow(root);
     let rules = if is_shallow { format!("{RULES}, shallow") } else { RULES.to_string() };
-    let is_current =
-        |stamp: &CommitsStamp| stamp.head == head && stamp.rules == rules && layout.is_indexed();
-    if let Some(stamp) = CommitsStamp::read(&layout).filter(is_current) {
-        return Ok(stamp);
+    // What an earlier run left, if its parts belong together.
+    let there = || {
+        let stamp = CommitsStamp::read(&layout).filter(|stamp| stamp.rules == rules)?;
+        let manifest = Manifest::read(&layout).ok()??;
+        let table = CommitTable::read(&layout, &stamp)?;
+        (manifest.generation == stamp.generation).then_some((stamp, table, manifest))
+    };
+    let is_current = |stamp: &CommitsStamp| stamp.head == head;
+    if let Some((stamp, table, _)) = there().filter(|(stamp, ..)| is_current(stamp)) {
+        return Ok((stamp, table));
     }
     project.create()?;
     let lock = WriteLock::acquire(&layout, wait)?;
     layout.create()?;
     store::recover(&layout, &lock)?;
     // Another process may have been faster.
-    let stamp = CommitsStamp::read(&layout).filter(|stamp| stamp.rules == rules);
-    if let Some(stamp) = stamp.clone().filter(is_current) {
-        return Ok(stamp);
+    let before = there();
+    if let Some((stamp, table, _)) = before.as_ref().filter(|(stamp, ..)| is_current(stamp)) {
+        return Ok((stamp.clone(), table.clone()));
     }
-    let manifest = Manifest::read(&layout).ok().flatten();
-    let before = stamp.zip(CommitTable::read(&layout)).zip(manifest.as_ref());
-    let before = before.filter(|((stamp, _), manifest)| {
+    let before = before.filter(|(stamp, _, manifest)| {
         manifest.is_intact(&layout) && source::is_ancestor(root, &stamp.head, &head)
     });
-    let after = before.as_ref().map(|((stamp, _), _)| &*stamp.head);
+    let after = before.as_ref().map(|(stamp, ..)| &*stamp.head);
     let log = source::commits_between(root, after, &head, MAX_INDEXED)?;
     let write = |commit: &Commit| {
         let (chunk, author) = chunk(commit);
@@ -101,16 +105,17 @@ pub fn index_commits(
     if is_shallow {
         cut = cut.or(Some("the clone is shallow, and git is not asked to fetch more".into()));
     }
-    if let Some(((stamp, old), manifest)) = before {
+    if let Some((stamp, old, manifest)) = before {
         let room = MAX_INDEXED.saturating_sub(written.len());
-        new.copy(TYPE, &mut ChunkLines::open(&layout, manifest, TYPE)?, room)?;
+        new.copy(TYPE, &mut ChunkLines::open(&layout, &manifest, TYPE)?, room)?;
         table.add_all(&old, room);
         cut = cut.or(stamp.cut);
     }
-    new.publish(manifest.as_ref(), written.len())?;
-    let stamp = CommitsStamp { head, rules, n: table.table.commits.len(), cut };
+    let current = Manifest::read(&layout).ok().flatten();
+    let Manifest { generation, .. } = new.publish(current.as_ref(), written.len())?;
+    let stamp = CommitsStamp { head, rules, n: table.table.commits.len(), generation, cut };
     stamp.write(&layout, &table.table)?;
-    Ok(stamp)
+    Ok((stamp, table.table))
 }
 
 /// Brings the index of the lines that the newest commits changed up to date with the table of

@@ -473,7 +473,7 @@ impl Indexer {
                 .map_err(|e| format!("{}: {e}", archives.place()))
                 .map(|is_taken| {
                     if let Some(relations) = self.relations.as_ref().filter(|_| is_taken) {
-                        relations.take_over(&aside.layout);
+                        relations.take_over(&aside.layout, true);
                     }
                     is_taken.then_some(archive)
                 })
@@ -501,7 +501,7 @@ impl Indexer {
                 Ok(true) => {
                     tracing::info!("begun with the index of {}", root.display());
                     if let Some(relations) = &self.relations {
-                        relations.take_over(&other);
+                        relations.take_over(&other, false);
                     }
                     return true;
                 }

@@ -1,7 +1,6 @@
 //! What a run finds out about one file, and its form for the store of what is known by content.
 
 use std::borrow::Cow;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,9 +16,6 @@ use crate::store::SourceEntry;
 
 /// A hash of the code that makes chunks: a change means that a source may give other chunks.
 pub(super) const CHUNKER_VERSION: &str = env!("VERSION_OF_CHUNKS");
-/// A file that took longer may have been cut by lines, because its parser ran out of time. The next
-/// run may have more luck.
-const SLOW: Duration = Duration::from_secs(2);
 
 /// What a run found out about one file.
 pub(super) struct Parsed {
@@ -77,7 +73,6 @@ pub(super) fn parsed(
     {
         return parsed;
     }
-    let start = Instant::now();
     let text = text_of(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     entry.lines = text.lines().count() as u64;
@@ -98,7 +93,7 @@ pub(super) fn parsed(
     };
     // A parser that panics must not exclude the file: it is cut by lines.
     let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    let is_whole = read.is_ok() && start.elapsed() < SLOW;
+    let is_whole = read.is_ok();
     let (mut chunks, hand_on) = read.unwrap_or_else(|_| (chunk_lines(path, text), None));
     set_origin(&mut chunks, entry.origin, text);
     count(&mut entry, &chunks);

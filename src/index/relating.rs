@@ -23,8 +23,9 @@ pub trait RelationsSink: Send + Sync {
     /// Begins to receive the files of a run that parses so many. Returns `None` if it receives none.
     fn begin(&self, n_files: usize) -> Option<Box<dyn RelationsRun>>;
 
-    /// Takes the data of another working tree of the repository as its beginning.
-    fn take_over(&self, from: &Layout);
+    /// Takes the data of another working tree of the repository, or of an archive, as its beginning.
+    /// `is_checked`: `from` need not be of this user, because the caller knows where it came from.
+    fn take_over(&self, from: &Layout, is_checked: bool);
 }
 
 /// Receives the files of one run, on all its threads. When it is dropped, the files are in the index,

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::graph::Database;
 use crate::secrets::redact;
 use crate::source::sha256;
 
@@ -32,8 +33,8 @@ pub struct MemoryCaptureService {
     store: Arc<MemoryStore>,
     embedder: Arc<dyn Embedder>,
     chunker: TextChunker,
-    /// Root of the project and path of its code graph database.
-    code: Option<(PathBuf, PathBuf)>,
+    /// Root of the project, and the database of its code graph.
+    code: Option<(PathBuf, Database)>,
 }
 
 /// Why a text was not stored. Nothing of it is stored then.
@@ -58,10 +59,10 @@ impl MemoryCaptureService {
     }
 
     /// Lets memories that name code below `root` record the present state of that code. `graph` is
-    /// the path of the code graph database, which need not exist.
+    /// the database of the code graph, which need not exist.
     #[must_use]
-    pub fn tied_to(self, root: &Path, graph: &Path) -> Self {
-        Self { code: Some((root.to_path_buf(), graph.to_path_buf())), ..self }
+    pub fn tied_to(self, root: &Path, graph: &Database) -> Self {
+        Self { code: Some((root.to_path_buf(), graph.clone())), ..self }
     }
 
     /// Returns the same service for another database.

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::CodeReference;
 use crate::dir::Dir;
-use crate::graph::defining_files;
+use crate::graph::{Database, defining_files};
 use crate::languages::{LanguageKind, detect};
 use crate::source::{head, is_never_read};
 use crate::syntax;
@@ -29,7 +29,7 @@ const MAX_PATH: usize = 300;
 /// names, and definitions named without their file if the code graph `graph` knows only one of that
 /// name.
 #[must_use]
-pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
+pub fn references(text: &str, root: &Path, graph: &Database) -> Vec<CodeReference> {
     let mut all = Vec::new();
     let Ok(tree) = Dir::open(root) else { return all };
     let commit = head(root);
@@ -164,6 +164,10 @@ mod tests {
     const CODE: &str =
         "/// Waits.\npub fn retry_later(n: u32) -> u32 {\n    n * 2\n}\n\npub fn run() {}\n";
 
+    fn nowhere() -> Database {
+        Database { path: "none".into(), mark: 1 }
+    }
+
     fn tied(references: &[CodeReference]) -> Vec<(&str, Option<&str>)> {
         references.iter().map(|r| (&*r.path, r.symbol.as_deref())).collect()
     }
@@ -174,7 +178,7 @@ mod tests {
         fs::create_dir(dir.path().join("src")).unwrap();
         fs::write(dir.path().join("src/retry.rs"), CODE).unwrap();
         fs::write(dir.path().join("notes.md"), "# Notes\n").unwrap();
-        let of = |text: &str| references(text, dir.path(), Path::new("none"));
+        let of = |text: &str| references(text, dir.path(), &nowhere());
         assert_eq!(
             tied(&of("In src/retry.rs, retry_later waits.")),
             [("src/retry.rs", Some("retry_later"))]
@@ -200,7 +204,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("retry.rs"), CODE).unwrap();
         fs::write(dir.path().join("other.rs"), "pub fn run() {}\npub fn stop_all() {}\n").unwrap();
-        let database = dir.path().join("graph.db");
+        let database = Database { path: dir.path().join("graph.db"), mark: 1 };
         let of = |text: &str| references(text, dir.path(), &database);
         assert_eq!(of("`retry_later` doubles"), [], "nobody has asked the graph yet");
         let files = ["retry.rs", "other.rs"].map(|path| (path.to_string(), "1".to_string()));
@@ -232,7 +236,7 @@ mod tests {
         }
         fs::write(outside.join("private.rs"), CODE).unwrap();
         fs::write(root.join("design.md"), "# Design of frost\n").unwrap();
-        let of = |text: &str| references(text, &root, Path::new("none"));
+        let of = |text: &str| references(text, &root, &nowhere());
         let design = of("The design is in design.md").remove(0);
         for target in [Path::new("/proc/self/pagemap"), &outside.join("private.rs")] {
             fs::remove_file(root.join("design.md")).unwrap();
@@ -252,8 +256,8 @@ mod tests {
         let path = dir.path().join("retry.rs");
         fs::write(&path, CODE).unwrap();
         let symbol =
-            references("retry_later in retry.rs doubles", dir.path(), Path::new("none")).remove(0);
-        let file = references("all of retry.rs", dir.path(), Path::new("none")).remove(0);
+            references("retry_later in retry.rs doubles", dir.path(), &nowhere()).remove(0);
+        let file = references("all of retry.rs", dir.path(), &nowhere()).remove(0);
         assert!(!is_stale(&symbol, dir.path()) && !is_stale(&file, dir.path()));
         fs::write(&path, CODE.replace("pub fn run() {}", "pub fn run() { retry_later(1); }"))
             .unwrap();

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
 use crate::embed::Embedder;
+use crate::graph::Database;
 use crate::source::{self, FileChange, GitWatch};
 
 /// How long an index run waits to store the changed files.
@@ -32,8 +33,8 @@ pub struct MemoryHome {
     /// Holds memories that could not be stored in time. It is in the user's state directory,
     /// because a spool inside the project could have come with a clone.
     spool: Option<PathBuf>,
-    /// Path of the code graph database; it exists once a query needed the graph.
-    pub graph: PathBuf,
+    /// The database of the code graph; it exists once a query needed the graph.
+    pub graph: Database,
     pub embedder: Arc<dyn Embedder>,
     /// The directory that holds the database, its backups and session files.
     place: OwnedDir,
@@ -79,7 +80,7 @@ impl MemoryHome {
         own: OwnedDir,
         keep_out: bool,
         state: Option<&Path>,
-        graph: PathBuf,
+        graph: Database,
         embedder: Arc<dyn Embedder>,
     ) -> Self {
         let records = state.map(|state| Records::new(state, tree));

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::*;
 use crate::chunk::{Cancel, CorpusCache, Feed, SaveWriter, SavedFiles};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
+use crate::graph::Database;
 use crate::live::ChunkManager;
 use crate::secrets::FORMS_APART_FROM_NAME;
 use crate::source::FileChange;
@@ -34,6 +35,10 @@ fn fixture() -> Fixture {
     Fixture { _dir: dir, layout, store, capture }
 }
 
+fn graph_of(layout: &Layout) -> Database {
+    Database { path: layout.code_graph(), mark: layout.graph_mark() }
+}
+
 fn home(layout: &Layout) -> MemoryHome {
     let state = layout.root().parent().unwrap().join("state");
     let keep_out = layout.is_in_cache();
@@ -42,7 +47,7 @@ fn home(layout: &Layout) -> MemoryHome {
         layout.own_place(),
         keep_out,
         Some(&state),
-        layout.code_graph(),
+        graph_of(layout),
         StaticModel::bundled(),
     )
 }
@@ -1442,10 +1447,8 @@ const COOKIE: &str =
 fn a_decision_is_stored_once_and_tied_to_code() {
     let f = fixture();
     fs::write(f.layout.root().join("cookie.rs"), "pub fn cookie() {}\n").unwrap();
-    let f = Fixture {
-        capture: f.capture.clone().tied_to(f.layout.root(), &f.layout.code_graph()),
-        ..f
-    };
+    let f =
+        Fixture { capture: f.capture.clone().tied_to(f.layout.root(), &graph_of(&f.layout)), ..f };
     let said = "We decided to never rename what cookie.rs returns, because old clients break.";
     let first = f.ask("one", said);
     let second = f.answer("two", &format!("Noted. {said}\n"));

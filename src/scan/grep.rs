@@ -9,11 +9,11 @@ use std::io;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use rayon::prelude::*;
 
+use super::unread::Unread;
 use crate::dir::{Dir, Stat};
 use crate::grams::NeededGrams;
-use crate::source;
+use crate::source::{self, ReadError};
 use crate::work::WorkBudget;
 
 /// What to find, and how.
@@ -50,8 +50,7 @@ pub struct LineCounts {
     pub files: Vec<(usize, usize)>,
     /// Number of files that were searched.
     pub n_files: usize,
-    /// Number of files left out because of the time limit or a cancellation.
-    pub n_left: usize,
+    pub unread: Unread,
 }
 
 /// A compiled [`LineQuery`].
@@ -201,21 +200,21 @@ pub fn grep(
     work: &WorkBudget,
 ) -> LineCounts {
     let look = |(buffer, near): &mut (Vec<u8>, Near), path: &&str| {
-        work.goes_on().then(|| {
-            if ruled_out(path, &mut || near.stat(root, path)) {
-                return 0;
-            }
-            matches_in(root, path, matcher, buffer)
-        })
+        if ruled_out(path, &mut || near.stat(root, path)) {
+            return Ok(0);
+        }
+        matches_in(root, path, matcher, buffer)
     };
-    let looked: Vec<Option<usize>> = files.par_iter().map_init(Default::default, look).collect();
-    let n_left = looked.iter().filter(|found| found.is_none()).count();
-    let counted = looked.into_iter().enumerate();
-    LineCounts {
-        files: counted.filter_map(|(i, n)| Some((i, n.filter(|n| *n > 0)?))).collect(),
-        n_files: files.len() - n_left,
-        n_left,
+    let (mut unread, mut found) = (Unread::default(), Vec::new());
+    for (i, looked) in work.map(files, look).into_iter().enumerate() {
+        match looked {
+            None => unread.n_left += 1,
+            Some(Err(e)) => unread.add(&e),
+            Some(Ok(0)) => {}
+            Some(Ok(n)) => found.push((i, n)),
+        }
     }
+    LineCounts { files: found, n_files: files.len() - unread.n(), unread }
 }
 
 /// The directory of the last file. The files of a list are mostly neighbours, and opening their
@@ -233,10 +232,15 @@ impl Near {
     }
 }
 
-/// Counts the matching lines of a file. A file that is gone or cannot be read has none.
-fn matches_in(root: &Dir, path: &str, matcher: &LineMatcher, buffer: &mut Vec<u8>) -> usize {
-    let read = source::read_if(root, path, buffer, |bytes| matcher.may_match(bytes));
-    read.ok().flatten().map_or(0, |text| matcher.count(&text))
+/// Counts the matching lines of a file.
+fn matches_in(
+    root: &Dir,
+    path: &str,
+    matcher: &LineMatcher,
+    buffer: &mut Vec<u8>,
+) -> Result<usize, ReadError> {
+    let read = source::read_if(root, path, buffer, |bytes| matcher.may_match(bytes))?;
+    Ok(read.map_or(0, |text| matcher.count(&text)))
 }
 
 /// Returns the matching lines of a file below `root`, with context. `None` when it cannot be read.

@@ -4,7 +4,9 @@
 mod grep;
 mod pattern;
 mod sizes;
+mod unread;
 
 pub use grep::{BadPattern, FoundLine, LineCounts, LineMatcher, LineQuery, grep, lines_of};
 pub use pattern::{PatternMatch, PatternMatches, find, patterns};
 pub use sizes::{By, Size, SizeGroup, Sort, grouped, sizes, total};
+pub use unread::Unread;

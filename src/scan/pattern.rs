@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rayon::prelude::*;
-
-use crate::source;
+use super::unread::Unread;
+use crate::source::{self, ReadError};
 use crate::syntax::{Pattern, PatternError};
 use crate::work::WorkBudget;
 
@@ -37,8 +36,7 @@ pub struct PatternMatches {
     pub total: usize,
     /// Number of files that were searched.
     pub n_files: usize,
-    /// Number of files left out because of the time limit or a cancellation.
-    pub n_left: usize,
+    pub unread: Unread,
 }
 
 /// Compiles a pattern for each of the `languages` or, if none is named, for each language in
@@ -97,22 +95,24 @@ pub fn find(
 ) -> PatternMatches {
     let files: Vec<(&String, &Pattern)> =
         files.iter().filter_map(|(path, language)| Some((path, patterns.get(language)?))).collect();
-    let look = |(path, pattern): &(&String, &Pattern)| {
-        if !work.goes_on() {
-            return None;
-        }
-        // A file that is gone or cannot be read has no matches.
-        let text = source::read_text(root, path).unwrap_or_default();
+    let look = |(): &mut (), (path, pattern): &(&String, &Pattern)| {
+        let text = source::read_text(root, path)?;
         let found = pattern.find(&text);
         let lines: Vec<&str> = if found.is_empty() { Vec::new() } else { text.lines().collect() };
-        Some(found.into_iter().map(|at| place(path, &lines, at, context)).collect::<Vec<_>>())
+        let places = found.into_iter().map(|at| place(path, &lines, at, context));
+        Ok::<Vec<PatternMatch>, ReadError>(places.collect())
     };
-    let looked: Vec<Option<Vec<PatternMatch>>> = files.par_iter().map(look).collect();
-    let n_left = looked.iter().filter(|found| found.is_none()).count();
-    let mut places: Vec<PatternMatch> = looked.into_iter().flatten().flatten().collect();
+    let (mut unread, mut places) = (Unread::default(), Vec::new());
+    for looked in work.map(&files, look) {
+        match looked {
+            None => unread.n_left += 1,
+            Some(Err(e)) => unread.add(&e),
+            Some(Ok(mut found)) => places.append(&mut found),
+        }
+    }
     let total = places.len();
     places.truncate(limit);
-    PatternMatches { places, total, n_files: files.len() - n_left, n_left }
+    PatternMatches { places, total, n_files: files.len() - unread.n(), unread }
 }
 
 fn place(

@@ -24,8 +24,9 @@ use tokio::net::TcpStream;
 
 use super::page;
 use super::refusal::error;
-use super::token::{Token, random};
+use super::token::Token;
 use crate::platform::is_of_own_user;
+use crate::user_secret::random;
 
 /// The path that needs no token. Its answer only says that there is a server.
 const OPEN: &str = "/healthz";

@@ -1,8 +1,8 @@
 //! Runs tools for every transport: on threads that may block, a limited number at
 //! a time, with metrics.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -14,6 +14,7 @@ use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine, OpenProject, Pooled, Team};
 use crate::tools::{Answer, Effect, Format, Tool};
+use crate::work::turns::{ClientId, Turns};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
@@ -39,7 +40,17 @@ pub struct Calls {
     waiting: Arc<Semaphore>,
     /// Places of the calls of one client, or of all over HTTP.
     own: Arc<Semaphore>,
+    client: ClientId,
 }
+
+/// Counts the clients of this process.
+static N_CLIENTS: AtomicU64 = AtomicU64::new(1);
+/// The turns of calls that compute. A client without one does not wait long, because turns may be held
+/// by calls that wait for a first index.
+static COMPUTING: LazyLock<Turns> = LazyLock::new(|| {
+    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Turns::new(n_cores, Duration::from_millis(100))
+});
 
 /// Follows the name of what a server does not do that was started with `--read-only`.
 pub(super) const READ_ONLY: &str =
@@ -93,6 +104,7 @@ impl Calls {
             running: Arc::new(Semaphore::new(MAX_CALLS)),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             own: Arc::new(Semaphore::new(MAX_CALLS)),
+            client: N_CLIENTS.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -111,6 +123,7 @@ impl Calls {
             running: self.running.clone(),
             waiting: self.waiting.clone(),
             own: Arc::new(Semaphore::new(MAX_CALLS)),
+            client: N_CLIENTS.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -168,6 +181,9 @@ impl Calls {
         let waits = requests("wait_ms") || requests("min_generation");
         let call = move |engine: &Engine, call: &Call| {
             let begun = log.begin(tool.name, asking, &arguments);
+            // A call that waits for others computes little.
+            let is_wanted = || !call.cancel.load(Ordering::Relaxed);
+            let _turn = (!waits).then(|| COMPUTING.take(call.client, is_wanted));
             let result = tool.call(engine, call, arguments, usual).map_err(CallError::from);
             let took = start.elapsed();
             metrics.record(tool.name, result.as_ref().err().map_or("ok", CallError::kind), took);
@@ -222,7 +238,8 @@ impl Calls {
         else {
             return Err(CallError::Busy);
         };
-        let (project, others, call) = (self.project.clone(), self.others.clone(), Call::default());
+        let (project, others) = (self.project.clone(), self.others.clone());
+        let call = Call { client: self.client, ..Call::default() };
         let own_team = self.team.clone();
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {

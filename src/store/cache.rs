@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::seal::without_seal;
 use super::{FileEntry, Layout};
 use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
@@ -41,6 +42,7 @@ const WRITER: &str = "writer.lock";
 /// The cache of what is served from the chunk files of a project, for one embedder.
 #[derive(Debug)]
 pub struct IndexCache {
+    layout: Layout,
     place: OwnedDir,
     /// Everything besides the chunk files that decides what the cache holds.
     version: String,
@@ -64,7 +66,7 @@ impl IndexCache {
     #[must_use]
     pub fn new(layout: &Layout, embedder: &str) -> Self {
         let version = format!("cortex {}, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
-        Self { place: layout.cache_place(false), version }
+        Self { layout: layout.clone(), place: layout.cache_place(false), version }
     }
 
     /// The cache of what is served from the memories.
@@ -72,12 +74,13 @@ impl IndexCache {
     pub fn of_memories(layout: &Layout, embedder: &str) -> Self {
         let version =
             format!("cortex {} memories, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
-        Self { place: layout.cache_place(true), version }
+        Self { layout: layout.clone(), place: layout.cache_place(true), version }
     }
 
     fn open_directory(&self, dir: &Dir) -> Option<SavedIndex> {
+        let mut contents = dir.read(CONTENTS, MAX_CONTENTS).ok()?;
         let contents: Contents =
-            serde_json::from_slice(&dir.read(CONTENTS, MAX_CONTENTS).ok()?).ok()?;
+            serde_json::from_slice(self.layout.unsealed(CONTENTS, &mut contents)?).ok()?;
         if contents.version != self.version {
             return None;
         }
@@ -91,20 +94,37 @@ impl IndexCache {
     }
 }
 
-/// Copies the newest directory of `from` to `to`. Whoever opens it checks its files as any others.
-pub(super) fn take_over(to: &OwnedDir, from: &OwnedDir) -> io::Result<()> {
-    let from = from.open()?;
-    let Some(newest) = all(&from, PREFIX).pop() else { return Ok(()) };
-    let (from, to) = (from.dir(&newest)?, to.make(PRIVATE_DIR)?);
+/// Copies the newest saved index of `from` to `layout`. A process that opens it checks its files as any
+/// others.
+pub(super) fn take_over(layout: &Layout, from: &Layout) -> io::Result<()> {
+    let theirs = from.cache_place(false).open()?;
+    let Some(newest) = all(&theirs, PREFIX).pop() else { return Ok(()) };
+    let (theirs, to) = (theirs.dir(&newest)?, layout.cache_place(false).make(PRIVATE_DIR)?);
+    let mut contents = theirs.read(CONTENTS, MAX_CONTENTS)?;
+    let Some(contents) = from.unsealed(CONTENTS, &mut contents) else { return Ok(()) };
     let name = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
     let own = to.make_dir(&name, PRIVATE_DIR)?;
     let lock = own.file(WRITER, OpenMode::New, PRIVATE_FILE)?;
     lock.lock()?;
-    for (file, _) in from.list()? {
-        io::copy(&mut from.open_file(&file)?, &mut own.create(&file, PRIVATE_FILE)?)?;
+    for (file, _) in theirs.list()?.into_iter().filter(|(file, _)| file != CONTENTS) {
+        io::copy(&mut theirs.open_file(&file)?, &mut own.create(&file, PRIVATE_FILE)?)?;
     }
+    own.replace(CONTENTS, &layout.sealed(CONTENTS, contents), PRIVATE_FILE, false)?;
     own.remove_file(WRITER)?;
     to.rename(&name, &newest)
+}
+
+/// Seals the saved indexes that came with an archive.
+pub(super) fn adopt(layout: &Layout) -> io::Result<()> {
+    let dir = layout.cache_place(false).open()?;
+    for name in all(&dir, PREFIX) {
+        let own = dir.dir(&name)?;
+        let mut contents = own.read(CONTENTS, MAX_CONTENTS)?;
+        if let Some((_, contents)) = without_seal(&mut contents) {
+            own.replace(CONTENTS, &layout.sealed(CONTENTS, contents), PRIVATE_FILE, false)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the names in `dir` that begin with `prefix`, oldest first.
@@ -163,11 +183,19 @@ fn modified_ns(stat: &Stat) -> io::Result<u128> {
 impl CorpusCache for IndexCache {
     fn open(&self) -> Option<Arc<dyn SavedFiles>> {
         let dir = self.place.open().ok()?;
-        let newest = all(&dir, PREFIX)
-            .into_iter()
-            .rev()
-            .find_map(|name| self.open_directory(&dir.dir(name).ok()?))?;
-        Some(Arc::new(newest))
+        let mut names = all(&dir, PREFIX);
+        loop {
+            let open = |name: &String| self.open_directory(&dir.dir(name).ok()?);
+            if let Some(newest) = names.iter().rev().find_map(open) {
+                return Some(Arc::new(newest));
+            }
+            // Another process may have replaced the directory after it was listed.
+            let now = all(&dir, PREFIX);
+            if now == names {
+                return None;
+            }
+            names = now;
+        }
     }
 
     fn save(&self, write: &mut dyn FnMut(&mut dyn SaveWriter) -> io::Result<()>) -> io::Result<()> {
@@ -182,7 +210,7 @@ impl CorpusCache for IndexCache {
             version: self.version.clone(),
             files: saving.finish()?,
         })?;
-        saving.write(CONTENTS, &contents)?;
+        saving.write(CONTENTS, &self.layout.sealed(CONTENTS, &contents))?;
         saving.own.remove_file(WRITER)?;
         let place = format!("{PREFIX}{:032x}", xxh3_128(&contents));
         dir.rename(&saving.name, &place)?;

@@ -23,6 +23,8 @@ pub struct CommitsStamp {
     pub rules: String,
     /// Number of commits.
     pub n: usize,
+    /// The generation of their chunk file.
+    pub generation: u64,
     /// Why older commits are missing, if any are.
     pub cut: Option<String>,
 }
@@ -54,7 +56,8 @@ impl CommitsStamp {
     /// Reads the stamp of an index of commits; `None` if there is none.
     #[must_use]
     pub fn read(layout: &Layout) -> Option<Self> {
-        serde_json::from_slice(&layout.read(STAMP, MAX_STAMP).ok()?).ok()
+        let mut bytes = layout.read(STAMP, MAX_STAMP).ok()?;
+        serde_json::from_slice(layout.unsealed(STAMP, &mut bytes)?).ok()
     }
 
     /// Writes the table and then the stamp.
@@ -62,20 +65,20 @@ impl CommitsStamp {
     /// # Errors
     /// When one of them cannot be written.
     pub fn write(&self, layout: &Layout, table: &CommitTable) -> io::Result<()> {
-        layout.replace(TABLE, &bitcode::encode(table))?;
-        layout.replace(STAMP, &serde_json::to_vec(self)?)
+        layout.replace_sealed_bytes(TABLE, &bitcode::encode(table))?;
+        layout.replace_sealed(STAMP, &serde_json::to_vec(self)?)
     }
 }
 
 impl CommitTable {
-    /// Reads the table of an index of commits; `None` if it cannot be used.
+    /// Reads the table that belongs to a stamp; `None` if it cannot be used.
     #[must_use]
-    pub fn read(layout: &Layout) -> Option<Self> {
-        let table: Self = bitcode::decode(&layout.read(TABLE, MAX_TABLE).ok()?).ok()?;
+    pub fn read(layout: &Layout, stamp: &CommitsStamp) -> Option<Self> {
+        let table: Self = bitcode::decode(&layout.read_sealed_bytes(TABLE, MAX_TABLE)?).ok()?;
         let is_whole = |commit: &CommitFacts| {
             (commit.author as usize) < table.authors.len()
                 && commit.files.iter().all(|file| (*file as usize) < table.paths.len())
         };
-        table.commits.iter().all(is_whole).then_some(table)
+        (table.commits.len() == stamp.n && table.commits.iter().all(is_whole)).then_some(table)
     }
 }

@@ -131,8 +131,8 @@ impl GramFilters {
     pub fn open(layout: &Layout) -> Option<Self> {
         let file = layout.open_file(GRAMS).ok()?;
         let stat = Stat::of(&file).ok()?;
-        let table = layout.read(SOURCES, MAX_TABLE).ok()?;
-        let table: Table = serde_json::from_slice(&table).ok()?;
+        let mut table = layout.read(SOURCES, MAX_TABLE).ok()?;
+        let table: Table = serde_json::from_slice(layout.unsealed(SOURCES, &mut table)?).ok()?;
         table.grams.filter(|stated| stated.is(&stat))?;
         let bytes = read(&file, stat.bytes)?;
         let filters: FxHashMap<Key, Range<usize>> = records(&bytes).collect();

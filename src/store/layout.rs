@@ -83,7 +83,7 @@ pub struct Layout {
     /// Why that directory is the root, in words for people.
     reason: &'static str,
     /// `.cortex`, or a directory in the user's cache that replaces it.
-    place: OwnedDir,
+    pub(super) place: OwnedDir,
 }
 
 /// Why a directory cannot be a project root.
@@ -516,13 +516,12 @@ impl Layout {
         })
     }
 
-    /// Creates the directory of the code graph if it is missing, and returns the path of the
-    /// database, which need not exist.
+    /// Creates the directory of the code graph if it is missing. The database need not exist.
     ///
     /// # Errors
     /// When the directory cannot be created, or something that is in the place of a file cannot be
     /// removed. SQLite opens the file by its path.
-    pub fn prepare_code_graph(&self) -> io::Result<PathBuf> {
+    pub fn prepare_code_graph(&self) -> io::Result<()> {
         let dir = self.place.make(SHARED_DIR)?.make_dir(GRAPH, SHARED_DIR)?;
         for end in ["", "-wal", "-shm", "-journal"] {
             let name = format!("{CODE_GRAPH}{end}");
@@ -534,7 +533,7 @@ impl Layout {
                 _ => {}
             }
         }
-        Ok(self.code_graph())
+        Ok(())
     }
 
     /// Whether another program wrote the chunk files: one of them does not begin as ours do, and there
@@ -549,12 +548,6 @@ impl Layout {
         !self.has(MANIFEST)
             && !self.has(&next_name(MANIFEST))
             && self.data().is_ok_and(|dir| is_theirs(&dir))
-    }
-
-    /// Whether the project has an index.
-    #[must_use]
-    pub fn is_indexed(&self) -> bool {
-        self.has(MANIFEST)
     }
 
     /// When the index was last compared with the tree and written; `None` without a table of source

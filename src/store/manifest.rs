@@ -188,9 +188,8 @@ impl Manifest {
         })
     }
 
-    /// Reads the manifest. Returns `None` if there is none or it cannot be understood. In the
-    /// latter case it is ignored: the chunk files are used without it, and the next indexer writes
-    /// a new one.
+    /// Reads the manifest. Returns `None` if there is none, if it cannot be understood, or if this
+    /// user did not write it here. It is then ignored, and the next indexer writes a new one.
     ///
     /// # Errors
     /// When the manifest exists but cannot be read.
@@ -205,9 +204,33 @@ impl Manifest {
 
     fn read_named(layout: &Layout, name: &str) -> io::Result<Option<Self>> {
         match layout.read(name, MAX_BYTES) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok().filter(Self::is_plausible)),
+            Ok(mut bytes) => Ok(layout.unsealed(MANIFEST, &mut bytes).and_then(parse)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// Reads a manifest that need not be of this user. What it says of chunk files counts only after
+    /// they were compared with the sources.
+    #[must_use]
+    pub fn read_unsealed(layout: &Layout) -> Option<Self> {
+        parse(&layout.read(MANIFEST, MAX_BYTES).ok()?)
+    }
+
+    /// Returns the content of the file.
+    pub(super) fn to_sealed(&self, layout: &Layout) -> io::Result<Vec<u8>> {
+        Ok(layout.sealed(MANIFEST, &serde_json::to_vec(self)?))
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Manifest> {
+    serde_json::from_slice(bytes).ok().filter(Manifest::is_plausible)
+}
+
+impl Layout {
+    /// Whether the project has an index that this user made here.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        matches!(Manifest::read(self), Ok(Some(_)))
     }
 }

@@ -22,6 +22,7 @@ mod package;
 mod packing;
 mod patches;
 mod reader;
+mod seal;
 mod server;
 mod sources;
 mod taken;
@@ -42,11 +43,12 @@ pub use package::{PackageRecord, remove_unused};
 pub use packing::Packing;
 pub use patches::{PatchFrame, Patches};
 pub use reader::{ChunkFiles, LoadError};
+pub use seal::use_key_of;
 pub use server::ServerFile;
 pub use sources::{
     GramFile, HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK, trusted_before,
 };
-pub use taken::take_over;
+pub use taken::{adopt, take_over};
 pub use vectors::{VectorCache, VectorKey, VectorWriter, remove_unused_vectors};
 
 pub use blocks::ChunkLines;

@@ -38,7 +38,7 @@ impl Patches {
     /// Reads those of an index of commits; `None` if there are none.
     #[must_use]
     pub fn read(layout: &Layout) -> Option<Self> {
-        bitcode::decode(&layout.read(NAME, MAX_BYTES).ok()?).ok()
+        bitcode::decode(&layout.read_sealed_bytes(NAME, MAX_BYTES)?).ok()
     }
 
     /// Whether an index of commits has any, even if they cannot be used.
@@ -52,7 +52,7 @@ impl Patches {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, layout: &Layout) -> io::Result<()> {
-        layout.replace(NAME, &bitcode::encode(self))
+        layout.replace_sealed_bytes(NAME, &bitcode::encode(self))
     }
 }
 

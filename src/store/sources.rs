@@ -154,9 +154,17 @@ impl SourceTable {
         layout.stat(SOURCES).ok().flatten()
     }
 
-    /// Reads the table; `None` when there is none or it cannot be understood.
+    /// Reads the table; `None` when there is none, it cannot be understood, or this user did not write
+    /// it here.
     #[must_use]
     pub fn read(layout: &Layout) -> Option<Self> {
+        let mut bytes = layout.read(SOURCES, MAX_BYTES).ok()?;
+        serde_json::from_slice(layout.unsealed(SOURCES, &mut bytes)?).ok()
+    }
+
+    /// Reads a table that need not be of this user.
+    #[must_use]
+    pub fn read_unsealed(layout: &Layout) -> Option<Self> {
         serde_json::from_slice(&layout.read(SOURCES, MAX_BYTES).ok()?).ok()
     }
 
@@ -165,6 +173,6 @@ impl SourceTable {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, layout: &Layout) -> io::Result<()> {
-        layout.replace(SOURCES, &serde_json::to_vec(self)?)
+        layout.replace_sealed(SOURCES, &serde_json::to_vec(self)?)
     }
 }

@@ -4,11 +4,11 @@
 use std::io;
 use std::time::Duration;
 
-use super::layout::{MANIFEST, SHARED_FILE, SOURCES, next_name};
+use super::layout::{MANIFEST, SHARED_FILE, next_name};
 use super::lock::WriteLock;
 use super::manifest::Manifest;
 use super::writer::recover;
-use super::{Layout, cache};
+use super::{Layout, SourceTable, cache, vectors};
 use crate::chunk::ChunkType;
 use crate::dir::Dir;
 
@@ -30,16 +30,32 @@ pub fn take_over(layout: &Layout, from: &Layout, lock: &WriteLock) -> io::Result
     for name in ChunkType::ALL.map(|t| manifest.chunk_name(t)) {
         copy(&theirs, &name, &ours, &next_name(&name))?;
     }
-    copy(&theirs, SOURCES, &ours, SOURCES)?;
+    let Some(table) = SourceTable::read(from) else { return Ok(false) };
+    table.write(layout)?;
     for name in from.all_vectors() {
         copy(&theirs, &name, &ours, &name)?;
+        vectors::adopt(layout, &name)?;
     }
-    cache::take_over(&layout.cache_place(false), &from.cache_place(false))?;
+    cache::take_over(layout, from)?;
     // As when a generation is published: it is complete from here on, and bytes that are not those
     // that the manifest states are not taken.
-    copy(&theirs, MANIFEST, &ours, &next_name(MANIFEST))?;
+    ours.replace(next_name(MANIFEST), &manifest.to_sealed(layout)?, SHARED_FILE, false)?;
     recover(layout, lock)?;
-    Ok(layout.has(MANIFEST))
+    Ok(layout.is_indexed())
+}
+
+/// Makes an index that came from a place of the user, such as an archive, an index of this user. The
+/// caller has compared it with the files.
+///
+/// # Errors
+/// When it cannot be read or written.
+pub fn adopt(layout: &Layout, manifest: &Manifest, table: &SourceTable) -> io::Result<()> {
+    for name in layout.all_vectors() {
+        vectors::adopt(layout, &name)?;
+    }
+    cache::adopt(layout)?;
+    table.write(layout)?;
+    layout.data()?.replace(MANIFEST, &manifest.to_sealed(layout)?, SHARED_FILE, false)
 }
 
 fn copy(from: &Dir, name: &str, to: &Dir, as_name: &str) -> io::Result<()> {

@@ -24,9 +24,10 @@ use crate::dir::OpenMode;
 pub type VectorKey = Fingerprint;
 
 /// "CXVEC", the format version and two reserved bytes. The rest of the header is the number of
-/// dimensions (u32) and four reserved bytes.
-const MAGIC: [u8; 8] = *b"CXVEC\x02\0\0";
+/// dimensions (u32) and the mark of this user and place (i32).
+const MAGIC: [u8; 8] = *b"CXVEC\x03\0\0";
 const HEADER: usize = 16;
+const MARK: u64 = 12;
 /// A record is the key (u128), a checksum of key and rest (u32), the scale (f32), and one i8 for
 /// each dimension.
 const KEY: usize = 16;
@@ -34,6 +35,9 @@ const PREFIX: usize = KEY + 4;
 
 /// Largest cache that is read, in bytes: some four million vectors.
 const MAX_BYTES: u64 = 1 << 30;
+
+/// The kind of file that the mark is for.
+const VECTORS: &str = "vectors";
 
 /// Size of a record in bytes.
 const fn record_bytes(dimensions: usize) -> usize {
@@ -56,13 +60,14 @@ impl VectorCache {
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
         Self::parse(
             layout.read(&Layout::vectors(embedder_id), MAX_BYTES).unwrap_or_default(),
+            layout,
             dimensions,
         )
     }
 
-    fn parse(bytes: Vec<u8>, dimensions: usize) -> Self {
+    fn parse(bytes: Vec<u8>, layout: &Layout, dimensions: usize) -> Self {
         let mut cache = Self { bytes: Vec::new(), offsets: FxHashMap::default(), dimensions };
-        if !bytes.starts_with(&header(dimensions)) {
+        if !bytes.starts_with(&header(layout, dimensions)) {
             return cache;
         }
         let record = record_bytes(dimensions);
@@ -98,7 +103,7 @@ impl VectorCache {
             let tail = layout
                 .open_file(&Layout::vectors(embedder_id))
                 .and_then(|file| read_tail(file, dimensions, n_tail * record));
-            let cache = Self::parse(tail.unwrap_or_default(), dimensions);
+            let cache = Self::parse(tail.unwrap_or_default(), layout, dimensions);
             if wanted.iter().all(|key| cache.contains(*key)) {
                 return cache;
             }
@@ -154,10 +159,18 @@ fn read_tail(mut file: File, dimensions: usize, n_bytes: usize) -> io::Result<Ve
     Ok(bytes)
 }
 
-fn header(dimensions: usize) -> [u8; HEADER] {
+/// Makes a vector file that came from another place of the user one of this place.
+pub(super) fn adopt(layout: &Layout, name: &str) -> io::Result<()> {
+    let mut file = layout.data()?.file(name, OpenMode::Update, SHARED_FILE)?;
+    file.seek(SeekFrom::Start(MARK))?;
+    file.write_all(&layout.mark(VECTORS).to_le_bytes())
+}
+
+fn header(layout: &Layout, dimensions: usize) -> [u8; HEADER] {
     let mut h = [0; HEADER];
     h[..8].copy_from_slice(&MAGIC);
     h[8..12].copy_from_slice(&u32::try_from(dimensions).unwrap_or(u32::MAX).to_le_bytes());
+    h[12..].copy_from_slice(&layout.mark(VECTORS).to_le_bytes());
     h
 }
 
@@ -210,11 +223,11 @@ impl VectorWriter {
         let open = || {
             let mut file = layout.data()?.file(&name, OpenMode::Update, SHARED_FILE)?;
             let mut start = [0; HEADER];
-            let known = file.read_exact(&mut start).is_ok() && start == header(dimensions);
+            let known = file.read_exact(&mut start).is_ok() && start == header(layout, dimensions);
             if !known {
                 file.set_len(0)?;
                 file.seek(SeekFrom::Start(0))?;
-                file.write_all(&header(dimensions))?;
+                file.write_all(&header(layout, dimensions))?;
             }
             // Cut off a torn last record, so that the next ones are at the offsets where readers
             // look for them.
@@ -248,7 +261,7 @@ impl VectorWriter {
         let name = Layout::vectors(embedder_id);
         let (path, aside) = (layout.full(&name), next_name(&name));
         let mut file = layout.data()?.create(&aside, SHARED_FILE)?;
-        file.write_all(&header(dimensions))?;
+        file.write_all(&header(layout, dimensions))?;
         Ok(Self {
             out: BufWriter::new(file),
             layout: layout.clone(),

@@ -9,6 +9,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -334,7 +335,7 @@ impl<'a> ChunkWriter<'a> {
             return Ok(current.clone());
         }
         let dir = self.layout.data()?;
-        dir.replace(next_name(MANIFEST), &serde_json::to_vec(&manifest)?, SHARED_FILE, true)?;
+        dir.replace(next_name(MANIFEST), &manifest.to_sealed(self.layout)?, SHARED_FILE, true)?;
         sync_chunks(&dir)?;
         // The new generation is complete, so from here on `drop` must not remove its files.
         self.files.clear();
@@ -349,6 +350,10 @@ impl<'a> ChunkWriter<'a> {
 /// # Errors
 /// When a rename fails.
 pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
+    // Only the holder of the lock writes there.
+    if let Ok(chunks) = layout.chunks() {
+        chunks.remove_unfinished(Duration::ZERO);
+    }
     let Some(next) = Manifest::read_next(layout)? else { return Ok(()) };
     let complete = ChunkType::ALL.iter().all(|t| {
         let name = next.chunk_name(*t);

@@ -1,11 +1,10 @@
 //! Makes the [`Outline`] of a source text in a parsed language: its symbols with nesting, its
 //! imports, and where it may be cut.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 use tree_sitter::{
     Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState,
@@ -48,25 +47,37 @@ thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
-/// The time budget of one file. Parsers and queries may need quadratic time for garbage; a megabyte
-/// of any real program takes a tenth of the limit.
+pub(super) static USED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0); // CALIBRATE
+/// The budget of one file. Parsers and queries may need quadratic time for garbage. The budget counts
+/// their steps and not their time, so a text has the same outline on every machine, however busy.
 pub(super) struct ParseBudget {
-    start: Instant,
+    /// How many more times a parser or query may report.
+    left: Cell<u64>,
 }
 
 impl ParseBudget {
-    const LIMIT: Duration = Duration::from_secs(4);
-
-    pub(super) fn is_spent(&self) -> bool {
-        self.start.elapsed() >= Self::LIMIT
+    /// The budget of a text.
+    fn of(text: &str) -> Self {
+        Self { left: Cell::new(LEAST_REPORTS + text.len() as u64 * REPORTS_PER_KB / 1024) }
     }
 
-    /// Tells a callback of a parser or query to stop when the time is over.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    /// Tells a callback of a parser or query to stop when the budget is spent.
     pub(super) fn go_on(&self) -> ControlFlow<()> {
-        if self.is_spent() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        USED.fetch_add(1, std::sync::atomic::Ordering::Relaxed); // CALIBRATE
+        let left = self.left.get().saturating_sub(1);
+        self.left.set(left);
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
+/// Most reports of the parser and of all queries for a file: so many, and so many for each kilobyte. They
+/// report every hundred steps. CALIBRATE
+const LEAST_REPORTS: u64 = 1 << 16;
+const REPORTS_PER_KB: u64 = 1 << 10;
 /// For larger files, the head is parsed first. In text that is not a program, a parser may take all
 /// memory in one step that cannot be interrupted.
 const LARGE_FILE_BYTES: usize = 32 << 10;
@@ -144,7 +155,7 @@ pub(super) fn outline_with(
 
 /// Returns the syntax tree of a text, and the rest of its time budget.
 pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)> {
-    let budget = ParseBudget { start: Instant::now() };
+    let budget = ParseBudget::of(text);
     let hidden = match grammar.spec.hides {
         Hides::Macros => macros::hide(text),
         Hides::AllButScripts => Some(scripts::alone(text)),
@@ -163,7 +174,7 @@ pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)>
 
 /// Returns the number of levels of the syntax tree of a text.
 pub(super) fn nesting(grammar: &Grammar, text: &str) -> usize {
-    let budget = ParseBudget { start: Instant::now() };
+    let budget = ParseBudget::of(text);
     let Some(tree) = tree_of(&grammar.language(), text, &budget) else { return usize::MAX };
     let (mut cursor, mut deepest) = (tree.walk(), 0);
     loop {

@@ -2,8 +2,7 @@
 //! paths in the arguments of a call. `python/routes.scm` explains the captures of the queries.
 
 use std::collections::HashSet;
-use std::ops::{ControlFlow, Range};
-use std::time::{Duration, Instant};
+use std::ops::Range;
 
 use tree_sitter::{
     Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
@@ -15,8 +14,6 @@ use crate::languages::{ACTIONS, Grammar, NO_REQUESTS, RouteRules, framework_in};
 
 /// Most routes that one file registers.
 const MAX_ROUTES: usize = 5_000;
-/// How long the query of one file may take.
-const TIME: Duration = Duration::from_secs(2);
 /// Most bytes of a registration that are searched for its options.
 const MAX_OPTION_BYTES: usize = 400;
 /// Most ancestors of a node that are looked at.
@@ -145,7 +142,7 @@ pub struct Request {
 /// Finds the routes of a text. Returns `None` if the parser has no usable result.
 #[must_use]
 pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Option<RouteFile> {
-    let (tree, _) = outline::tree(grammar, text)?;
+    let (tree, budget) = outline::tree(grammar, text)?;
     let query = rules.query(grammar);
     let reader = Reader { text };
     let names = query.capture_names();
@@ -154,10 +151,7 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     let mut inner: Vec<(RouteAt, usize)> = Vec::new();
     let mut leaves: HashSet<usize> = HashSet::new();
     let mut cursor = QueryCursor::new();
-    let end = Instant::now() + TIME;
-    let mut in_time = |_: &QueryCursorState| {
-        if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
+    let mut in_time = |_: &QueryCursorState| budget.go_on();
     let options = QueryCursorOptions::new().progress_callback(&mut in_time);
     let mut matches =
         cursor.matches_with_options(query, tree.root_node(), text.as_bytes(), options);
@@ -191,7 +185,7 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     }
     // `get(f)` is a route only as the argument of another call.
     out.routes.extend(inner.into_iter().filter(|(_, end)| leaves.contains(end)).map(|(r, _)| r));
-    out.is_cut |= Instant::now() >= end;
+    out.is_cut |= budget.is_spent();
     out.scopes.sort_by_key(|scope| (scope.range.start, std::cmp::Reverse(scope.range.end)));
     // What is a part of a longer statement of the same route says less.
     out.routes.sort_by_key(|r| (r.at, r.handler == Handler::Here, r.method.is_empty()));

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::reply::Reply;
 use crate::text::tokens;
@@ -75,6 +76,110 @@ impl TokenBudget {
     }
 }
 
+impl TokenBudget {
+    /// Returns a text that fits, whatever its tool left in it: its first lines, and the last one, which
+    /// states the freshness.
+    pub(super) fn bind_text(self, text: String) -> String {
+        let limit = self.limit();
+        if tokens(&text) <= limit {
+            return text;
+        }
+        let (body, last) = text.rsplit_once('\n').unwrap_or(("", &text));
+        let note = self.note();
+        let mut left =
+            (limit * BYTES_OF_TWO_TOKENS / 2).saturating_sub(note.len() + last.len() + 2);
+        let mut kept = String::new();
+        for line in body.lines() {
+            if line.len() >= left {
+                let end = line.floor_char_boundary(left.saturating_sub(2));
+                if end > LEAST_LINE {
+                    kept.extend([&line[..end], "…\n"]);
+                }
+                break;
+            }
+            left -= line.len() + 1;
+            kept.extend([line, "\n"]);
+        }
+        format!("{kept}{note}\n{last}")
+    }
+
+    /// Returns JSON that fits: the longest lists are halved until it does, and then the longest texts.
+    pub(super) fn bind_json(self, mut reply: Value) -> Value {
+        let limit = self.limit();
+        let is_over = |reply: &Value, room: usize| tokens(&reply.to_string()) + room > limit;
+        if !is_over(&reply, 0) {
+            return reply;
+        }
+        let note = self.note();
+        let room = tokens(&note) + 8;
+        while is_over(&reply, room) && halve_longest(&mut reply) {}
+        if let Some(object) = reply.as_object_mut() {
+            if let Some(truncated) = object.get_mut("truncated").filter(|value| value.is_boolean())
+            {
+                *truncated = true.into();
+            }
+            let warnings = object.entry("warnings").or_insert_with(|| Value::Array(Vec::new()));
+            if let Some(warnings) = warnings.as_array_mut() {
+                warnings.push(note.into());
+            }
+        }
+        reply
+    }
+
+    fn note(self) -> String {
+        format!("cut to {} tokens: give max_tokens up to {MAX_TOKENS} for the rest", self.limit())
+    }
+}
+
+/// Two tokens are estimated as this many bytes.
+const BYTES_OF_TWO_TOKENS: usize = 7;
+/// Shortest part of a line, or of a text in JSON, that is shown, in bytes.
+const LEAST_LINE: usize = 16;
+
+/// Halves the longest list in a value or, if all lists are empty, its longest text. Returns whether
+/// there was one.
+fn halve_longest(value: &mut Value) -> bool {
+    if let Some(list) = longest(value, &|value| match value {
+        Value::Array(list) if !list.is_empty() => Some(value.to_string().len()),
+        _ => None,
+    }) {
+        let Value::Array(list) = list else { return false };
+        list.truncate(list.len() / 2);
+        return true;
+    }
+    let text =
+        longest(value, &|value| value.as_str().map(str::len).filter(|bytes| *bytes > LEAST_LINE));
+    let Some(Value::String(text)) = text else { return false };
+    text.truncate(text.floor_char_boundary(text.len() / 2));
+    true
+}
+
+/// Returns the value within another one that is the largest by a measure.
+fn longest<'v>(
+    value: &'v mut Value,
+    measure: &dyn Fn(&Value) -> Option<usize>,
+) -> Option<&'v mut Value> {
+    fn best(value: &Value, measure: &dyn Fn(&Value) -> Option<usize>) -> Option<usize> {
+        let inner: Box<dyn Iterator<Item = &Value>> = match value {
+            Value::Array(list) => Box::new(list.iter()),
+            Value::Object(object) => Box::new(object.values()),
+            _ => Box::new(std::iter::empty()),
+        };
+        inner.filter_map(|inner| best(inner, measure)).chain(measure(value)).max()
+    }
+    let most = best(value, measure)?;
+    if measure(value) == Some(most) {
+        return Some(value);
+    }
+    let mut inner: Box<dyn Iterator<Item = &mut Value>> = match value {
+        Value::Array(list) => Box::new(list.iter_mut()),
+        Value::Object(object) => Box::new(object.values_mut()),
+        _ => return None,
+    };
+    let found = inner.find(|inner| best(inner, measure) == Some(most))?;
+    longest(found, measure)
+}
+
 /// Returns the most detailed reply that fits. `build` makes a reply for each level of detail from 0
 /// to `top`; a higher level costs more. Level 0 is returned even if it does not fit.
 pub(super) fn fit<R: Reply>(budget: TokenBudget, top: usize, build: impl Fn(usize) -> R) -> R {
@@ -93,4 +198,40 @@ pub(super) fn fit<R: Reply>(budget: TokenBudget, top: usize, build: impl Fn(usiz
         }
     }
     build(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn budget(max_tokens: usize) -> TokenBudget {
+        TokenBudget { max_tokens: Some(max_tokens), format: None, is_default: false }
+    }
+
+    proptest! {
+        /// Whatever a tool replies, it fits, and says that it was cut.
+        #[test]
+        fn a_reply_is_bound_by_its_limit(
+            lines in proptest::collection::vec("[a-zé ]{0,300}", 0..60),
+            rows in 0usize..400,
+            limit in 200usize..3000,
+        ) {
+            let budget = budget(limit);
+            let text = [lines.join("\n"), "\ngeneration 1".into()].concat();
+            let bound = budget.bind_text(text.clone());
+            prop_assert!(tokens(&bound) <= limit.max(tokens("generation 1")));
+            prop_assert!(bound.ends_with("generation 1"));
+            prop_assert_eq!(bound == text, tokens(&text) <= limit);
+
+            let row = |n: usize| json!({ "path": format!("src/{n}.rs"), "lines": [n, n + 1] });
+            let all: Vec<Value> = (0..rows).map(row).collect();
+            let reply = json!({ "results": all, "text": lines.concat(), "truncated": false });
+            let bound = budget.bind_json(reply.clone());
+            prop_assert!(tokens(&bound.to_string()) <= limit, "{}", bound);
+            prop_assert_eq!(bound["truncated"] == json!(true), bound != reply);
+        }
+    }
 }

@@ -127,7 +127,7 @@ impl GraphAnswer {
         }
         match (self.total_unresolved, self.unresolved.len()) {
             (0, _) if self.results.is_empty() && self.candidates.is_empty() => {
-                text.push(format!("no other line of the indexed code uses the name {name}"));
+                text.push(self.nothing_found());
             }
             (0, _) => {}
             (n, shown) => {

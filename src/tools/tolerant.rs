@@ -40,6 +40,9 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("insert_line", "line"),
 ];
 
+/// Values that other programs use for ours: argument, their value, our value.
+const OTHER_VALUES: &[(&str, &str, &str)] = &[("command", "str_replace", "replace")];
+
 /// Arguments whose values are clamped to the allowed range, because an error would not help the
 /// caller.
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
@@ -102,6 +105,12 @@ fn under_our_names(
             (_, Some((_, ours))) => _ = out.entry(*ours).or_insert(value),
             ("start_line", _) if is_ours("lines") => first = scalar(&value),
             ("end_line", _) if is_ours("lines") => last = scalar(&value),
+            ("view_range", _) if is_ours("lines") => {
+                let mut ends = list(value).into_iter().map(|end| scalar(&end));
+                first = ends.next().flatten();
+                // -1 is the end of the file.
+                last = ends.next().flatten().filter(|end| end != "-1");
+            }
             _ => _ = out.insert(name, value),
         }
     }
@@ -164,12 +173,18 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
         }
         _ => {
             let Some(text) = scalar(&value) else { return wrong("a string") };
+            if text.contains('\0') && number(property, "minLength") != Some(0) {
+                return wrong("it without NUL characters, which no path or name has");
+            }
             let Some(values) = property.get("enum").and_then(Value::as_array) else {
                 return Ok(text.into());
             };
             let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
             // `type-usages` means `type_usages`.
-            match values.iter().find(|v| v.eq_ignore_ascii_case(&text.trim().replace('-', "_"))) {
+            let given = text.trim().replace('-', "_").to_lowercase();
+            let other = OTHER_VALUES.iter().find(|(of, theirs, _)| *of == name && *theirs == given);
+            let given = other.map_or(&*given, |(.., ours)| ours);
+            match values.iter().find(|v| v.eq_ignore_ascii_case(given)) {
                 Some(v) => Ok((*v).into()),
                 None => wrong(&format!("one of {}", values.join(", "))),
             }

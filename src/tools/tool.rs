@@ -133,7 +133,9 @@ impl fmt::Display for Answer {
 /// Escapes control characters in an error message, because it quotes names and text of the
 /// repository.
 fn printable_error(e: AskError) -> AskError {
-    let shown = |message: String| source::printable_lines(&message).into_owned();
+    // A message may repeat an argument with its line breaks. Only its first line begins in the first
+    // column, so that no argument speaks as Cortex.
+    let shown = |message: String| source::printable_lines(&message).replace('\n', "\n ");
     match e {
         AskError::Arguments(message) => AskError::Arguments(shown(message)),
         AskError::NotFound(message) => AskError::NotFound(shown(message)),
@@ -341,14 +343,17 @@ fn answer<Q: Question>(
         None => question.answer(engine, &call, budget)?,
     };
     Ok(match budget.format() {
-        Format::Text => Answer::Text(match &other {
+        Format::Text => Answer::Text(budget.bind_text(match &other {
             // The last line says which index answered.
             Some(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
             None => reply.text(),
-        }),
-        Format::Json => Answer::Json(
-            serde_json::to_value(&reply)
-                .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?,
-        ),
+        })),
+        Format::Json => {
+            Answer::Json(budget.bind_json(
+                serde_json::to_value(&reply).map_err(|e| {
+                    AskError::Failed(format!("cannot write the reply as JSON: {e}"))
+                })?,
+            ))
+        }
     })
 }

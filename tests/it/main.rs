@@ -64,6 +64,7 @@ mod secrets;
 mod serve;
 mod serving;
 mod settings;
+mod shipped;
 mod shown;
 mod skip;
 mod support;

@@ -41,7 +41,9 @@ fn a_path_that_is_not_indexed_gets_the_reason_and_its_rule() {
 
 #[test]
 fn a_project_that_cannot_be_opened_is_one_error() {
-    let said = Project::sample().run(&["search", "x", "--project", "/nonexistent"]).error();
+    let p = Project::sample();
+    let missing = p.path("missing").display().to_string();
+    let said = p.run(&["search", "x", "--project", &missing]).error();
     assert_eq!(said.matches("No such file").count(), 1, "{said}");
 }
 

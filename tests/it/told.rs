@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cortex::chunk::Cancel;
 use cortex::embed::{Embedder, StaticModel};
+use cortex::graph::Database;
 use cortex::live::ChunkManager;
 use cortex::memory::{
     Episode, EpisodeSource, Memory, MemoryFeed, MemoryHome, MemorySource, Recall, ResponseType,
@@ -86,7 +87,7 @@ fn counted<'a>(
         layout.own_place(),
         false,
         Some(&state),
-        layout.code_graph(),
+        Database { path: layout.code_graph(), mark: layout.graph_mark() },
         model.clone(),
     );
     let opened = home.open(Duration::from_secs(5)).unwrap();

@@ -115,7 +115,7 @@ fn damaged_and_foreign_caches_are_not_believed() {
 }
 
 #[test]
-fn a_copied_project_takes_its_cache_along() {
+fn a_copied_project_answers_as_its_original() {
     let p = warm();
     let copy = Project::new();
     let status = std::process::Command::new("cp")
@@ -125,7 +125,6 @@ fn a_copied_project_takes_its_cache_along() {
         .status()
         .unwrap();
     assert!(status.success());
-    let name = |p: &Project| the_cache(p).file_name().unwrap().to_owned();
     let mut want = ask(&p);
     let mut found = ask(&copy);
     // The copied sources have new time stamps: they are read, and are equal.
@@ -134,7 +133,6 @@ fn a_copied_project_takes_its_cache_along() {
         reply["next_cursor"].take();
     }
     assert_eq!(found, want);
-    assert_eq!(name(&copy), name(&p), "nothing was made anew");
 }
 
 #[test]

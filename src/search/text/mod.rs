@@ -11,11 +11,11 @@ mod reader;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::collector::DocSetCollector;
-use tantivy::directory::Directory as _;
+use tantivy::directory::{Directory as _, OwnedBytes};
 use tantivy::fastfield::AliveBitSet;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
@@ -39,6 +39,10 @@ use crate::chunk::{Chunk, SaveWriter, SavedFiles};
 const TOKENIZER: &str = "identifiers";
 /// tantivy's list of segments.
 const META: &str = "meta.json";
+/// How often a commit is looked at until no merge ends meanwhile.
+const MAX_LOOKS: usize = 100;
+/// The files of a commit, with the content of those that are not saved yet.
+type NewFiles = Vec<(PathBuf, Option<OwnedBytes>)>;
 /// Memory of each indexing thread.
 const ARENA_BYTES: usize = 48 << 20;
 /// More threads would only make more segments.
@@ -279,18 +283,37 @@ impl TextIndex {
 
     /// Saves the last commit.
     pub(super) fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
-        let meta = self.directory.atomic_read(Path::new(META)).map_err(io::Error::other)?;
-        let files = self.index.load_metas().map_err(io::Error::other)?.list_segment_files();
-        for path in files {
+        let (meta, files) = self.last_commit()?;
+        for (path, bytes) in files {
             let name = path.to_str().unwrap_or_default();
-            match (self.directory.new_file(&path), self.directory.saved()) {
-                (Some(bytes), _) => saving.put(name, bytes?.as_slice())?,
+            match (bytes, self.directory.saved()) {
+                (Some(bytes), _) => saving.put(name, &bytes)?,
                 // The list names files that a segment may lack.
                 (None, Some(saved)) if saved.open(name).is_ok() => saving.keep(name, &**saved)?,
                 _ => {}
             }
         }
         saving.put(META, &meta)
+    }
+
+    /// Returns the description of the last commit and its files, with the content of the new ones.
+    /// Segments are merged meanwhile, and the files of the old ones removed, so the description must be
+    /// the same after all files were opened.
+    fn last_commit(&self) -> io::Result<(Vec<u8>, NewFiles)> {
+        let describe = || self.directory.atomic_read(Path::new(META)).map_err(io::Error::other);
+        for _ in 0..MAX_LOOKS {
+            let meta = describe()?;
+            let names = self.index.load_metas().map_err(io::Error::other)?.list_segment_files();
+            let open = |path: PathBuf| match self.directory.new_file(&path) {
+                Some(bytes) => Ok((path, Some(bytes?))),
+                None => Ok((path, None)),
+            };
+            let files = names.into_iter().map(open).collect::<io::Result<_>>()?;
+            if describe()? == meta {
+                return Ok((meta, files));
+            }
+        }
+        Err(io::Error::other("segments are merged all the time"))
     }
 
     /// Removes chunks at the next [`TextIndex::commit`].

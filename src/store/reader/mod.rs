@@ -153,8 +153,12 @@ impl ChunkFiles {
                             && !files.iter().any(|(there, _)| *there == ChunkFileId::Of(*t))
                     };
                     if let Some(gone) = ChunkType::ALL.iter().copied().find(is_gone) {
-                        return Err(LoadError::Gone {
-                            path: manifest.chunk_file(&self.layout, gone),
+                        let path = manifest.chunk_file(&self.layout, gone);
+                        let is_there = self.layout.has(&manifest.chunk_name(gone));
+                        return Err(if is_there {
+                            LoadError::Changed { path }
+                        } else {
+                            LoadError::Gone { path }
                         });
                     }
                     let warning = format!(

@@ -14,7 +14,7 @@ use super::loaded::{FileContent, KnownFiles, LoadedBlock, LoadedFile, Stamp, sta
 use crate::chunk::{Cancel, ChunkType};
 use crate::dir::Stat;
 use crate::store::blocks::{read_block, starts};
-use crate::store::chunk_file::ChunkFileError;
+use crate::store::chunk_file::{ChunkFileError, is_ours};
 use crate::store::layout::{Layout, MANIFEST, in_chunks, next_name};
 use crate::store::manifest::{Block, FileEntry, Manifest};
 use crate::store::others::{ChunkFileId, MAX_FILES};
@@ -35,6 +35,8 @@ pub enum LoadError {
     Senseless { path: PathBuf },
     #[error("{}: it is gone, and was there before; run `cortex index` to repair", path.display())]
     Gone { path: PathBuf },
+    #[error("{}: it is not the file that cortex wrote, so it is not used; run `cortex index` to repair", path.display())]
+    Changed { path: PathBuf },
     #[error("the load was cancelled")]
     Cancelled,
 }
@@ -125,6 +127,7 @@ impl FileReader<'_> {
                 return Ok(Consistency::Consistent(rolled, Some(next)));
             }
         }
+        let files = self.without_unsealed(files, manifest.as_ref());
         match manifest {
             Some(manifest) => Ok(Consistency::Torn(files, manifest)),
             // The first manifest appeared while the files were read, so they may be older than it.
@@ -132,6 +135,19 @@ impl FileReader<'_> {
             None if self.layout.has(MANIFEST) => Ok(Consistency::Senseless(files)),
             None => Ok(Consistency::Consistent(files, None)),
         }
+    }
+
+    /// Leaves out files that begin as ours do, but are not those of a manifest that this user wrote: they
+    /// may have come with a repository, and the next run writes them anew.
+    fn without_unsealed(&self, mut files: RawFiles, manifest: Option<&Manifest>) -> RawFiles {
+        let Ok(dir) = self.layout.data() else { return files };
+        files.retain(|(which, raw)| {
+            let ChunkFileId::Of(t) = which else { return true };
+            let name =
+                manifest.map_or_else(|| self.layout.chunk_name_found(*t), |m| m.chunk_name(*t));
+            manifest.and_then(|m| m.entry(*t)) == Some(raw.entry()) || !is_ours(&dir, &name)
+        });
+        files
     }
 
     /// Reads the new blocks of files that match the manifest. Returns `None` if the manifest states

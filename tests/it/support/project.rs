@@ -72,6 +72,21 @@ impl Project {
         Self { base }
     }
 
+    /// Lets this test and the programs that it starts believe each other's indexes.
+    pub fn share_key(&self) {
+        const KEY: [&str; 2] =
+            ["index-key", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"];
+        let state = self.home().join(".local/state");
+        fs::create_dir_all(state.join("cortex")).unwrap();
+        fs::set_permissions(state.join("cortex"), fs::Permissions::from_mode(0o700)).unwrap();
+        let key = state.join("cortex").join(KEY[0]);
+        fs::write(&key, KEY[1]).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        // It is read once in this process, and is the same in all of its tests.
+        cortex::store::use_key_of(Some(state));
+        let _ = cortex::store::Layout::at(&self.root()).unwrap().graph_mark();
+    }
+
     /// Creates a project of these files: path, text.
     pub fn with(files: &[(&str, &str)]) -> Self {
         let p = Self::new();
@@ -267,6 +282,15 @@ impl Project {
     /// Lets every user write to everything in the project.
     pub fn open_to_all(&self) {
         assert!(self.command("chmod").args(["-R", "a+rwX", "."]).status().unwrap().success());
+    }
+
+    /// Gives the home directory to the user of [`Project::unprivileged`].
+    pub fn give_home_to_nobody(&self) {
+        if fs::metadata(self.base.path()).unwrap().uid() == 0 {
+            let user = NOBODY.to_string();
+            let mut chown = self.command("chown");
+            assert!(chown.args(["-R", &user]).arg(self.home()).status().unwrap().success());
+        }
     }
 
     /// Gives the files of an unprivileged run to the user of this test, because Cortex trusts no
