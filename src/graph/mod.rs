@@ -10,6 +10,7 @@ mod error;
 mod impact;
 mod imported;
 mod infer;
+mod judge;
 mod kept;
 mod map;
 mod meant;
@@ -51,6 +52,7 @@ pub use self::answer::{
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::error::GraphError;
 pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
+pub use self::judge::OTHER_LANGUAGE;
 use self::kept::Kept;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 pub use self::meant::Asked;
