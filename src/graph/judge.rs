@@ -16,7 +16,7 @@ use super::resolver::{Entity, Meaning};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, directory};
 use super::traversal::Traversal;
-use crate::languages::{Names, Visibility};
+use crate::languages::{Modules, Names, Visibility};
 use crate::syntax::{
     BinderKind, Occurrence, PlaceKind, ReferenceKind, Role, SymbolKind, as_written,
 };
@@ -48,6 +48,8 @@ const AT_ONCE: Verdict =
 const MAYBE_LOCAL: Verdict =
     Verdict::Uncertain(0.0, "a variable or a parameter around it has this name");
 const MAYBE_MODULE: Verdict = Verdict::Uncertain(0.0, "a module has this name, too");
+const MAYBE_OUTSIDE: Verdict =
+    Verdict::Uncertain(0.0, "the import may be of this project or of another one");
 const OF_KEY: Verdict = Verdict::Uncertain(0.0, "a key, which may be that of the symbol");
 const IN_MARKUP: Verdict = Verdict::Uncertain(0.0, "in the markup beside the script");
 const SYMBOLIC: Verdict = Verdict::Uncertain(0.0, "a symbol or an atom, which may be called");
@@ -68,10 +70,16 @@ pub(super) struct Judged<'a> {
     /// Whether it belongs to a type, so that it is used through a value.
     is_member: bool,
     is_enum_member: bool,
+    /// Whether it is a member that is added to a type outside of the project.
+    is_extension: bool,
+    /// Whether an object may have the member without naming its type.
+    is_of_shape: bool,
     /// Whether no other symbol of the language family has the name.
     is_only: bool,
     /// Whether moreover no field, key or assigned member has it.
     is_only_member: bool,
+    /// Symbols of the name that are told from it at each place.
+    apart: Vec<SymbolRow>,
     /// Whether the mark of a variable is one of a member: `@name`, `#name`.
     is_marked: bool,
     /// Whether a file or a folder of the language has the name.
@@ -105,7 +113,9 @@ impl Traversal {
             for (place, verdict) in places.iter().zip(verdicts) {
                 let is_other =
                     *verdict == Verdict::Left(OTHER) || *verdict == Verdict::Left(VARIABLE);
-                let is_definition = is_other && place.binds == Some(BinderKind::Definition);
+                let is_definition = is_other
+                    && place.binds == Some(BinderKind::Definition)
+                    && !judged.apart.iter().any(|s| s.id.file == file && s.line == place.line);
                 judged.is_only &= !is_definition;
                 let has_member = place.place == PlaceKind::Code
                     && (is_definition
@@ -146,6 +156,12 @@ impl Traversal {
             .filter(|s| self.resolver.scopes.is_same_family(s.id.file, home))
             .cloned()
             .collect();
+        let is_type = symbols.iter().any(|s| family.contains(&s.id) && s.is_type());
+        let is_function =
+            !is_type && symbols.iter().any(|s| family.contains(&s.id) && s.kind.is_callable());
+        let (apart, symbols): (Vec<SymbolRow>, Vec<SymbolRow>) = symbols
+            .into_iter()
+            .partition(|s| !family.contains(&s.id) && self.is_apart(is_function, is_type, s));
         let ours = || symbols.iter().filter(|s| family.contains(&s.id));
         let is_only =
             symbols.iter().all(|s| family.contains(&s.id) || s.kind == SymbolKind::Module);
@@ -154,26 +170,41 @@ impl Traversal {
         let has_module = self.resolver.scopes.files_where(|file| {
             file.names.family == self.family_of(home) && stem_is_name(&file.row.path)
         });
-        let mut is_member = false;
+        let (mut is_member, mut is_extension) = (false, false);
         for symbol in ours().filter(|s| !s.is_type() && s.name != s.owner) {
             is_member |=
                 !symbol.owner.is_empty() && !self.resolver.scopes.is_module_member(symbol)?;
             // An extension of Kotlin is called on a value.
-            is_member |= symbol.signature.contains(&format!(".{name}"));
+            let is_added = symbol.signature.contains(&format!(".{name}"));
+            is_member |= is_added;
+            let owners = self.resolver.scopes.named(&symbol.owner)?;
+            let is_outside = !owners.iter().any(|o| o.is_type() && o.kind != SymbolKind::Impl);
+            is_extension |= is_added || (is_outside && !symbol.owner.is_empty());
+        }
+        let mut is_of_shape = false;
+        if self.family_of(home) == "ecmascript" {
+            for id in family {
+                let scope = self.resolver.scopes.scope_of(id.file)?;
+                let owner = scope.around(*id).nth(1).map(|owner| owner.kind);
+                is_of_shape |= matches!(owner, Some(SymbolKind::Interface | SymbolKind::Type));
+            }
         }
         Ok(Judged {
             name,
             family,
             doubtful,
             home,
-            is_type: ours().any(SymbolRow::is_type),
+            is_type,
             is_callable: ours().all(|s| s.kind.is_callable() && s.kind != SymbolKind::Macro),
             is_data: ours().any(|s| s.kind.is_data()),
             is_macro: ours().any(|s| s.kind == SymbolKind::Macro),
             is_member,
+            is_of_shape,
+            is_extension,
             is_enum_member: ours().any(|s| s.kind == SymbolKind::EnumMember),
             is_only,
             is_only_member: true,
+            apart,
             is_marked: !matches!(self.family_of(home), "php" | "shell" | "perl" | "powershell"),
             has_module,
             symbols,
@@ -279,6 +310,7 @@ impl Traversal {
                 self.imported(judged, &import.module, file)
             }
             Some(import) => self.judge_default(judged, import, file),
+            None if judged.is_of_shape && place.binds == Some(BinderKind::Definition) => Ok(OF_KEY),
             None => Ok(Verdict::Left(if place.is_member { OTHER } else { VARIABLE })),
         }
     }
@@ -376,11 +408,17 @@ impl Traversal {
         if exported == Some(false) {
             return Ok(Verdict::Left(ALIAS));
         }
+        let has_files = self
+            .names_in(file)
+            .is_some_and(|names| matches!(names.modules, Modules::Rust | Modules::Python));
         let submodule = self.resolver.scopes.submodule(module, name, file);
-        let is_module =
-            judged.has_module && !self.resolver.scopes.files_of_module(&submodule, file).is_empty();
+        let is_module = judged.has_module
+            && has_files
+            && !self.resolver.scopes.files_of_module(&submodule, file).is_empty();
         let is_own = self.resolver.scopes.files_of_module(module, file).contains(&file);
-        if is_module && (exported != Some(true) || is_own) {
+        // In Rust one import brings both.
+        let has_both = is_own || self.family_of(file) == "rust";
+        if is_module && (exported != Some(true) || has_both) {
             return Ok(if exported == Some(true) { MAYBE_MODULE } else { Verdict::Left(MODULE) });
         }
         let meanings = self.resolver.in_module(module, file, name, from, ExpectedKind::Any)?;
@@ -388,8 +426,10 @@ impl Traversal {
         if matches!(judgement, Verdict::Renamed | Verdict::Left(_)) {
             return Ok(judgement);
         }
-        if !self.may_be_of_project(module, file)? {
-            return Ok(Verdict::Left(OUTSIDE));
+        match self.is_module_of_project(module, file)? {
+            Some(false) => return Ok(Verdict::Left(OUTSIDE)),
+            None => return Ok(MAYBE_OUTSIDE),
+            Some(true) => {}
         }
         // An import of the project cannot mean another symbol if there is none.
         Ok(if judged.is_only { Verdict::Renamed } else { judgement })
@@ -432,21 +472,45 @@ impl Traversal {
         Ok(found)
     }
 
-    /// Whether a module may be one of the project: the rules find it, or a file or folder has the
-    /// last name of its path.
-    fn may_be_of_project(&mut self, module: &str, file: FileId) -> Result<bool, GraphError> {
+    /// Whether a module is one of the project: the rules find it, or the project has all names of its
+    /// path as files, folders, packages or symbols. `None` if that is not known, because the first
+    /// name of the path may be a short one for a folder.
+    fn is_module_of_project(
+        &mut self,
+        module: &str,
+        file: FileId,
+    ) -> Result<Option<bool>, GraphError> {
         if is_of_project(module) || self.resolver.scopes.module_exists(module, file) {
-            return Ok(true);
+            return Ok(Some(true));
         }
-        let separators = ['/', '.', ':', '\\'];
-        let last = module.rsplit(separators).find(|part| !part.is_empty()).unwrap_or(module);
-        let file_name = module.rsplit('/').next().unwrap_or(module);
-        let stem = file_name.split('.').next().unwrap_or(file_name);
+        if !self.resolver.scopes.named(module)?.is_empty() {
+            return Ok(Some(true));
+        }
+        let separators: &[char] = if module.contains('/') { &['/'] } else { &['.', ':', '\\'] };
+        let mut parts: Vec<&str> = module.split(separators).filter(|p| !p.is_empty()).collect();
+        let is_short = parts.len() > 1 && parts[0].starts_with(['@', '~', '#']);
+        if is_short {
+            parts.remove(0);
+        }
         let family = self.family_of(file);
-        Ok(self.resolver.scopes.files_where(|f| {
-            let mut parts = f.row.path.split('/').filter_map(|part| part.split('.').next());
-            f.names.family == family && parts.any(|part| part == last || part == stem)
-        }))
+        for part in parts {
+            let stem = part.split('.').next().unwrap_or(part);
+            let is_file = self.resolver.scopes.files_where(|f| {
+                let mut names = f.row.path.split('/').filter_map(|part| part.split('.').next());
+                let mut packages = f.row.package.split(['.', ':', '\\', ' ']);
+                f.names.family == family
+                    && (names.any(|name| name == stem) || packages.any(|name| name == part))
+            });
+            let symbols = self.resolver.scopes.named(part)?;
+            let is_symbol = symbols.iter().any(|s| {
+                (s.is_type() || s.kind == SymbolKind::Module)
+                    && self.resolver.scopes.is_same_family(s.id.file, file)
+            });
+            if !is_file && !is_symbol {
+                return Ok(Some(false));
+            }
+        }
+        Ok((!is_short).then_some(true))
     }
 
     fn judge_uses(
@@ -460,9 +524,8 @@ impl Traversal {
         for (i, place) in places.iter().enumerate() {
             let is_use =
                 place.place == PlaceKind::Code && place.binds.is_none() && verdicts[i] == UNKNOWN;
-            let is_unknown_import =
-                place.place == PlaceKind::Import && matches!(verdicts[i], Verdict::Uncertain(..));
-            if is_unknown_import && verdicts[i] != MAYBE_MODULE && judged.is_only {
+            let is_unknown_import = place.place == PlaceKind::Import && verdicts[i] == UNKNOWN;
+            if is_unknown_import && judged.is_only {
                 verdicts[i] = Verdict::Renamed;
             }
             if !is_use {
@@ -525,7 +588,8 @@ impl Traversal {
                     return self.judge_import(judged, place, file);
                 }
                 let is_static = is_static(names.family);
-                return Ok(match (judged.is_data, is_static && judged.is_only) {
+                let is_data = judged.is_data || judged.is_of_shape;
+                return Ok(match (is_data, is_static && judged.is_only) {
                     (false, _) => Verdict::Left(KEY),
                     (true, true) => Verdict::Renamed,
                     (true, false) => OF_KEY,
@@ -544,14 +608,14 @@ impl Traversal {
                 return Ok(Verdict::Left(OTHER));
             }
         }
-        if place.is_type && judged.is_callable {
+        let is_tag = names.family == "c" && judged.is_type && !judged.apart.is_empty();
+        if (place.is_type && judged.is_callable) || (is_tag && !place.is_type) {
             return Ok(Verdict::Left(OTHER));
         }
         // Functions have no members, but modules do.
         if place.goes_on
             && judged.is_callable
-            && binders.is_empty()
-            && (judged.has_module || names.family == "rust")
+            && (names.family == "rust" || (binders.is_empty() && judged.has_module))
         {
             return Ok(Verdict::Left(MODULE));
         }
@@ -594,7 +658,14 @@ impl Traversal {
         if place.receiver.is_empty() {
             self.without_binder(judged, file, names, resolved)
         } else {
-            self.behind_receiver(judged, file, place, names, resolved)
+            // The row knows the receiver also where the text before it is no chain.
+            let row = rows.iter().find(|row| as_written(&row.receiver) == place.receiver);
+            let only = rows.first().filter(|_| rows.len() == 1 && is_alone);
+            let receiver = match (row, only) {
+                (None, Some(only)) if !only.receiver.is_empty() => &only.receiver,
+                _ => &place.receiver,
+            };
+            self.behind_receiver(judged, file, (receiver, place.line), names, resolved)
         }
     }
 
@@ -629,10 +700,17 @@ impl Traversal {
         let mut verdicts = Vec::new();
         for row in matching {
             let meanings = self.resolver.resolve(row)?;
+            let meanings = Self::without_apart(judged, meanings);
             let unsure = if row.receiver.is_empty() { UNKNOWN } else { OF_VALUE };
             verdicts.push(verdict(&meanings, judged.family, unsure));
         }
         Ok(agreed(&verdicts).unwrap_or(UNKNOWN))
+    }
+
+    /// Leaves out the symbols that the text tells from the renamed one.
+    fn without_apart(judged: &Judged, mut meanings: Vec<Meaning>) -> Vec<Meaning> {
+        meanings.retain(|m| !judged.apart.iter().any(|other| other.id == m.symbol));
+        meanings
     }
 
     /// Judges a bare name that nothing in its file binds and no rule resolves.
@@ -675,16 +753,17 @@ impl Traversal {
         &mut self,
         judged: &Judged,
         file: FileId,
-        place: &Occurrence,
+        (receiver, line): (&str, u32),
         names: &Names,
         unsure: Verdict,
     ) -> Result<Verdict, GraphError> {
         let scope = self.resolver.scopes.scope_of(file)?;
-        let from = SymbolId { file, n: scope.innermost(place.line) };
-        let root = place.receiver.split(['.', ':', '(', '\\', '-', '[']).next().unwrap_or_default();
+        let from = SymbolId { file, n: scope.innermost(line) };
+        let root = receiver.split(['.', ':', '(', '\\', '-', '[']).next().unwrap_or_default();
         let is_common = names.is_common_method(judged.name);
-        if place.receiver.starts_with('"') {
-            return Ok(Verdict::Left(OTHER));
+        if receiver.starts_with('"') {
+            let is_ours = judged.is_extension && judged.is_only;
+            return Ok(if is_ours { Verdict::Renamed } else { Verdict::Left(OTHER) });
         }
         let import = scope.imports.iter().find(|i| {
             let whole = i.alias.is_empty() && i.name.is_empty();
@@ -693,25 +772,35 @@ impl Traversal {
             if whole { last == root || first == root } else { imported_as(i) == root }
         });
         if let Some(import) = import {
+            // The module, or a type of it.
             let module = import.module.clone();
-            if !self.may_be_of_project(&module, file)? {
-                return Ok(Verdict::Left(OUTSIDE));
-            }
-            return Ok(if judged.is_only { Verdict::Renamed } else { unsure });
+            let whole = format!("{module}.{}", import.name);
+            let is_ours = match self.is_module_of_project(&whole, file)? {
+                Some(true) => Some(true),
+                _ => self.is_module_of_project(&module, file)?,
+            };
+            return Ok(match is_ours {
+                Some(false) => Verdict::Left(OUTSIDE),
+                Some(true) if judged.is_only => Verdict::Renamed,
+                _ => unsure,
+            });
         }
-        let entity = self.resolver.evaluate(&place.receiver, from)?.entity;
+        let entity = self.resolver.evaluate(receiver, from)?.entity;
         if judged.is_member || judged.is_enum_member || judged.is_data {
+            let is_likely = matches!(unsure, Verdict::Uncertain(c, _) if c >= LEAST_CONFIDENCE);
             return Ok(match entity {
                 Entity::Unknown if judged.is_only_member && !is_common => Verdict::Renamed,
                 Entity::Unknown => unsure,
+                // The type is known.
+                _ if is_likely && judged.is_only => Verdict::Renamed,
                 // The rules may take a type for one of a library, but few libraries have a member of
                 // an uncommon name.
                 _ if is_common => Verdict::Left(OTHER),
                 _ => unsure,
             });
         }
-        let is_path = place.receiver.contains("::")
-            || place.receiver.contains('\\')
+        let is_path = receiver.contains("::")
+            || receiver.contains('\\')
             || root.starts_with(char::is_uppercase);
         if is_path || entity_is_module(&entity) {
             let is_outside = entity == Entity::Elsewhere && names.family == "rust";

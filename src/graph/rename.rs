@@ -9,6 +9,7 @@ use super::names;
 use super::rows::{SymbolId, SymbolRow, imported_as};
 use super::scopes::ExpectedKind;
 use super::traversal::Traversal;
+use crate::languages::Called;
 use crate::syntax::{BinderKind, Occurrence, PlaceKind, Role, SymbolKind};
 
 /// A place is renamed from this confidence on.
@@ -223,6 +224,7 @@ impl Traversal {
                 && (other.parent == symbol.parent
                     || (is_plain_impl(other.parent) && is_plain_impl(symbol.parent)));
             let is_declaration = other.prototype != symbol.prototype
+                && other.kind.is_callable() == symbol.kind.is_callable()
                 && other.owner == symbol.owner
                 && self.resolver.scopes.file(symbol.id.file).is_some_and(|f| f.names.family == "c")
                 && self.resolver.scopes.is_same_family(other.id.file, symbol.id.file);
@@ -381,13 +383,38 @@ impl Traversal {
                 }
             }
         }
+        let (mut is_function, mut is_type) = (false, false);
+        for id in family {
+            if let Some(symbol) = self.resolver.scopes.symbol(*id)? {
+                is_function |= symbol.kind.is_callable();
+                is_type |= symbol.is_type();
+            }
+        }
+        is_function &= !is_type;
         for (id, why) in known {
+            let other = self.resolver.scopes.symbol(id)?;
+            if other.is_some_and(|other| self.is_apart(is_function, is_type, &other)) {
+                continue;
+            }
             let node = self.resolver.scopes.node(id)?;
             places
                 .insert(((node.file, node.line), format!("{} {}: {why}", node.kind, node.symbol)));
         }
         plan.collisions = places.into_iter().collect();
         Ok(())
+    }
+
+    /// Whether another symbol of the name is a different thing in each place, so that neither hides the
+    /// other: a variable beside a function in some languages, a tag of C beside a function.
+    pub(super) fn is_apart(&self, is_function: bool, is_type: bool, other: &SymbolRow) -> bool {
+        let Some(names) = self.resolver.scopes.file(other.id.file).map(|f| f.names) else {
+            return false;
+        };
+        let has_marks = names.called_variables == Called::Never && names.family != "ruby";
+        (has_marks && is_function && other.kind.is_data())
+            || (names.family == "c"
+                && ((is_function && other.is_type())
+                    || (is_type && other.kind.is_callable() && other.owner.is_empty())))
     }
 
     /// Whether a symbol is used by its bare name.

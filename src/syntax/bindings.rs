@@ -20,6 +20,8 @@ pub(super) struct Binder {
     pub(super) scope: Range<usize>,
     /// Whether the scope is the body of a type, whose members functions reach through their object.
     pub(super) is_member: bool,
+    /// Whether it is the name of a type.
+    pub(super) is_type: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,7 @@ pub(super) fn binder(node: Node, text: &str, names: &Names, place: PlaceKind) ->
             kind: BinderKind::Import,
             scope: scope.byte_range(),
             is_member: false,
+            is_type: false,
         });
     }
     if node.kind() == "implicit_parameter" {
@@ -205,6 +208,11 @@ fn role_in(kind: &str, field: Option<&str>, at: Node, parent: Node) -> Step {
 
 /// Whether a node is a definition, and `at` its name.
 fn is_definition(kind: &str, field: Option<&str>, at: Node) -> bool {
+    // `struct name` without a body is a use.
+    let has_body = || at.parent().is_some_and(|p| p.child_by_field_name("body").is_some());
+    if kind.ends_with("_specifier") && !has_body() {
+        return false;
+    }
     const WORDS: &[&str] = &[
         "declaration",
         "definition",
@@ -313,7 +321,7 @@ fn of_parameter(part: Node) -> Binder {
         }
         scope = parent;
     }
-    Binder { kind: BinderKind::Local, scope: scope.byte_range(), is_member: false }
+    Binder { kind: BinderKind::Local, scope: scope.byte_range(), is_member: false, is_type: false }
 }
 
 /// A definition is valid in the scope around it, before it as well.
@@ -337,6 +345,7 @@ fn of_definition(definition: Node, names: &Names) -> Binder {
         kind: BinderKind::Definition,
         scope: scope.byte_range(),
         is_member: is_method || is_type_body(scope),
+        is_type: false,
     }
 }
 
@@ -356,6 +365,7 @@ fn of_variable(name: Node, declaration: Node, text: &str, names: &Names) -> Bind
             kind: BinderKind::Definition,
             scope: scope.byte_range(),
             is_member: is_type_body(scope),
+            is_type: false,
         };
     }
     let mut bytes = scope.byte_range();
@@ -371,7 +381,7 @@ fn of_variable(name: Node, declaration: Node, text: &str, names: &Names) -> Bind
     {
         bytes.end = end.end_byte().max(bytes.start);
     }
-    Binder { kind: BinderKind::Local, scope: bytes, is_member: false }
+    Binder { kind: BinderKind::Local, scope: bytes, is_member: false, is_type: false }
 }
 
 /// Returns where a variable begins to be valid: behind its declaration, or where the loop or the

@@ -184,7 +184,7 @@ impl Reader<'_> {
             Some(node) => role(node, text, &range, place),
             None => self.role_in_token(leaf, &range, &mut place),
         };
-        if leaf.is_some_and(|leaf| is_module(leaf, place, &self.grammar.spec.name)) {
+        if leaf.is_some_and(|leaf| is_module(leaf, place, self.grammar.spec.name)) {
             role = Role::Module;
         }
         if role == Role::Shorthand && leaf.is_some_and(|leaf| is_exported_key(leaf, text)) {
@@ -200,7 +200,9 @@ impl Reader<'_> {
             "ecmascript" => &['#'],
             _ => &[],
         };
-        if place == PlaceKind::Code && mark.is_some_and(|mark| marks.contains(&mark)) {
+        let is_marked = mark.is_some_and(|mark| marks.contains(&mark))
+            || leaf.is_some_and(|leaf| names.family == "shell" && leaf.kind() == "variable_name");
+        if place == PlaceKind::Code && is_marked {
             role = Role::Variable;
         }
         let is_use =
@@ -210,7 +212,10 @@ impl Reader<'_> {
         let binder = node
             .filter(|_| matches!(place, PlaceKind::Code | PlaceKind::Import) && !is_use)
             .filter(|node| !is_declared_elsewhere(*node, text))
-            .and_then(|node| binder(node, text, names, place));
+            .and_then(|node| {
+                let is_type = node.kind() == "type_identifier";
+                Some(Binder { is_type, ..binder(node, text, names, place)? })
+            });
         // A definition that the fields of the tree do not tell from a use.
         if role == Role::Definition && binder.is_none() {
             role = Role::Plain;
@@ -322,6 +327,11 @@ impl Reader<'_> {
                     || node.is_some_and(|node| !is_in_function(node, &b.scope))
             })
             .collect();
+        // A type and a function may have one name.
+        let is_type = node.is_some_and(|node| node.kind() == "type_identifier");
+        if reaching.iter().any(|(_, b)| b.is_type == is_type) {
+            reaching.retain(|(_, b)| b.is_type == is_type);
+        }
         let Some(innermost) = reaching.iter().map(|(_, b)| b.scope.len()).min() else {
             return Vec::new();
         };
@@ -377,7 +387,10 @@ fn is_module(leaf: Node, place: PlaceKind, language: &str) -> bool {
         let kind = n.kind();
         ["package_clause", "package_declaration", "package_header"].contains(&kind)
     };
-    if around().any(is_head)
+    let is_file = leaf.parent().is_some_and(|parent| parent.kind() == "mod_item")
+        && field_of(leaf) == Some("name");
+    if is_file
+        || around().any(is_head)
         || around().any(|n| {
             field_of(n) == Some("name")
                 && n.parent().is_some_and(|p| p.kind().contains("namespace"))

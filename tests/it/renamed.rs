@@ -573,15 +573,20 @@ fn old_name(case: &Case, target: &str) -> &'static str {
 #[test]
 fn a_rename_that_cannot_decide_a_place_names_it_and_changes_nothing() {
     for (files, target, new, place) in [
-        // A package has a module and a function of one name.
+        // An import may mean the module or the function.
         (
             &[
-                ("pkg/__init__.py", "from .retry import retry\nfrom . import retry as other\n"),
-                ("pkg/retry.py", "def retry(n):\n    return n\n"),
+                (
+                    "Cargo.toml",
+                    "[package]\nname = \"deck\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+                ),
+                ("src/lib.rs", "pub mod parse;\npub mod other;\npub use parse::parse;\n"),
+                ("src/parse.rs", "pub fn parse() {}\n"),
+                ("src/other.rs", "use crate::parse as p;\npub fn go() {\n    p::parse();\n}\n"),
             ][..],
-            "pkg/retry.py:1",
-            "again",
-            "pkg/__init__.py:2",
+            "src/parse.rs:1",
+            "read_all",
+            "src/other.rs:1",
         ),
         // A key and its value at once.
         (
