@@ -12,11 +12,11 @@ use super::graph::{GraphNode, NO_SOURCES};
 use super::serving::{Engine, View};
 use super::{AskError, Call, is_zero};
 use crate::edit::{Edit, EditError, ExactText, FileEdit};
-use crate::graph::{NamedIn, RenamePlan, Verdict};
+use crate::graph::{NamedIn, OTHER_LANGUAGE, RenamePlan, Verdict};
 use crate::languages::{LanguageKind, detect};
 use crate::scan::{LineMatcher, LineQuery};
 use crate::store::SourceTable;
-use crate::syntax::{may_be_renamed, occurrences, plain_occurrences};
+use crate::syntax::{Occurrences, may_be_renamed, occurrences, plain_occurrences};
 use crate::text::{count, cut};
 use crate::work::WorkBudget;
 
@@ -63,10 +63,11 @@ pub struct RenameAnswer {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub total_uncertain: usize,
-    /// Comments, strings and documents with the old name, which are never changed.
+    /// Lines with the old name that are something else, such as comments, strings, modules and other
+    /// symbols of that name. They stay as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
-    pub mentions: Vec<LineOfText>,
+    pub mentions: Vec<LeftLine>,
     /// Number of such lines, listed or not.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
@@ -106,6 +107,17 @@ pub struct UncertainLine {
     pub place: LineOfText,
     /// How sure it is that the line means the symbol, 0 to 1; 0 if nothing is known.
     pub confidence: f64,
+    /// Why that is not known.
+    pub why: String,
+}
+
+/// A line with the old name that stays as it is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LeftLine {
+    #[serde(flatten)]
+    pub place: LineOfText,
+    /// What has the name there: a comment, a string, a module, another symbol, …
+    pub what: String,
 }
 
 /// A line of a file.
@@ -188,6 +200,7 @@ impl Engine {
                 plan.name
             ));
         }
+        state.warnings.extend(files_of_types(&plan, &files, new));
         if plan.is_cut {
             draft.is_cut = true;
             state.warnings.push(
@@ -243,9 +256,10 @@ impl Engine {
                 LanguageKind::Code(grammar) => occurrences(grammar, text, name, new),
                 _ => None,
             };
-            let places = places.unwrap_or_else(|| plain_occurrences(text, name));
+            let Occurrences { places, taken } =
+                places.unwrap_or_else(|| plain_occurrences(text, name));
             if !places.is_empty() {
-                named.push(NamedIn { file: path.to_string(), places });
+                named.push(NamedIn { file: path.to_string(), places, taken });
                 files.insert(path.to_string(), Read { exact, shown });
             }
         }
@@ -288,6 +302,31 @@ impl Engine {
         // The files are written now, so a problem from here on is a warning and not an error.
         Ok(self.index_now(&paths, call))
     }
+}
+
+/// Returns what to do about files with the name of a renamed type, where a compiler or a loader finds
+/// a type by the name of its file.
+fn files_of_types(plan: &RenamePlan, files: &Files, new: &str) -> Vec<String> {
+    let renamed = plan.targets.iter().filter_map(|target| {
+        let (folder, file) = match target.file.rsplit_once('/') {
+            Some((folder, file)) => (format!("{folder}/"), file),
+            None => (String::new(), &*target.file),
+        };
+        let end = file.strip_prefix(&*plan.name)?;
+        let text = &files.get(&target.file)?.shown;
+        let line = text.lines().nth((target.line as usize).checked_sub(1)?)?;
+        let who = match end {
+            ".java" if line.contains("public") => "Java",
+            ".php" => "an autoloader",
+            _ => return None,
+        };
+        let is_type = matches!(&*target.kind, "class" | "interface" | "enum" | "record" | "trait");
+        is_type.then(|| {
+            let path = &target.file;
+            format!("{path} keeps its name, by which {who} finds the type: rename it to {folder}{new}{end}")
+        })
+    });
+    renamed.collect()
 }
 
 /// Refuses a plan that cannot be carried out.
@@ -357,8 +396,10 @@ fn check_name(plan: &RenamePlan, files: &Files, draft: &Draft, new: &str) -> Res
 /// The places that get the new name, and the lines that do not.
 struct Draft {
     ranges: BTreeMap<String, Vec<(Range<usize>, String)>>,
-    uncertain: BTreeMap<(String, u32), f32>,
-    mentions: BTreeSet<(String, u32)>,
+    /// Each with its confidence, and why it is uncertain.
+    uncertain: BTreeMap<(String, u32), (f32, &'static str)>,
+    /// Each with what it is.
+    mentions: BTreeMap<(String, u32), &'static str>,
     is_skipping: bool,
     is_cut: bool,
 }
@@ -388,27 +429,26 @@ impl Draft {
         let mut draft = Self {
             ranges: BTreeMap::new(),
             uncertain: BTreeMap::new(),
-            mentions: BTreeSet::new(),
+            mentions: BTreeMap::new(),
             is_skipping: request.skip_uncertain,
             is_cut: false,
         };
-        for (NamedIn { file, places }, verdicts) in named.iter().zip(&plan.verdicts) {
+        for (NamedIn { file, places, .. }, verdicts) in named.iter().zip(&plan.verdicts) {
             for (place, verdict) in places.iter().zip(verdicts) {
                 let line = (file.clone(), place.line);
                 let wanted = also.get_mut(&line);
                 let is_renamed = match verdict {
                     Verdict::Renamed => true,
-                    Verdict::Uncertain(_) | Verdict::Mention if wanted.is_some() => true,
-                    Verdict::Uncertain(confidence) => {
-                        let known = draft.uncertain.entry(line).or_insert(*confidence);
-                        *known = known.max(*confidence);
+                    Verdict::Uncertain(..) | Verdict::Left(_) if wanted.is_some() => true,
+                    Verdict::Uncertain(confidence, why) => {
+                        let known = draft.uncertain.entry(line).or_insert((*confidence, why));
+                        known.0 = known.0.max(*confidence);
                         false
                     }
-                    Verdict::Mention => {
-                        draft.mentions.insert(line);
+                    Verdict::Left(why) => {
+                        draft.mentions.entry(line).or_insert(why);
                         false
                     }
-                    Verdict::Other => false,
                 };
                 if is_renamed {
                     if let Some(is_used) = wanted {
@@ -447,7 +487,9 @@ impl Draft {
             .uncertain
             .iter()
             .take(MAX_NAMED)
-            .map(|line| format!("{}:{}: {}", line.place.path, line.place.line, line.place.text))
+            .map(|UncertainLine { place, why, .. }| {
+                format!("{}:{}: {} ({why})", place.path, place.line, place.text)
+            })
             .collect();
         let more = if self.uncertain.len() > list.len() { "\n…" } else { "" };
         Err(AskError::Arguments(format!(
@@ -477,7 +519,10 @@ impl Draft {
             LineOfText { path: path.into(), line, text: cut(text.unwrap_or("").trim(), MAX_TEXT) }
         };
         let uncertain = self.uncertain.iter().take(MAX_LISTED);
-        let mentions = self.mentions.iter().take(MAX_MENTIONS);
+        // Another language is what tells the reader least.
+        let mut mentions: Vec<_> = self.mentions.iter().collect();
+        mentions.sort_by_key(|(_, what)| **what == OTHER_LANGUAGE);
+        let mentions = mentions.into_iter().take(MAX_MENTIONS);
         let files: Vec<RenamedFile> = changed.collect();
         RenameAnswer {
             targets: plan.targets.iter().map(GraphNode::new).collect(),
@@ -487,13 +532,19 @@ impl Draft {
             total_files: files.len(),
             total_places: files.iter().map(|file| file.places).sum(),
             uncertain: uncertain
-                .map(|((path, line), confidence)| UncertainLine {
+                .map(|((path, line), (confidence, why))| UncertainLine {
                     place: line_of(path, *line),
                     confidence: (f64::from(*confidence) * 100.0).round() / 100.0,
+                    why: (*why).to_string(),
                 })
                 .collect(),
             total_uncertain: self.uncertain.len(),
-            mentions: mentions.map(|(path, line)| line_of(path, *line)).collect(),
+            mentions: mentions
+                .map(|((path, line), what)| LeftLine {
+                    place: line_of(path, *line),
+                    what: (*what).to_string(),
+                })
+                .collect(),
             total_mentions: self.mentions.len(),
             truncated: self.uncertain.len() > MAX_LISTED || self.mentions.len() > MAX_MENTIONS,
             files,

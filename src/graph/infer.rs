@@ -8,7 +8,7 @@ use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
-use crate::languages::Visibility;
+use crate::languages::{Modules, Visibility};
 use crate::syntax::SymbolKind;
 
 const UNKNOWN: Known = Known { entity: Entity::Unknown, confidence: 1.0 };
@@ -211,8 +211,14 @@ impl Resolver {
         depth: u8,
     ) -> Result<Known, GraphError> {
         let file = at.file;
+        // Where an import names a file, it brings the names of the file, but none for the file.
+        let has_files = self
+            .scopes
+            .file(file)
+            .is_some_and(|f| f.names.open_imports && matches!(f.names.modules, Modules::Paths(_)));
         for import in &file_scope.imports {
             let is_module = match (import.alias.as_str(), import.name.as_str()) {
+                ("", "") if has_files => false,
                 ("", "") => {
                     self.scopes.name_of_module(&import.module, file) == name
                         || import.module.split(['.', '/']).next() == Some(name)

@@ -112,6 +112,9 @@ pub(super) fn modules(written: &str, style: Modules, from: &ModulePath) -> Vec<M
             relative(&from.above, up, rest.into_iter().map(without_extension))
         }
         Modules::Paths(separators) if !written.contains('\\') => {
+            // `package:app/src/a.dart` is `lib/src/a.dart` of the package.
+            let package = written.strip_prefix("package:").and_then(|path| path.split_once('/'));
+            let written = package.map_or(written, |(_, path)| path);
             let parts: Vec<&str> = if separators.contains(&'.') {
                 written.split(separators).collect()
             } else {
@@ -166,7 +169,7 @@ fn without_extension(part: &str) -> &str {
         Some((
             stem,
             "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "svelte" | "h" | "hpp" | "hh"
-            | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh",
+            | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh" | "dart",
         )) => stem,
         _ => part,
     }

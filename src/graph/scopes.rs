@@ -287,6 +287,11 @@ impl Scopes {
         Some(self.files[at].row.id)
     }
 
+    /// Whether a file is as `is_wanted` says.
+    pub(super) fn files_where(&self, is_wanted: impl Fn(&SourceFile) -> bool) -> bool {
+        self.files.iter().any(is_wanted)
+    }
+
     pub(super) fn scope_of(&mut self, file: FileId) -> Result<Arc<FileScope>, GraphError> {
         if let Some(file_scope) = self.by_file.get(&file) {
             return Ok(file_scope.clone());

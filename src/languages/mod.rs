@@ -24,8 +24,8 @@ pub use routes::{
     ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, framework_in, route_rules,
 };
 pub use spec::{
-    COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
-    Spec, Template, Visibility,
+    COMMON_METHODS, Called, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules,
+    Names, Scoping, Spec, Template, Visibility,
 };
 use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS, LONE_MEMBER};
 pub use testing::{
@@ -87,6 +87,8 @@ pub fn names_of(language: &str) -> &'static Names {
         closed_files: &[],
         redefines: false,
         mixes_in: false,
+        scoping: Scoping::Unknown,
+        called_variables: Called::Always,
         modules: Modules::Names,
         macro_result: None,
         delegates: None,

@@ -142,6 +142,10 @@ pub struct Names {
     pub redefines: bool,
     /// Whether a type may have several supertypes with code, of which one may override the other.
     pub mixes_in: bool,
+    /// How far a parameter or a variable hides a name.
+    pub scoping: Scoping,
+    /// Whether a call means a variable of that name.
+    pub called_variables: Called,
     /// How modules are named in imports.
     pub modules: Modules,
     /// The result of functions that are macros, in a language that marks calls of macros
@@ -172,6 +176,28 @@ pub enum Visibility {
     /// In the files that declare the same package.
     Package,
     Project,
+}
+
+/// How far a variable hides a definition of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scoping {
+    /// No rules are known for the language.
+    Unknown,
+    /// In the whole function.
+    Function,
+    /// In the whole block.
+    Block,
+    /// In its block, behind its declaration.
+    After,
+}
+
+/// Whether `name()` means a variable `name`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Called {
+    Always,
+    /// Only if its value can be called.
+    Maybe,
+    Never,
 }
 
 /// How a language names the files of a module. `./` and `../` are paths in every language.

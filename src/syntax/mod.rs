@@ -4,6 +4,7 @@
 //! It parses with the grammars and queries of `languages`, and does not know chunks,
 //! files on disk or search.
 
+mod bindings;
 mod colours;
 mod markup;
 mod occurrence;
@@ -17,9 +18,12 @@ mod routes;
 mod samples;
 mod symbol;
 
+pub use bindings::BinderKind;
 pub use colours::{Colour, Run, colours};
 pub use markup::{Section, sections};
-pub use occurrence::{Occurrence, Role, may_be_renamed, occurrences, plain_occurrences};
+pub use occurrence::{
+    Occurrence, Occurrences, Role, may_be_renamed, occurrences, plain_occurrences,
+};
 pub use opening::{is_description, leading_comment, paragraphs};
 pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};

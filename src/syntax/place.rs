@@ -33,23 +33,31 @@ impl Places {
         (node.byte_range() == range).then_some(node)
     }
 
-    /// Whether these bytes are all of a string in `__all__`, the list of public names in Python.
-    pub(super) fn is_export(&self, range: Range<usize>, text: &str) -> bool {
-        let root = self.0.root_node();
-        let Some(node) = root.descendant_for_byte_range(range.start, range.end) else {
-            return false;
-        };
+    /// Returns the bytes of the whole tree.
+    pub(super) fn whole(&self) -> Range<usize> {
+        self.0.root_node().byte_range()
+    }
+
+    /// Returns the smallest node with these bytes of the text.
+    pub(super) fn leaf_at(&self, range: Range<usize>) -> Option<Node<'_>> {
+        self.0.root_node().descendant_for_byte_range(range.start, range.end)
+    }
+
+    /// Whether these bytes are all of a string that names something of the code: an entry of
+    /// `__all__`, the list of public names in Python, or a type that is written as a string.
+    pub(super) fn is_quoted_code(&self, range: Range<usize>, text: &str) -> bool {
+        let Some(node) = self.leaf_at(range.clone()) else { return false };
         let around = || std::iter::successors(Some(node), Node::parent);
-        let is_whole = around().find(|node| node.kind() == "string").is_some_and(|string| {
-            text[string.byte_range()].trim_matches(['"', '\'']) == &text[range.clone()]
-        });
+        let Some(string) = around().find(|node| node.kind() == "string") else { return false };
+        let is_whole = text[string.byte_range()].trim_matches(['"', '\'']) == &text[range];
         let is_list = |node: Node| {
             node.kind().contains("assignment")
                 && node
                     .child_by_field_name("left")
                     .is_some_and(|left| &text[left.byte_range()] == "__all__")
         };
-        is_whole && around().any(is_list)
+        (is_whole && around().any(is_list))
+            || around().any(|node| node.kind() == "type" && node.child(0).is_some())
     }
 
     /// Returns the first and last line of the import around a node, else those of the node itself.
@@ -81,11 +89,13 @@ impl Places {
 /// Returns what a node says about everything in it, by the words that the grammars use.
 pub(super) fn kind_of(node: &str) -> Option<PlaceKind> {
     let has = |words: &[&str]| words.iter().any(|word| node.contains(word));
-    if has(&["interpolation", "substitution", "embedded"]) {
+    if has(&["interpolation", "substitution", "embedded"])
+        || matches!(node, "interpolated_expression" | "interpolated_identifier")
+    {
         Some(PlaceKind::Code)
     } else if has(&["comment"]) {
         Some(PlaceKind::Comment)
-    } else if has(&["import", "include", "package_clause", "package_declaration"])
+    } else if has(&["import", "include", "package_clause", "package_declaration", "package_header"])
         || matches!(node, "use_declaration" | "using_directive" | "namespace_use_declaration")
     {
         Some(PlaceKind::Import)

@@ -79,7 +79,11 @@ impl Reply for RenameAnswer {
                 "uncertain: {} may mean it{shown} ({then})",
                 count(self.total_uncertain, "line")
             ));
-            text.extend(self.uncertain.iter().map(|line| line_of_text(&line.place)));
+            text.extend(
+                self.uncertain
+                    .iter()
+                    .map(|line| format!("{} ({})", line_of_text(&line.place), line.why)),
+            );
         }
         text.extend(self.files.iter().flat_map(changed));
         if self.files.len() < self.total_files {
@@ -91,10 +95,14 @@ impl Reply for RenameAnswer {
                 _ => String::new(),
             };
             text.push(format!(
-                "not touched: {} of comments, strings and documents with the name{shown}",
+                "not touched: {} with the name that are something else{shown}",
                 count(self.total_mentions, "line")
             ));
-            text.extend(self.mentions.iter().map(line_of_text));
+            text.extend(
+                self.mentions
+                    .iter()
+                    .map(|line| format!("{} ({})", line_of_text(&line.place), line.what)),
+            );
         }
         if !self.applied && self.total_uncertain == 0 {
             text.push("pass apply: true to write".into());

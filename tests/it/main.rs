@@ -56,6 +56,7 @@ mod quoted;
 mod regressions;
 mod remote_model;
 mod rename;
+mod renamed;
 mod routes;
 mod scip;
 mod search;

@@ -20,10 +20,11 @@ pub(super) fn run(request: &RenameRequest, engine: Engine, as_json: bool) -> Res
     Ok(args::end(engine, Outcome::Done))
 }
 
-fn print_line(paths: &Paths, of: &LineOfText) -> Result<()> {
+fn print_line(paths: &Paths, of: &LineOfText, what: &str) -> Result<()> {
     let at = style(paths.place(Some((of.line, of.line)), &of.path)).cyan();
     let place = paths.linked(&of.path, Some(u64::from(of.line)), at);
-    line(&fitted(&format!("{place}  {}", printable(&of.text))))
+    let what = style(format!("({what})")).dim();
+    line(&fitted(&format!("{place}  {}  {what}", printable(&of.text))))
 }
 
 fn heading(text: &str) -> Result<()> {
@@ -47,11 +48,11 @@ fn print(answer: &RenameAnswer, paths: &Paths) -> Result<()> {
     }
     if answer.total_uncertain > 0 {
         heading("uncertain, not renamed:")?;
-        answer.uncertain.iter().try_for_each(|of| print_line(paths, &of.place))?;
+        answer.uncertain.iter().try_for_each(|of| print_line(paths, &of.place, &of.why))?;
     }
     if answer.total_mentions > 0 {
-        heading("comments, strings and documents, not renamed:")?;
-        answer.mentions.iter().try_for_each(|of| print_line(paths, of))?;
+        heading("something else, not renamed:")?;
+        answer.mentions.iter().try_for_each(|of| print_line(paths, &of.place, &of.what))?;
         if answer.total_mentions > answer.mentions.len() {
             tell!(
                 "{} of {} are shown",

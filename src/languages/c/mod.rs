@@ -1,6 +1,6 @@
 //! C.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "c",
@@ -30,6 +30,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &["c"],
         redefines: false,
         mixes_in: false,
+        scoping: Scoping::After,
+        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
         macro_result: None,
         delegates: None,

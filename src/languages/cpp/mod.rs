@@ -1,6 +1,6 @@
 //! C++.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "cpp",
@@ -33,6 +33,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &["cc", "cpp", "cxx"],
         redefines: false,
         mixes_in: true,
+        scoping: Scoping::After,
+        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
         macro_result: None,
         delegates: None,

@@ -1,6 +1,6 @@
 //! Dart.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "dart",
@@ -30,7 +30,9 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &[],
         redefines: false,
         mixes_in: false,
-        modules: Modules::Names,
+        scoping: Scoping::Block,
+        called_variables: Called::Always,
+        modules: Modules::Paths(&['/']),
         macro_result: None,
         delegates: None,
         own_value: &["this"],

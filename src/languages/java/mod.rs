@@ -1,6 +1,6 @@
 //! Java.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "java",
@@ -35,6 +35,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &[],
         redefines: false,
         mixes_in: false,
+        scoping: Scoping::After,
+        called_variables: Called::Never,
         modules: Modules::Names,
         macro_result: None,
         delegates: None,

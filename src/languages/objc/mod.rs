@@ -1,6 +1,6 @@
 //! Objective-C.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "objc",
@@ -36,6 +36,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &["m", "mm"],
         redefines: false,
         mixes_in: false,
+        scoping: Scoping::After,
+        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
         macro_result: None,
         delegates: None,

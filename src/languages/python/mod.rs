@@ -1,6 +1,6 @@
 //! Python.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "python",
@@ -30,6 +30,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &[],
         redefines: true,
         mixes_in: true,
+        scoping: Scoping::Function,
+        called_variables: Called::Always,
         modules: Modules::Python,
         macro_result: None,
         delegates: None,

@@ -1,6 +1,6 @@
 //! Scala.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "scala",
@@ -30,6 +30,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &[],
         redefines: false,
         mixes_in: true,
+        scoping: Scoping::Block,
+        called_variables: Called::Maybe,
         modules: Modules::Names,
         macro_result: None,
         delegates: None,

@@ -1,6 +1,6 @@
 //! TypeScript with JSX.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "tsx",
@@ -43,6 +43,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &[],
         redefines: false,
         mixes_in: false,
+        scoping: Scoping::Block,
+        called_variables: Called::Always,
         modules: Modules::Npm,
         macro_result: None,
         delegates: None,

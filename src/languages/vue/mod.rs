@@ -1,6 +1,6 @@
 //! Vue: the scripts of a component as TypeScript, and the components that its template uses.
 
-use super::{Export, Grammar, Hides, Modules, Names, Spec, Template, Visibility};
+use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Template, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "vue",
@@ -45,6 +45,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         closed_files: &[],
         redefines: false,
         mixes_in: false,
+        scoping: Scoping::Block,
+        called_variables: Called::Always,
         modules: Modules::Npm,
         macro_result: None,
         delegates: None,
