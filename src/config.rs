@@ -6,7 +6,7 @@
 //! A project's file comes with the code, from strangers: it may choose what is indexed and
 //! how results look, and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -336,6 +336,8 @@ pub struct Config {
     pub team_url: Option<String>,
     /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
+    /// The settings that a file or a variable sets.
+    set: BTreeSet<&'static str>,
 }
 
 /// The state of the files of settings at one moment.
@@ -522,6 +524,12 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether a file or a variable sets this setting, so that its value is not the default.
+    #[must_use]
+    pub fn is_set(&self, key: &str) -> bool {
+        self.set.contains(key)
+    }
+
     /// Returns the state of the two files: equal states mean equal settings.
     #[must_use]
     pub fn files(project: &OwnedDir, user: Option<&Path>) -> SettingsFiles {
@@ -702,6 +710,7 @@ impl MergedSettings {
             shared_bytes: raw.serve.memory_mb.unwrap_or(1024).saturating_mul(1 << 20),
             team_url: raw.team.url.filter(|url| !url.is_empty()),
             ignored: self.ignored,
+            set: self.places.into_keys().collect(),
         })
     }
 }

@@ -8,6 +8,7 @@
 //! The other modules do not use `std::fs` for files of a project;
 //! `tests/it/architecture.rs` checks that.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -16,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, readlinkat, renameat,
     renameat_with, statat, unlinkat,
@@ -755,20 +757,55 @@ const PRIVATE: &str = "cortex";
 
 /// A directory of this user, or of the administrator, below another one. It may be missing, or be
 /// removed and created again, so each use opens it.
+///
+/// A process that used the directory never makes it again: somebody who removes it, perhaps with all
+/// that is around it, means it. Another process may make it again, and then this one goes on.
 #[derive(Debug, Clone)]
 pub struct OwnedDir {
     above: SharedDir,
     path: PathBuf,
     /// Users to whom the directory may belong.
     owners: [u32; 2],
+    base: Arc<Base>,
+}
+
+/// What the clones of an [`OwnedDir`], and the directories below it, share.
+#[derive(Debug)]
+struct Base {
+    path: PathBuf,
+    /// Files that stay in the directory as long as nobody begins to remove it.
+    markers: &'static [&'static str],
+    seen: Mutex<Seen>,
+}
+
+/// What this process has seen of a directory.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The directory. Held open, so that no later one has its identity.
+    dir: Option<Dir>,
+    markers: BTreeSet<&'static str>,
 }
 
 impl OwnedDir {
     /// Names the directory at `path`, relative to `above`, without opening it.
     #[must_use]
     pub fn new(above: SharedDir, path: impl Into<PathBuf>) -> Self {
+        Self::marked(above, path, &[])
+    }
+
+    /// Names a directory whose files `markers` stay in it. To remove a directory means to remove its
+    /// files one after the other, and nothing may be written between. So without a marker that this
+    /// process has seen in it, the directory counts as removed.
+    #[must_use]
+    pub fn marked(
+        above: SharedDir,
+        path: impl Into<PathBuf>,
+        markers: &'static [&'static str],
+    ) -> Self {
+        let path = path.into();
+        let base = Base { path: path.clone(), markers, seen: Mutex::default() };
         // The administrator can change all files of this user anyway.
-        Self { above, path: path.into(), owners: [own_user(), ADMINISTRATOR] }
+        Self { above, path, owners: [own_user(), ADMINISTRATOR], base: Arc::new(base) }
     }
 
     /// Names the directory of Cortex in the user's state directory, which only this user can read.
@@ -796,20 +833,65 @@ impl OwnedDir {
     /// Opens the directory.
     ///
     /// # Errors
-    /// `NotFound` when it does not exist, or the directory above is no longer at its path. Refused
-    /// when a link is in the path, or another user owns the directory.
+    /// `NotFound` when it does not exist, somebody removes it, or the directory above is no longer at
+    /// its path. Refused when a link is in the path, or another user owns the directory.
     pub fn open(&self) -> io::Result<Dir> {
         self.above.check_in_place()?;
-        self.owned(self.above.dir(&self.path)?)
+        let base = self.look(self.above.dir(&self.base.path)?)?;
+        match self.below_base() {
+            Some(below) => self.owned(base.dir(below)?),
+            None => Ok(base),
+        }
     }
 
     /// Opens the directory; creates it and those above it, with the permissions `mode`, if missing.
     ///
     /// # Errors
-    /// Same as [`OwnedDir::open`], and when it cannot be created.
+    /// Same as [`OwnedDir::open`], when it cannot be created, and `NotFound` when this process used it
+    /// and somebody removed it.
     pub fn make(&self, mode: u32) -> io::Result<Dir> {
         self.above.check_in_place()?;
-        self.owned(self.above.make_dir(&self.path, mode)?)
+        let path = &self.base.path;
+        let is_used = self.base.seen.lock().dir.is_some();
+        let base = if is_used { self.above.dir(path) } else { self.above.make_dir(path, mode) };
+        let gone = |e: io::Error| match e.kind() {
+            ErrorKind::NotFound if is_used => self.removed(),
+            _ => e,
+        };
+        let base = self.look(base.map_err(gone)?)?;
+        // Below the open directory: if that is removed now, nothing is made in its place.
+        match self.below_base() {
+            Some(below) => self.owned(base.make_dir(below, mode).map_err(gone)?),
+            None => Ok(base),
+        }
+    }
+
+    fn below_base(&self) -> Option<&Path> {
+        let below = self.path.strip_prefix(&self.base.path).ok()?;
+        (!below.as_os_str().is_empty()).then_some(below)
+    }
+
+    /// Notes what is in the directory, and checks that nobody removes it.
+    fn look(&self, base: Dir) -> io::Result<Dir> {
+        let base = self.owned(base)?;
+        let mut seen = self.base.seen.lock();
+        if seen.dir.as_ref().is_none_or(|dir| dir.id() != base.id()) {
+            *seen = Seen { dir: Some(self.above.dir(&self.base.path)?), markers: BTreeSet::new() };
+        }
+        for marker in self.base.markers {
+            if base.has_file(marker) {
+                seen.markers.insert(marker);
+            } else if seen.markers.contains(marker) {
+                return Err(self.removed());
+            }
+        }
+        Ok(base)
+    }
+
+    fn removed(&self) -> io::Error {
+        let path = self.above.full(&self.base.path);
+        let why = "somebody removed it while this process used it, so it is not made again (`cortex index` makes a new index)";
+        io::Error::new(ErrorKind::NotFound, format!("{}: {why}", path.display()))
     }
 
     /// Names a directory below this one.
@@ -1039,6 +1121,39 @@ mod tests {
             at.make(0o700).unwrap_err().to_string().contains("moved, removed or replaced")
                 && !temp.path().join("in").exists()
         );
+    }
+
+    #[test]
+    fn a_place_that_somebody_removes_is_not_made_again() {
+        let (temp, dir) = place();
+        let dir = Arc::new(dir);
+        let at = OwnedDir::marked(dir.clone(), "mine", &["marker", "second"]);
+        let path = temp.path().join("in/mine");
+        let below = at.below("cache/deep");
+        below.make(0o700).unwrap();
+        let is_refused = |why: &str| {
+            for (name, place) in [("it", &at), ("a clone", &at.clone()), ("below", &below)] {
+                let e = place.make(0o700).unwrap_err();
+                assert_eq!(e.kind(), ErrorKind::NotFound, "{why}: {name}");
+                assert!(e.to_string().contains("somebody removed it"), "{why}: {name}: {e}");
+                assert_eq!(place.open().unwrap_err().kind(), ErrorKind::NotFound, "{why}: {name}");
+            }
+        };
+        fs::remove_dir_all(&path).unwrap();
+        is_refused("it is gone");
+        assert!(!path.exists());
+        // Another process made it, and this one goes on.
+        OwnedDir::marked(dir, "mine", &[]).make(0o700).unwrap();
+        below.make(0o700).unwrap();
+        fs::write(path.join("marker"), "").unwrap();
+        below.make(0o700).unwrap();
+        // Somebody removes its files, one after the other.
+        fs::remove_file(path.join("marker")).unwrap();
+        fs::remove_dir_all(path.join("cache")).unwrap();
+        is_refused("it is being removed");
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+        fs::write(path.join("marker"), "").unwrap();
+        below.make(0o700).unwrap();
     }
 
     #[test]

@@ -48,8 +48,21 @@ pub struct Projects {
 pub enum NameError {
     #[error("no project is called `{name}`; {known}")]
     Unknown { name: String, known: String },
+    #[error(
+        "the project `{name}` is gone: {} is no longer there. If it moved, run `cortex index` in its new place",
+        root.display()
+    )]
+    Gone { name: String, root: PathBuf },
     #[error("several projects are called `{name}`: write {}", names.join(" or "))]
     Ambiguous { name: String, names: Vec<String> },
+}
+
+impl NameError {
+    /// Whether no project of the name is there.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::Gone { .. })
+    }
 }
 
 /// Notes that the user has the project of `root`, which is canonical. A note that is there is not
@@ -136,7 +149,12 @@ impl Projects {
             .collect();
         match found[..] {
             [project] => Ok(project),
-            [] => Err(NameError::Unknown { name: name.to_string(), known: self.known() }),
+            [] => {
+                Err(match self.gone.iter().find(|root| !name.is_empty() && root.ends_with(name)) {
+                    Some(root) => NameError::Gone { name: name.to_string(), root: root.clone() },
+                    None => NameError::Unknown { name: name.to_string(), known: self.known() },
+                })
+            }
             _ => Err(NameError::Ambiguous {
                 name: name.to_string(),
                 names: found.iter().map(|project| project.name.clone()).collect(),

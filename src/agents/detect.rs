@@ -72,21 +72,15 @@ impl Home {
         (real(&first).parent() == real(own).parent()).then_some(PROGRAMS[1])
     }
 
-    /// Returns whether a command starts the program at `own`, by its path or by a name of ours. A
-    /// configuration in a project may come from strangers, so any other command in it is not run.
-    #[must_use]
-    pub fn starts(&self, command: &[String], own: &Path) -> bool {
-        let Some(program) = command.first() else { return false };
-        let own = real(own);
-        match Path::new(program) {
-            path if path.is_absolute() => {
-                real(path) == own || real(path) == own.with_file_name(PROGRAMS[1])
-            }
-            _ if program == PROGRAMS[1] => self.second_name(&own).is_some(),
-            _ if program == PROGRAMS[0] => {
-                self.on_path(program).next().is_some_and(|first| real(&first) == own)
-            }
-            _ => false,
+    /// Returns the program that a word of a command starts, by its absolute path. A path that is
+    /// relative, also by a relative folder in `PATH`, would mean a file of the project.
+    pub(super) fn program(&self, word: &str) -> Result<PathBuf, String> {
+        match Path::new(word) {
+            path if path.is_absolute() => Ok(path.to_path_buf()),
+            path if path.components().count() > 1 || word.contains('/') => Err(format!(
+                "{word} is a relative path, which means another program in each project (write its absolute path)"
+            )),
+            _ => self.on_path(word).next().ok_or_else(|| format!("{word} is not on PATH")),
         }
     }
 

@@ -121,6 +121,19 @@ pub(super) fn in_yaml(text: &str) -> Option<&str> {
     fenced(text, YAML).ok().flatten().map(|range| &text[range])
 }
 
+/// Returns whether the lines between the marks are `lines`, whatever their indentation: below a key
+/// that [`put_below`] added, or by themselves.
+pub(super) fn holds(text: &str, lines: &str) -> bool {
+    let Some(there) = in_yaml(text) else { return false };
+    let rows: Vec<&str> = there.lines().filter(|l| !l.trim().starts_with('#')).collect();
+    let wanted: Vec<&str> = lines.trim_end().lines().collect();
+    // The key is in the fence if it was added with the entry.
+    let rows = if rows.len() > wanted.len() { &rows[1..] } else { &rows[..] };
+    let indent = rows.first().map_or(0, |row| row.len() - row.trim_start().len());
+    rows.len() == wanted.len()
+        && rows.iter().zip(wanted).all(|(row, line)| row.get(indent..) == Some(line))
+}
+
 /// Checks that a file is YAML.
 fn parse(text: &str) -> Result<(), String> {
     saphyr_parser::Parser::new_from_str(text)

@@ -218,6 +218,12 @@ pub(super) fn get(text: &str, path: &str) -> Result<Option<Value>, String> {
     Ok(path.split('/').try_fold(&value, |at, key| at.get(key)).cloned())
 }
 
+/// Returns whether the value at a path is exactly `snippet`, whatever its layout.
+pub(super) fn holds(text: &str, path: &str, snippet: &str) -> Result<bool, String> {
+    let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
+    Ok(get(text, path)?.is_some_and(|value| value == wanted))
+}
+
 /// Returns the new text, which ends with a newline if the old one was empty or ended with one.
 fn ended(before: &str, root: &CstRootNode) -> String {
     let mut after = root.to_string();

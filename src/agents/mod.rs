@@ -21,6 +21,8 @@ pub use detect::{Home, Others, others_on_path};
 pub use event::{EventError, Speech};
 pub use known::{Agent, all, speech_of};
 pub use part::{Kind, Part, Program, Scope};
-pub use plan::{Change, Outcome, Plan, PlanError, Refused, Request, texts, unreadable, wired};
+pub use plan::{
+    Change, Entry, Outcome, Plan, PlanError, Refused, Request, entries, texts, unreadable, wired,
+};
 pub use record::Record;
-pub use verify::{Verified, verify};
+pub use verify::Verified;

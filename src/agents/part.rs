@@ -284,6 +284,31 @@ impl Part {
             Format::Yaml => Ok(fence::in_yaml(text).map(command_in_yaml)),
         }
     }
+
+    /// Returns whether the entry of the server in a file is exactly what [`Part::put`] writes into a
+    /// file without one, whatever surrounds it.
+    pub(super) fn is_as_written(
+        &self,
+        path: &Path,
+        text: &str,
+        program: &Program,
+        agent: &str,
+    ) -> Result<bool, String> {
+        self.values(path, text).into_iter().try_fold(true, |is_same, (at, value)| {
+            let value = program.fill(value, agent);
+            Ok(is_same
+                && match Format::of(path) {
+                    Format::Json => json::holds(text, at, &value)?,
+                    Format::Toml => toml::holds(text, at, &value)?,
+                    Format::Yaml => fence::holds(&unix_lines(text), &value),
+                })
+        })
+    }
+}
+
+/// Returns a text without carriage returns: a file may have lines of Windows.
+fn unix_lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 /// Returns the command of an entry: `command` is a string with `args` beside it, or the whole list,

@@ -243,34 +243,61 @@ fn is_needed(request: &Request, known: &[Agent], home: &Home, path: &Path, part:
     })
 }
 
+/// The entry of our server in a file of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub path: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Whose words these are: a file of the user that lies in the project counts as the project's.
+    pub scope: Scope,
+    /// Whether the entry is exactly what `init` writes: the same command with the same arguments,
+    /// and no key, such as an environment, that `init` does not write.
+    pub is_as_written: bool,
+}
+
 /// Returns the files with a server entry for an agent, each with its command.
 pub fn wired(agent: &Agent, home: &Home, scope: Scope) -> Vec<(PathBuf, Vec<String>)> {
-    let entries = entries(agent, home, scope);
-    entries.filter_map(|(path, command)| Some((path, command.ok()??))).collect()
+    let files = files(agent, home, scope);
+    files.filter_map(|(_, path, read)| Some((path, read.ok()??.1))).collect()
+}
+
+/// Returns the entries of our server in the files of an agent. `program` is what `init` would write
+/// there.
+pub fn entries(agent: &Agent, home: &Home, scope: Scope, program: &Program) -> Vec<Entry> {
+    let entry = |(part, path, read): (&Part, PathBuf, Read)| {
+        let (text, command) = read.ok()??;
+        let is_as_written = part.is_as_written(&path, &text, program, &agent.id).ok()?;
+        let scope = if path.starts_with(&home.project) { Scope::Project } else { scope };
+        Some(Entry { path, command, scope, is_as_written })
+    };
+    files(agent, home, scope).filter_map(entry).collect()
 }
 
 /// Returns why the configuration of an agent cannot be read, for each file.
 pub fn unreadable(agent: &Agent, home: &Home, scope: Scope) -> Vec<Refused> {
-    let entries = entries(agent, home, scope);
-    entries.filter_map(|(path, command)| Some(Refused { path, why: command.err()? })).collect()
+    let files = files(agent, home, scope);
+    files.filter_map(|(_, path, read)| Some(Refused { path, why: read.err()? })).collect()
 }
 
-/// Returns the files in which an agent looks for servers, each with the command of our entry, or
-/// why it cannot be read.
-fn entries<'a>(
+/// The text of a file and the command of our entry in it, if it has one; or why it cannot be read.
+type Read = Result<Option<(String, Vec<String>)>, String>;
+
+/// Returns the files in which an agent looks for servers.
+fn files<'a>(
     agent: &'a Agent,
     home: &'a Home,
     scope: Scope,
-) -> impl Iterator<Item = (PathBuf, Result<Option<Vec<String>>, String>)> + 'a {
+) -> impl Iterator<Item = (&'a Part, PathBuf, Read)> + 'a {
     let servers = agent.parts.iter().filter(|part| part.kind == Kind::Server);
     servers.filter_map(move |part| {
         let path = home.file(part, scope)?;
-        let command = match current(home, scope, &path) {
-            Ok(text) => text
-                .map_or(Ok(None), |text| part.command(&path, text.trim_start_matches('\u{feff}'))),
-            Err(e) => Err(e.to_string()),
-        };
-        Some((path, command))
+        let read = current(home, scope, &path).map_err(|e| e.to_string()).and_then(|text| {
+            let text = text.unwrap_or_default().trim_start_matches('\u{feff}').to_string();
+            let command = part.command(&path, &text)?;
+            Ok(command.map(|command| (text, command)))
+        });
+        Some((part, path, read))
     })
 }
 

@@ -99,3 +99,11 @@ pub(super) fn command(text: &str, path: &str) -> Result<Option<Vec<String>>, Str
     let args = args.into_iter().flatten().filter_map(|word| word.as_str().map(String::from));
     Ok(Some(command.into_iter().chain(args).collect()))
 }
+
+/// Returns whether the table at a path is exactly `snippet`, whatever its layout.
+pub(super) fn holds(text: &str, path: &str, snippet: &str) -> Result<bool, String> {
+    let value =
+        |text: &str| toml::from_str::<toml::Value>(text).map_err(|e| e.message().to_string());
+    let (there, wanted) = (value(text)?, value(snippet)?);
+    Ok(path.split('/').try_fold(&there, |at, key| at.get(key)) == Some(&wanted))
+}

@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::detect::Home;
+use super::part::Scope;
+use super::plan::Entry;
+
 /// How long the server may take. A client that starts it by a package runner may download it first.
 const WAIT: Duration = Duration::from_secs(30);
 /// The version of the protocol that most agents speak.
@@ -24,12 +28,38 @@ pub struct Verified {
     pub n_tools: usize,
 }
 
-/// Starts a server in a directory, initializes it, lists its tools and calls `cortex_status`.
-///
-/// # Errors
-/// Why the server does not answer, as a sentence.
-pub fn verify(command: &[String], directory: &Path) -> Result<Verified, String> {
-    let (program, args) = command.split_first().ok_or("the configuration names no command")?;
+impl Entry {
+    /// Starts the server of this entry in the project, initializes it, lists its tools and calls
+    /// `cortex_status`.
+    ///
+    /// A file of a project may hold the words of strangers. An entry there is started only if it is
+    /// exactly what `init` writes, so no word of the file decides what runs.
+    ///
+    /// # Errors
+    /// Why the server does not answer, or was not started, as a sentence.
+    pub fn verify(&self, home: &Home) -> Result<Verified, String> {
+        if self.scope == Scope::Project && !self.is_as_written {
+            return Err("it is not exactly what `cortex init` writes, so it was not started".into());
+        }
+        let (program, args) =
+            self.command.split_first().ok_or("the configuration names no command")?;
+        let program = home.program(program).map_err(|why| format!("it was not started: {why}"))?;
+        start(&program, args, &home.project)
+    }
+
+    /// Returns the change that makes this entry one that [`Entry::verify`] accepts.
+    #[must_use]
+    pub fn remedy(&self, agent: &str, path: &str) -> String {
+        match self.scope {
+            Scope::User => format!("cortex init --agents {agent}"),
+            Scope::Project => format!(
+                "take the entry `cortex` out of {path}, then: cortex init --agents {agent} --scope project"
+            ),
+        }
+    }
+}
+
+fn start(program: &Path, args: &[String], directory: &Path) -> Result<Verified, String> {
     let started = Instant::now();
     let mut child = Command::new(program)
         .args(args)
@@ -38,7 +68,7 @@ pub fn verify(command: &[String], directory: &Path) -> Result<Verified, String> 
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|e| format!("cannot start {program}: {e}"))?;
+        .map_err(|e| format!("cannot start {}: {e}", program.display()))?;
     let result = ask(&mut child);
     let _ = child.kill();
     let _ = child.wait();

@@ -1,5 +1,6 @@
 //! Arguments that many commands share.
 
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -9,8 +10,8 @@ use serde::de::DeserializeOwned;
 use super::elsewhere;
 use super::outcome::Outcome;
 use super::progress::Bar;
-use super::render::printable;
-use crate::engine::{AnswerFrom, Engine, FrontEnd, Project, Step, single_globs};
+use super::render::{count, printable};
+use crate::engine::{AnswerFrom, Engine, FrontEnd, Project, ProjectError, Step, single_globs};
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -30,6 +31,27 @@ impl OfProject {
         Ok(Project::open(self.directory.as_deref())?)
     }
 
+    /// Does the same. On a terminal, the user is asked whether a folder that is no project becomes one.
+    pub(super) fn open_or_ask(&self) -> Result<Project> {
+        match self.open() {
+            Err(e) if matches!(e.downcast_ref(), Some(ProjectError::NoProject(_))) => {
+                let project = Project::open_as_project(self.directory.as_deref())?;
+                if !(io::stdin().is_terminal() && io::stderr().is_terminal()) || !agreed(&project)?
+                {
+                    return Err(e);
+                }
+                project.layout.create()?;
+                self.open()
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens what stands in for the project of a directory that has none.
+    pub(super) fn absent(&self, why: &ProjectError) -> Result<Project> {
+        Ok(Project::absent(self.directory.as_deref(), why)?)
+    }
+
     /// Opens the project even when its settings are invalid.
     pub(super) fn open_anyway(&self) -> Result<Project> {
         Ok(Project::open_anyway(self.directory.as_deref())?)
@@ -37,7 +59,7 @@ impl OfProject {
 
     /// Opens the project as an engine. The first question indexes the project if that is needed.
     pub(super) fn engine(&self, look: AnswerFrom) -> Result<Engine> {
-        let mut project = self.open()?;
+        let mut project = self.open_or_ask()?;
         let here = std::env::current_dir().ok();
         let below = here.as_deref().and_then(|h| h.strip_prefix(project.layout.root()).ok());
         project.front_end = FrontEnd::CommandLine;
@@ -65,7 +87,7 @@ impl OfAnyProject {
         look: AnswerFrom,
         places: impl IntoIterator<Item = &'a mut String>,
     ) -> Result<Engine> {
-        let current = self.current.open()?;
+        let current = self.current.open_or_ask()?;
         let repo = self.repo.as_deref();
         if let Some(root) = repo.and_then(|repo| elsewhere::path_of(repo, &current.all())) {
             return OfProject::at(&root).engine(look);
@@ -75,6 +97,18 @@ impl OfAnyProject {
             None => self.current.engine(look),
         }
     }
+}
+
+/// Asks whether a folder shall be indexed.
+fn agreed(project: &Project) -> Result<bool> {
+    let (n_files, _) = project.count_sources();
+    let root = printable(&project.layout.root().display().to_string());
+    let question =
+        format!("{root} is not a project yet. Index it ({})? [y/N] ", count(n_files, "file"));
+    io::stderr().write_all(question.as_bytes())?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Selects files by their paths.

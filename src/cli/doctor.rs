@@ -12,8 +12,8 @@ use super::init::{self, Shown};
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
 use super::server;
-use crate::agents::{self, Home, Scope, unreadable, verify, wired};
-use crate::engine::{AnswerFrom, Call, Engine, Project, StatusRequest};
+use crate::agents::{self, Entry, Home, Scope, unreadable};
+use crate::engine::{AnswerFrom, Call, Engine, Project, ProjectError, StatusRequest};
 use crate::platform;
 
 /// Check the installation, the agents, the index, watches, permissions and disk space.
@@ -86,9 +86,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut report = Report::default();
     match args.project.open() {
         Ok(project) => check(&mut report, project)?,
-        // The settings are invalid, or this is no project.
         Err(e) => {
-            report.bad("settings", format!("{e:#}"), "correct the file that the message names");
+            match e.downcast_ref::<ProjectError>() {
+                Some(why) if why.is_no_project() => {
+                    report.note("project", why, "do that, or go to the folder of a project");
+                }
+                // The settings are invalid.
+                _ => {
+                    let remedy = "correct the file that the message names";
+                    report.bad("settings", format!("{e:#}"), remedy);
+                }
+            }
             if let Ok(project) = args.project.open_anyway() {
                 check(&mut report, project)?;
             }
@@ -123,7 +131,7 @@ fn check(report: &mut Report, project: Project) -> Result<()> {
     match std::env::current_exe() {
         Ok(own) => {
             program(report, &home, &own);
-            agents(report, &home, &own);
+            agents(report, &home)?;
         }
         Err(e) => report.bad("program", e, "install cortex-codesearch again"),
     }
@@ -164,10 +172,10 @@ fn program(report: &mut Report, home: &Home, own: &Path) {
 }
 
 /// The agents of this machine, and whether they start this program.
-fn agents(report: &mut Report, home: &Home, own: &Path) {
+fn agents(report: &mut Report, home: &Home) -> Result<()> {
     let shown = Shown(home);
     let mut n_found = 0;
-    let mut verified: Vec<(Vec<String>, Option<String>)> = Vec::new();
+    let mut verified: Vec<(Entry, Option<String>)> = Vec::new();
     for agent in agents::all() {
         if home.found(&agent).is_none() {
             continue;
@@ -175,40 +183,40 @@ fn agents(report: &mut Report, home: &Home, own: &Path) {
         n_found += 1;
         let mut entries = Vec::new();
         for scope in [Scope::User, Scope::Project] {
+            let program = init::program(None, scope, home)?;
             for refused in unreadable(&agent, home, scope) {
                 let path = shown.path(&refused.path);
                 let text = format!("{}: cannot read {path}: {}", agent.name, refused.why);
                 report.bad("agent", text, &format!("repair {path}, then: cortex init"));
             }
-            entries.extend(wired(&agent, home, scope).into_iter().map(|entry| (scope, entry)));
+            entries.extend(agents::entries(&agent, home, scope, &program));
         }
         if entries.is_empty() {
             let remedy = format!("cortex init --agents {}", agent.id);
             report.note("agent", format!("{} is not connected", agent.name), &remedy);
         }
-        for (scope, (path, command)) in entries {
-            let known = verified.iter().find(|(known, _)| *known == command);
+        for entry in entries {
+            let is_same = |known: &Entry| {
+                let Entry { command, scope, is_as_written, .. } = known;
+                (command, scope, is_as_written)
+                    == (&entry.command, &entry.scope, &entry.is_as_written)
+            };
+            let known = verified.iter().find(|(known, _)| is_same(known));
             let error = match known {
                 Some((_, error)) => error.clone(),
                 None => {
-                    // The user's own files may start what they want.
-                    let may_run = scope == Scope::User || home.starts(&command, own);
-                    let error = if may_run {
-                        verify(&command, &home.project).err()
-                    } else {
-                        Some("it starts another program, which was not run".into())
-                    };
-                    verified.push((command.clone(), error.clone()));
+                    let error = entry.verify(home).err();
+                    verified.push((entry.clone(), error.clone()));
                     error
                 }
             };
-            let path = shown.path(&path);
+            let path = shown.path(&entry.path);
             match error {
                 None => report.good("agent", format!("{}: {path} starts it", agent.name)),
                 Some(why) => report.bad(
                     "agent",
-                    format!("{}: {path}: `{}`: {why}", agent.name, command.join(" ")),
-                    &format!("cortex init --agents {}", agent.id),
+                    format!("{}: {path}: `{}`: {why}", agent.name, entry.command.join(" ")),
+                    &entry.remedy(&agent.id, &path),
                 ),
             }
         }
@@ -216,6 +224,7 @@ fn agents(report: &mut Report, home: &Home, own: &Path) {
     if n_found == 0 {
         report.good("agent", "no coding agent is found on this machine");
     }
+    Ok(())
 }
 
 /// Whether agents can reach the one server of this machine.

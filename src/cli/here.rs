@@ -37,6 +37,9 @@ pub(super) fn run() -> Result<Outcome> {
 fn index(project: Project) -> Result<String> {
     if !project.layout.is_indexed() && !project.layout.is_foreign() {
         let (n_files, _) = project.count_sources();
+        if !project.layout.is_project() {
+            return Ok("none: this is no project; `cortex index` makes it one".into());
+        }
         return Ok(format!("none yet; the first search indexes {}", count(n_files, "file")));
     }
     let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;

@@ -55,7 +55,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let mut project = Project::open(args.project.as_deref())?;
+    // The command is the consent.
+    let mut project = Project::open_as_project(args.project.as_deref())?;
     if let Some(from) = &args.cache_from {
         project.config.cache_from = Some(place(from)?);
     }

@@ -13,7 +13,7 @@ use super::args::OfProject;
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable, printable_code};
 use crate::agents::{
-    self, Agent, Change, Home, Kind, Plan, Program, Record, Request, Scope, verify, wired,
+    self, Agent, Change, Entry, Home, Kind, Plan, Program, Record, Request, Scope,
 };
 use crate::config;
 use crate::engine::Project;
@@ -120,7 +120,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         return print(args, &chosen, &kinds, scope, &program, &home);
     }
     let mut record = Record::load(&record_dir()?);
-    let server = program.server();
     let request = Request { agents: chosen.clone(), scope, kinds, program, remove: args.remove };
     let plan = Plan::new(&request, &known, &home, &record);
     if !args.json {
@@ -141,7 +140,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let verified = if args.remove || args.dry_run || chosen.is_empty() {
         Vec::new()
     } else {
-        verify_all(&chosen, &home, scope, &server)
+        verify_all(&request, &home)
     };
     let is_good = outcome.refused.is_empty() && verified.iter().all(|(_, v)| v.is_ok());
     if args.json {
@@ -217,7 +216,7 @@ fn ids(known: &[Agent]) -> String {
 
 /// Returns the command that agents start. Agents often have another `PATH` than a shell, so it is
 /// an absolute path. In files that others share it is our second name, if that leads here.
-fn program(given: Option<&str>, scope: Scope, home: &Home) -> Result<Program> {
+pub(super) fn program(given: Option<&str>, scope: Scope, home: &Home) -> Result<Program> {
     if let Some(given) = given {
         let mut words = given.split_whitespace().map(String::from);
         let path = words.next().context("--program is empty: name a command")?;
@@ -320,27 +319,24 @@ fn print_question(text: &str) -> Result<()> {
 
 type VerifiedCommand = (Vec<String>, Result<agents::Verified, String>);
 
-/// Starts the command that the files of the agents hold now, and calls a tool. Any other command
-/// than `ours` was not written by this call, and a project may hold one of strangers: it is not run.
-fn verify_all(
-    chosen: &[&Agent],
-    home: &Home,
-    scope: Scope,
-    ours: &[String],
-) -> Vec<VerifiedCommand> {
-    let mut commands: Vec<Vec<String>> =
-        chosen.iter().flat_map(|agent| wired(agent, home, scope)).map(|(_, c)| c).collect();
-    commands.sort();
-    commands.dedup();
-    commands
+/// Starts the command that the files of the agents hold now, and calls a tool. A command that this
+/// call did not write is not run.
+fn verify_all(request: &Request, home: &Home) -> Vec<VerifiedCommand> {
+    let Request { agents, scope, program, .. } = request;
+    let entries = agents.iter().flat_map(|agent| agents::entries(agent, home, *scope, program));
+    let mut entries: Vec<Entry> = entries.collect();
+    entries.sort_by(|a, b| a.command.cmp(&b.command).then(a.is_as_written.cmp(&b.is_as_written)));
+    entries.dedup_by(|a, b| (&a.command, a.is_as_written) == (&b.command, b.is_as_written));
+    let ours = program.server();
+    entries
         .into_iter()
-        .map(|command| {
-            let verified = if command == ours {
-                verify(&command, &home.project)
+        .map(|entry| {
+            let verified = if entry.command == ours {
+                entry.verify(home)
             } else {
                 Err("another command, which was not started".into())
             };
-            (command, verified)
+            (entry.command, verified)
         })
         .collect()
 }

@@ -12,7 +12,7 @@ use super::outcome::Outcome;
 use super::serve::{Following, Offered};
 use super::server::place;
 use crate::dir::Dir;
-use crate::engine::{Changes, Engine, Pool, PoolLimits, Pooled, Project};
+use crate::engine::{AnswerFrom, Changes, Engine, Pool, PoolLimits, Pooled, Project, ProjectError};
 use crate::platform::{LocalStream, end_with_parent};
 use crate::serve::{self, Bridge, Calls, Want};
 use crate::tools::Tool;
@@ -40,7 +40,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let mut project = args.project.open()?;
+    // A client starts this in any folder. Where no project is, the agent is told so, call by call.
+    let mut project = args.project.open().or_else(|e| match e.downcast_ref::<ProjectError>() {
+        Some(why) if why.is_no_project() => args.project.absent(why),
+        _ => Err(e),
+    })?;
     refuse_plugin(&project)?;
     let follow = args.following.wanted();
     let (tools, read_only) = (args.offered.tools(&project)?, args.offered.read_only);
@@ -104,7 +108,10 @@ impl Own {
         let (changes, keeps_questions) = (Changes::default(), project.config.activity);
         let (bytes, idle) = (project.config.shared_bytes, project.config.idle);
         let limits = PoolLimits { bytes, idle, open: 1 + MOST_OPEN };
-        let engine = Engine::for_server(project, self.follow, changes.callback());
+        let engine = match project.is_absent() {
+            Some(_) => Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ())),
+            None => Engine::for_server(project, self.follow, changes.callback()),
+        };
         let engine = Arc::new(engine.map_err(std::io::Error::other)?);
         let _ = opened.set(engine.clone());
         let pooled = Arc::new(Pooled::open(engine.clone(), changes));

@@ -192,7 +192,8 @@ impl Of {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     // Memories can be exported whatever else is wrong.
     let is_rescue = matches!(args.command, Sub::Export | Sub::Restore { .. });
-    let project = if is_rescue { args.project.open_anyway()? } else { args.project.open()? };
+    let project =
+        if is_rescue { args.project.open_anyway()? } else { args.project.open_or_ask()? };
     if let Some(notice) =
         project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. }))
     {

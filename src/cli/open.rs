@@ -8,8 +8,7 @@ use super::browser;
 use super::outcome::Outcome;
 use super::render::line;
 use super::serve;
-use crate::config;
-use crate::serve::Running;
+use crate::serve::InTheWay;
 
 /// The views that can be opened.
 const VIEWS: [&str; 5] = ["search", "change", "memory", "map", "state"];
@@ -43,12 +42,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let query = args.query.join(" ");
         format!("/search?q={}", utf8_percent_encode(&query, NON_ALPHANUMERIC))
     };
-    let project = args.server.project.open()?;
+    let project = args.server.project.open_or_ask()?;
     let running = if project.config.shared && args.server.is_for_all() {
-        let served = serve::in_background(&args.server, project);
-        served.inspect_err(|e| tell!("serving here, because {e:#}")).ok()
+        match serve::in_background(&args.server, &project) {
+            Err(e) if e.is::<InTheWay>() => return Err(e),
+            served => served.inspect_err(|e| tell!("serving here, because {e:#}")).ok(),
+        }
     } else {
-        config::state_home().and_then(|state| Running::of(&state, project.layout.root()))
+        serve::running(&args.server, &project)?
     };
     match running {
         Some(running) => {

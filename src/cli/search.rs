@@ -161,11 +161,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         None if args.deps => engine.search_with_packages(&request, &Call::default())?,
         None => engine.search(&request, &Call::default())?,
         Some(Chosen { packages: mut asked, projects, mut warnings }) => {
-            if !projects.is_empty() || asked.is_empty() {
-                let (opened, unopened) = open_projects(&elsewhere::opening(look), &projects)?;
-                asked.extend(opened);
-                warnings.extend(unopened);
-            }
+            let (opened, unopened) = open_projects(&elsewhere::opening(look), &projects);
+            asked.extend(opened);
+            warnings.extend(unopened);
             let answer = search_many(&asked, &request, &Call { warnings, ..Call::default() })?;
             for AskedProject { name, engine, .. } in asked.iter().filter(|asked| !asked.is_package)
             {

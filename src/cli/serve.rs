@@ -2,6 +2,7 @@
 
 mod published;
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +16,11 @@ use super::browser;
 use super::outcome::Outcome;
 use super::render::line;
 use super::server::place;
-use crate::config;
+use crate::config::{self, Config};
 use crate::engine::{Changes, Engine, Pooled, Project};
-use crate::serve::{self, App, Calls, Front, Running, RunningNote, Signals, Token, Want};
+use crate::serve::{
+    self, App, Asked, Calls, Front, Given, Running, RunningNote, Signals, Token, Want,
+};
 use crate::store::ServerFile;
 use crate::tools::{self, Tool, ToolGroup};
 
@@ -126,7 +129,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         });
     }
     if args.detach {
-        line(&in_background(args, args.project.open()?)?.url())?;
+        line(&in_background(args, &args.project.open_or_ask()?)?.url())?;
         return Ok(Outcome::Done);
     }
     serve_and_show(args, None)
@@ -141,26 +144,65 @@ impl Args {
     }
 }
 
+/// Returns what the user asks of a server: by flags, variables, and settings that decide who may do
+/// what.
+fn asked(args: &Args, project: &Project) -> Result<Asked> {
+    let Config { address, port, token, tools, .. } = &project.config;
+    let is_set = |key: &str| project.config.is_set(key);
+    let is_chosen = !args.offered.tools.is_empty() || !tools.is_empty();
+    Ok(Asked {
+        address: args.address.or_else(|| is_set("serve.address").then_some(*address)),
+        port: args.port.or_else(|| is_set("serve.port").then_some(*port)),
+        token: args.token.clone().or_else(|| token.clone()).filter(|token| !token.is_empty()),
+        tools: is_chosen.then(|| args.offered.tools(project).map(names)).transpose()?,
+        read_only: args.offered.read_only,
+        edit_trusted: args.offered.edit_trusted_files,
+        no_watch: !args.following.wanted(),
+    })
+}
+
+fn names(tools: Vec<&'static Tool>) -> BTreeSet<String> {
+    tools.iter().map(|tool| tool.name.to_string()).collect()
+}
+
+/// Returns the server of the project, if one runs.
+///
+/// # Errors
+/// [`InTheWay`] if it does not give what the user asks for.
+pub(super) fn running(args: &Args, project: &Project) -> Result<Option<Running>> {
+    let Some(state) = config::state_home() else { return Ok(None) };
+    let running = Running::of(&state, project.layout.root());
+    if let Some(running) = &running {
+        running.check(&asked(args, project)?)?;
+    }
+    Ok(running)
+}
+
 /// Returns where the project is served. If it is not, the server of this machine begins to.
-pub(super) fn in_background(args: &Args, project: Project) -> Result<Running> {
+///
+/// # Errors
+/// [`InTheWay`] if a server runs that does not give what the user asks for.
+pub(super) fn in_background(args: &Args, project: &Project) -> Result<Running> {
     ensure!(
         args.is_for_all(),
         "--detach cannot be combined with --no-watch, --read-only or --edit-trusted-files"
     );
-    let state = config::state_home().context("there is no home directory")?;
-    let root = project.layout.root().to_path_buf();
-    if let Some(running) = Running::of(&state, &root) {
+    if let Some(running) = running(args, project)? {
         return Ok(running);
     }
-    let tools = args.offered.tools(&project)?;
     place()?.ask_or_start(&Want::Http {
-        root: root.clone(),
-        tools: tools.iter().map(|tool| tool.name.to_string()).collect(),
+        root: project.layout.root().to_path_buf(),
+        tools: names(args.offered.tools(project)?).into_iter().collect(),
         address: args.address.unwrap_or(project.config.address),
         port: args.port.unwrap_or(project.config.port),
-        token: args.token.clone().or(project.config.token),
+        token: args.token.clone().or_else(|| project.config.token.clone()),
     })?;
-    Running::of(&state, &root).context("the server of this machine does not answer")
+    // Another command may have been first, and have asked for something else.
+    let running = running(args, project)?.context("the server of this machine does not answer")?;
+    if let Some((wanted, given)) = running.other_port() {
+        tell!("port {wanted} is taken, so this is {given}");
+    }
+    Ok(running)
 }
 
 /// A view of the page, whose address is printed in place of that of the server.
@@ -173,7 +215,7 @@ pub(super) struct Shown<'a> {
 
 /// Serves, and shows a view of the page as soon as it can be asked for.
 pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcome> {
-    let mut project = args.project.open()?;
+    let mut project = args.project.open_or_ask()?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let address = args.address.unwrap_or(project.config.address);
     let token = args.token.clone().or_else(|| project.config.token.clone());
@@ -188,6 +230,15 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
     let tools = args.offered.tools(&project)?;
     let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
     let keeps_questions = engine.project.config.activity;
+    let given = Given {
+        address,
+        port: wanted,
+        tools: names(tools.clone()),
+        read_only: args.offered.read_only,
+        edit_trusted: engine.project.config.edit_trusted,
+        follows: follow,
+        is_shared: false,
+    };
     let pooled = Arc::new(Pooled::open(engine.clone(), changes));
     let calls = Calls::new(pooled, tools, keeps_questions).read_only(args.offered.read_only);
     let closing = CancellationToken::new();
@@ -203,7 +254,7 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
         let file = is_project.then(|| ServerFile::write(layout, &url)).transpose();
         let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", layout.server().display()));
         let root = layout.root();
-        let note = state.map(|state| RunningNote::write(&state, root, at, &passes));
+        let note = state.map(|state| RunningNote::write(&state, root, at, &passes, given));
         let _note = note
             .transpose()
             .inspect_err(|e| tracing::warn!("`cortex open` will not find this server: {e}"));

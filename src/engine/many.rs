@@ -19,7 +19,7 @@ use super::serving::{Engine, View};
 use super::team::{MAX_HOLDING, Selected, state_of};
 use super::{AskError, Call, chain};
 use crate::embed::{Embedder, StaticModel, vector_of_question};
-use crate::projects::{KnownProject, NameError, Projects, split_place};
+use crate::projects::{KnownProject, Projects, split_place};
 use crate::search::{Corpus, Filter, Hit, Query, Results, Searcher, Statistics, Term};
 use crate::team::Shared;
 use crate::text::count;
@@ -151,7 +151,7 @@ impl Engine {
         if !names.is_empty() {
             // A name may be that of a repository that cannot be asked now.
             let (wanted, of_names) = chosen(&known, &names).map_err(|e| failure.unwrap_or(e))?;
-            let (projects, unopened) = open_projects(others(call)?, &wanted)?;
+            let (projects, unopened) = open_projects(others(call)?, &wanted);
             asked.extend(projects);
             warnings.extend(of_names.into_iter().chain(unopened));
         }
@@ -243,7 +243,7 @@ impl Engine {
         let (mut packages, mut others) = (Vec::new(), Vec::new());
         for name in names {
             let package = match known.named(name) {
-                Err(NameError::Unknown { .. }) => self.package_named(name, call)?,
+                Err(e) if e.is_nowhere() => self.package_named(name, call)?,
                 _ => None,
             };
             match package {
@@ -279,13 +279,10 @@ impl AskedProject {
 }
 
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
-///
-/// # Errors
-/// When none can be opened.
 pub fn open_projects(
     pool: &dyn OpenProject,
     wanted: &[KnownProject],
-) -> Result<(Vec<AskedProject>, Vec<String>), AskError> {
+) -> (Vec<AskedProject>, Vec<String>) {
     let (mut asked, mut warnings) = (Vec::new(), Vec::new());
     for KnownProject { name, root } in wanted {
         match pool.engine(root) {
@@ -295,10 +292,7 @@ pub fn open_projects(
             Err(e) => warnings.push(left_out(name, root, &chain(&e))),
         }
     }
-    if asked.is_empty() {
-        return Err(AskError::Failed(warnings.join("; ")));
-    }
-    Ok((asked, warnings))
+    (asked, warnings)
 }
 
 fn left_out(name: &str, root: &Path, why: &str) -> String {
@@ -328,7 +322,7 @@ pub fn chosen(
                 Ok(project) => found.push(project.clone()),
                 Err(e) => {
                     let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
-                    if moved.is_empty() || !matches!(e, NameError::Unknown { .. }) {
+                    if moved.is_empty() || !e.is_nowhere() {
                         return Err(AskError::Arguments(e.to_string()));
                     }
                     warnings.extend(moved.into_iter().map(gone));
@@ -501,8 +495,12 @@ pub(super) fn search_all(
             }
         }
     }
-    if let Some(e) = last.filter(|_| parts.is_empty()) {
-        return Err(e);
+    if parts.is_empty() {
+        match last {
+            Some(e) => return Err(e),
+            None if !warnings.is_empty() => return Err(AskError::NotFound(warnings.join("; "))),
+            None => {}
+        }
     }
     let generation = parts.iter().fold(0u64, |sum, part| sum.wrapping_add(part.generation()));
     let page = Page::new(request.cursor.as_deref(), request.limit, generation)?;

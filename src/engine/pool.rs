@@ -141,12 +141,21 @@ impl Pooled {
         close(open.take());
         let gone = || ProjectError::Gone(self.root.clone());
         Dir::open(&self.root).map_err(|_| gone())?;
-        let mut project = Project::open(Some(&self.root))?;
-        if project.layout.root() != self.root {
-            return Err(gone());
-        }
-        project.config.memory_budget = self.budget;
-        let engine = Arc::new(Engine::for_server(project, true, self.changes.callback())?);
+        let engine = match Project::open(Some(&self.root)) {
+            Err(why) if why.is_no_project() => {
+                let project = Project::absent(Some(&self.root), &why)?;
+                Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?
+            }
+            opened => {
+                let mut project = opened?;
+                if project.layout.root() != self.root {
+                    return Err(gone());
+                }
+                project.config.memory_budget = self.budget;
+                Engine::for_server(project, true, self.changes.callback())?
+            }
+        };
+        let engine = Arc::new(engine);
         self.remembers.store(engine.remembers(), Ordering::Relaxed);
         *open = Some(Opened::new(engine.clone()));
         Ok(engine)
@@ -157,6 +166,9 @@ impl Pooled {
     fn may_go_on(&self, Opened { engine, settings }: &mut Opened) -> bool {
         if engine.project.layout.tree().check_in_place().is_err() {
             return false;
+        }
+        if engine.project.is_absent().is_some() {
+            return Project::open(Some(&self.root)).is_err();
         }
         let now = settings_of(&engine.project);
         if *settings == now {
@@ -184,6 +196,18 @@ impl Pooled {
             self.remembers.store(engine.remembers(), Ordering::Relaxed);
         }
         self.remembers.load(Ordering::Relaxed)
+    }
+
+    /// Whether the directory of the project is there, and is a project.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        match self.engine_if_open() {
+            Some(engine) => {
+                let Project { layout, .. } = &*engine.project;
+                engine.project.is_absent().is_none() && layout.tree().check_in_place().is_ok()
+            }
+            None => Project::open(Some(&self.root)).is_ok_and(|p| p.layout.root() == self.root),
+        }
     }
 
     /// Notes that somebody follows the project, as if they asked.
@@ -266,7 +290,7 @@ impl Pool {
         open.len() < self.limits.open || open.iter().any(|project| project.root == root)
     }
 
-    /// Closes the projects that were not asked for long, those over the number that may be open, and
+    /// Closes the projects that are gone, those that were not asked for long, those over the number that may be open, and
     /// one more if the process holds more than its budget. To be called again and again.
     pub fn tidy(&self) {
         let open = self.projects().into_iter().filter(|project| project.engine_if_open().is_some());
@@ -274,7 +298,12 @@ impl Pool {
         let mut candidates = Vec::new();
         for project in open {
             let idle = project.idle();
-            if idle > self.limits.idle.max(AT_WORK) || kept >= self.limits.open && idle > AT_WORK {
+            if !project.is_there() {
+                tracing::debug!("closing {}, which is gone", project.root.display());
+                is_over &= !project.close();
+            } else if idle > self.limits.idle.max(AT_WORK)
+                || kept >= self.limits.open && idle > AT_WORK
+            {
                 tracing::debug!("closing {}", project.root.display());
                 is_over &= !project.close();
             } else {

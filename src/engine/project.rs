@@ -45,6 +45,8 @@ pub struct Project {
     pub(super) rows_ahead: Arc<RowsAhead>,
     /// The user's state directory, where the project is noted; `None` outside a real program.
     state: Option<PathBuf>,
+    /// Why there is no project, if this stands in for one.
+    absent: Option<String>,
     /// Set at the first use, because the choice needs a look into the database.
     memory_home: OnceLock<MemoryHome>,
 }
@@ -60,6 +62,11 @@ pub enum ProjectError {
     NoDirectory(#[source] io::Error),
     #[error(transparent)]
     Root(#[from] RootError),
+    #[error(
+        "{path} is not a project: neither it nor a folder above it holds .git or an index of yours; to index it, run `cortex index {path}`, or `git init` in it",
+        path = .0.display()
+    )]
+    NoProject(PathBuf),
     #[error("{}: the project was moved, removed or replaced: start cortex again where it is now", .0.display())]
     Gone(PathBuf),
     #[error(transparent)]
@@ -84,19 +91,62 @@ pub enum ProjectError {
     Io(#[from] io::Error),
 }
 
+impl ProjectError {
+    /// Whether nothing is wrong but that no project is there.
+    #[must_use]
+    pub fn is_no_project(&self) -> bool {
+        matches!(self, Self::NoProject(_) | Self::Root(RootError::TooMuch { .. }))
+    }
+}
+
 impl Project {
     /// Opens the project of a directory; `None` stands for the current directory.
     ///
     /// # Errors
-    /// When the directory does not exist or cannot be a project, or the settings are not valid.
+    /// When the directory does not exist or is no project, or the settings are not valid.
     pub fn open(path: Option<&Path>) -> Result<Self, ProjectError> {
+        let project = Self::open_as_project(path)?;
+        if project.layout.is_project() {
+            Ok(project)
+        } else {
+            Err(ProjectError::NoProject(project.layout.root().to_path_buf()))
+        }
+    }
+
+    /// Does the same, but a directory that is no project becomes one, because the user said so.
+    ///
+    /// # Errors
+    /// When the directory does not exist or cannot be a project, or the settings are not valid.
+    pub fn open_as_project(path: Option<&Path>) -> Result<Self, ProjectError> {
         Self::opened(path, |place, user, env| Config::load(Some(place), user, env))
     }
 
-    /// Does the same, but leaves out settings files that cannot be used.
+    /// Stands in for the project of a directory that has none. Its engine answers no question, and
+    /// writes nothing; it knows the other projects of the user. `why` is what it says.
     ///
     /// # Errors
-    /// Same as [`Project::open`], except for settings.
+    /// When the directory does not exist, or the settings of the user are not valid.
+    pub fn absent(path: Option<&Path>, why: &ProjectError) -> Result<Self, ProjectError> {
+        let start = match path {
+            Some(path) => path.to_path_buf(),
+            None => std::env::current_dir().map_err(ProjectError::NoDirectory)?,
+        };
+        let layout = Layout::absent(&start)?;
+        let project = Self::new(layout, Self::user_config()?);
+        Ok(Self { state: config::state_home(), absent: Some(why.to_string()), ..project })
+    }
+
+    /// Returns why there is no project, if this stands in for one.
+    #[must_use]
+    pub fn is_absent(&self) -> Option<&str> {
+        self.absent.as_deref()
+    }
+
+    /// Opens the project of a directory, or what would be one, and leaves out settings files that
+    /// cannot be used.
+    ///
+    /// # Errors
+    /// Same as [`Project::open_as_project`], except for settings.
     pub fn open_anyway(path: Option<&Path>) -> Result<Self, ProjectError> {
         Self::opened(path, |place, user, env| Config::load_or_default(Some(place), user, env))
     }
@@ -197,7 +247,8 @@ impl Project {
     /// Returns the projects of the user, and this one.
     #[must_use]
     pub fn all(&self) -> Projects {
-        self.state.as_deref().map(Projects::read).unwrap_or_default().with(self.layout.root())
+        let noted = self.state.as_deref().map(Projects::read).unwrap_or_default();
+        if self.absent.is_some() { noted } else { noted.with(self.layout.root()) }
     }
 
     /// Creates a project from a place and settings.
@@ -234,6 +285,7 @@ impl Project {
             embedder,
             rows_ahead,
             state: None,
+            absent: None,
             memory_home,
         }
     }

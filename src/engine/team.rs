@@ -18,7 +18,7 @@ use super::{AskError, Call};
 use crate::address::Address;
 use crate::chunk::Chunk;
 use crate::embed::Embedder;
-use crate::projects::{NameError, split_place};
+use crate::projects::split_place;
 use crate::search::{Corpus, FileGroup, Sketched, nearest};
 use crate::source::{self, CommitPlace};
 use crate::team::{self, Cache, Depot, Manifest, Meter, Record, Shared, TeamError};
@@ -345,8 +345,7 @@ impl Engine {
     /// Whether a name is that of a project here that the caller may ask.
     #[must_use]
     pub fn has_project(&self, name: &str, call: &Call) -> bool {
-        let is_unknown =
-            || matches!(self.project.all().named(name), Err(NameError::Unknown { .. }));
+        let is_unknown = || self.project.all().named(name).is_err_and(|e| e.is_nowhere());
         call.others.is_some() && !is_unknown()
     }
 

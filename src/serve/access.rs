@@ -9,6 +9,7 @@
 //! Programs of other users can reach the server as well. With a token, every request must hold it;
 //! without one, the operating system must name this user as the owner of the connection.
 
+use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,10 +17,13 @@ use std::time::{Duration, Instant};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 use tokio::net::TcpStream;
 
 use super::page;
@@ -29,7 +33,11 @@ use crate::platform::is_of_own_user;
 use crate::user_secret::random;
 
 /// The path that needs no token. Its answer only says that there is a server.
-const OPEN: &str = "/healthz";
+pub(super) const OPEN: &str = "/healthz";
+/// A header of a request to [`OPEN`]: random digits, for which the server shall prove who it is.
+pub(super) const CHALLENGE: &str = "cortex-challenge";
+/// The header of the answer that holds the proof.
+pub(super) const PROOF: &str = "cortex-proof";
 pub(super) const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Where a page exchanges a ticket for a key.
@@ -47,6 +55,31 @@ pub struct Access {
     /// Whether only programs of this user may exchange a ticket, because the system tells users apart.
     only_own_redeem: bool,
     passes: Arc<Mutex<Passes>>,
+    prover: Prover,
+}
+
+/// A secret of one server, by which it proves to the other programs of its user who it is. The
+/// secret itself is never sent.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Prover(String);
+
+impl Prover {
+    /// Returns the proof for a challenge; `None` if that has not the length of [`random`]. With one
+    /// length for all, a proof says nothing about any other.
+    fn proof(&self, challenge: &str) -> Option<String> {
+        let hash = || Sha256::new().chain_update(&self.0).chain_update(challenge).finalize();
+        (challenge.len() == self.0.len()).then(|| {
+            hash().iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
+        })
+    }
+
+    pub(super) fn is_proof(&self, challenge: &str, given: &str) -> bool {
+        let proof = self.proof(challenge).unwrap_or_default();
+        !proof.is_empty() && proof.as_bytes().ct_eq(given.as_bytes()).into()
+    }
 }
 
 /// What pages send in place of the token. The token itself is in no address, since other users see
@@ -133,7 +166,8 @@ impl Access {
         if token.is_none() && !bound.is_loopback() {
             Err(Exposed(bound))
         } else {
-            Ok(Self { bound, token, only_own_redeem: false, passes: Arc::default() })
+            let prover = Prover(random());
+            Ok(Self { bound, token, only_own_redeem: false, passes: Arc::default(), prover })
         }
     }
 
@@ -147,6 +181,16 @@ impl Access {
     #[must_use]
     pub fn is_by_user(&self) -> bool {
         self.token.is_none()
+    }
+
+    pub(super) fn prover(&self) -> &Prover {
+        &self.prover
+    }
+
+    /// Returns the header with the proof that a request asks for.
+    fn proof<B>(&self, request: &axum::http::Request<B>) -> Option<HeaderValue> {
+        let challenge = only(request.headers(), CHALLENGE)?;
+        self.prover.proof(challenge).filter(|_| request.uri().path() == OPEN)?.parse().ok()
     }
 
     /// Returns a ticket, which opens the page once and within a minute; `None` if no token is needed.
@@ -294,8 +338,15 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
+    let proof = access.proof(&request);
     match access.check(&request) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let mut response = next.run(request).await;
+            response
+                .headers_mut()
+                .extend(proof.map(|proof| (HeaderName::from_static(PROOF), proof)));
+            response
+        }
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -35,5 +35,5 @@ pub use http::{App, router};
 pub use life::{Signals, let_go, run};
 pub use listen::{Front, serve};
 pub use machine::{Bridge, Host, Place, ProjectStatus, ServerStatus, Want, alone};
-pub use running::{Running, RunningNote, page_address};
+pub use running::{Asked, Given, InTheWay, Running, RunningNote, page_address};
 pub use token::Token;

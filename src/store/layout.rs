@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
@@ -17,6 +17,10 @@ use crate::source;
 
 /// Name of the directory that holds everything that Cortex writes.
 const DOT_CORTEX: &str = ".cortex";
+
+const IGNORE: &str = ".gitignore";
+/// Files that stay in `.cortex` as long as nobody begins to remove the directory.
+const MARKERS: [&str; 3] = [IGNORE, WRITE_LOCK, LEADER_LOCK];
 
 /// Prefix of the names of vector files.
 const VECTORS: &str = "vectors-";
@@ -82,6 +86,12 @@ pub struct Layout {
     tree: SharedDir,
     /// Why that directory is the root, in words for people.
     reason: &'static str,
+    /// Whether a directory says that it is a project, or a user did.
+    is_project: bool,
+    /// `.cortex` of the project, even if the index is in the user's cache.
+    own: OwnedDir,
+    /// Set when this process has told git what to leave out, or could not.
+    told_git: Arc<Once>,
     /// `.cortex`, or a directory in the user's cache that replaces it.
     pub(super) place: OwnedDir,
 }
@@ -94,7 +104,7 @@ pub enum RootError {
     #[error("{path} is not a directory: give the folder of a project")]
     NotADirectory { path: PathBuf },
     #[error(
-        "{path} is {what}, too much to index: give the folder of a project, or run `git init` in it first"
+        "{path} is {what}, and no project: give the folder of a project, for example `cortex index FOLDER`"
     )]
     TooMuch { path: PathBuf, what: &'static str },
 }
@@ -120,6 +130,8 @@ impl Layout {
                 Some("the root of the file system")
             } else if Some(path) == home.as_deref() {
                 Some("the home directory")
+            } else if is_of_the_system(path) {
+                Some("a directory of the system")
             } else if is_temporary(path) {
                 Some("a folder for temporary files of all users")
             } else {
@@ -134,6 +146,7 @@ impl Layout {
         // it one project.
         let may_be = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d));
         let found = start.ancestors().filter(may_be).find_map(|d| Some((d, mark_of(d)?)));
+        let is_project = found.is_some();
         let (root, reason) = found.unwrap_or((
             &start,
             "no folder at or above the current one holds .git or an index of yours",
@@ -141,7 +154,7 @@ impl Layout {
         match too_much(root) {
             Some(what) => Err(RootError::TooMuch { path: root.to_path_buf(), what }),
             None => match Self::at(root) {
-                Ok(layout) => Ok(Self { reason, ..layout }),
+                Ok(layout) => Ok(Self { reason, is_project, ..layout }),
                 Err(source) => Err(RootError::Unreadable { path: root.to_path_buf(), source }),
             },
         }
@@ -153,7 +166,24 @@ impl Layout {
     /// When the directory cannot be opened.
     pub fn at(root: &Path) -> io::Result<Self> {
         let tree = Arc::new(Dir::open(root)?);
-        Ok(Self { place: OwnedDir::new(tree.clone(), DOT_CORTEX), reason: "it was named", tree })
+        let own = OwnedDir::marked(tree.clone(), DOT_CORTEX, &MARKERS);
+        Ok(Self {
+            place: own.clone(),
+            own,
+            reason: "it was named",
+            is_project: true,
+            told_git: Arc::new(Once::new()),
+            tree,
+        })
+    }
+
+    /// Opens a directory that is no project, to stand in for one.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened.
+    pub fn absent(directory: &Path) -> io::Result<Self> {
+        let layout = Self::at(&std::fs::canonicalize(directory)?)?;
+        Ok(Self { is_project: false, reason: "it is no project", ..layout })
     }
 
     /// Moves the index of the project to a directory below the user's cache.
@@ -211,7 +241,7 @@ impl Layout {
     /// Returns `.cortex` of the project, even if the index is in the user's cache.
     #[must_use]
     pub fn own_place(&self) -> OwnedDir {
-        OwnedDir::new(self.tree.clone(), DOT_CORTEX)
+        self.own.clone()
     }
 
     /// Whether the index is in the user's cache: because the project is not writable, or because
@@ -240,6 +270,13 @@ impl Layout {
             }
             Err(_) => false,
         }
+    }
+
+    /// Whether the root is a project: it holds `.git` or a `.cortex` of Cortex, a user named it as one,
+    /// or its index is in the user's cache.
+    #[must_use]
+    pub fn is_project(&self) -> bool {
+        self.is_project || self.is_in_cache() && self.has_derived()
     }
 
     /// Why the root is the root, in words for people.
@@ -461,11 +498,14 @@ impl Layout {
     /// add a private file, our rules are appended to `.cortex/.gitignore`, which outranks all
     /// others.
     fn keep_out_of_git(&self, dir: &Dir) -> io::Result<()> {
-        if let Err(e) = source::exclude_from_git(self.root(), EXCLUDE) {
-            tracing::debug!("nothing is added to .git/info/exclude: {e}");
-        }
+        // Once: `.git` may be removed by and by, and nothing is written into it then.
+        self.told_git.call_once(|| {
+            if let Err(e) = source::exclude_from_git(self.root(), EXCLUDE) {
+                tracing::debug!("nothing is added to .git/info/exclude: {e}");
+            }
+        });
         let is_ours = |text: &[u8]| OURS.iter().any(|first| text.starts_with(first.as_bytes()));
-        let text = match dir.read(".gitignore", MAX_GITIGNORE) {
+        let text = match dir.read(IGNORE, MAX_GITIGNORE) {
             Ok(text) if text == GITIGNORE.as_bytes() => return Ok(()),
             // The rules of the repository stay.
             Ok(text) if !is_ours(&text) => {
@@ -478,7 +518,7 @@ impl Layout {
             }
             _ => GITIGNORE.into(),
         };
-        dir.replace(".gitignore", &text, SHARED_FILE, false)
+        dir.replace(IGNORE, &text, SHARED_FILE, false)
     }
 
     /// Returns a warning if git tracks private files of `.cortex`: their names and the remedy.
@@ -610,7 +650,10 @@ impl Layout {
 
     /// Opens a file for locking; creates it if it is missing.
     pub(super) fn lock_file(&self, name: &str) -> io::Result<File> {
-        self.place.make(SHARED_DIR)?.file(name, OpenMode::Update, SHARED_FILE)
+        let file = self.place.make(SHARED_DIR)?.file(name, OpenMode::Update, SHARED_FILE)?;
+        // From here on it is missed if somebody removes it.
+        self.place.open()?;
+        Ok(file)
     }
 }
 
@@ -629,8 +672,12 @@ fn mark_of(directory: &Path) -> Option<&'static str> {
     let has =
         |name: &&str| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|stat| stat.is_some());
     let is_ours = |stat: Stat| stat.kind == FileKind::Directory && stat.owner == own_user();
+    let is_written = || {
+        let text = dir.read(Path::new(DOT_CORTEX).join(IGNORE), MAX_GITIGNORE).unwrap_or_default();
+        OURS.iter().any(|first| text.starts_with(first.as_bytes()))
+    };
     let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours))
-        && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
+        && (["config.toml", CHUNKS, "memory.db"].iter().any(has) || is_written());
     is_index.then_some("it holds a .cortex of yours")
 }
 
@@ -646,6 +693,58 @@ fn bytes_below(dir: &Dir, depth: usize) -> u64 {
         _ => dir.stat(name).ok().flatten().map_or(0, |stat| stat.bytes),
     };
     dir.list().unwrap_or_default().into_iter().map(bytes).sum()
+}
+
+/// Directories of the operating system, whatever is in them.
+const OF_THE_SYSTEM: [&str; 40] = [
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "proc",
+    "run",
+    "sbin",
+    "sys",
+    "usr",
+    "usr/bin",
+    "usr/include",
+    "usr/lib",
+    "usr/lib32",
+    "usr/lib64",
+    "usr/libexec",
+    "usr/libx32",
+    "usr/local",
+    "usr/sbin",
+    "usr/share",
+    "usr/src",
+    "var",
+    "var/cache",
+    "var/lib",
+    "var/log",
+    "var/run",
+    "var/spool",
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "private",
+    "private/etc",
+    "private/var",
+    "nix",
+];
+/// Directories that hold no files of a user, at any depth.
+const NO_FILES: [&str; 3] = ["dev", "proc", "sys"];
+
+fn is_of_the_system(directory: &Path) -> bool {
+    let Ok(path) = directory.strip_prefix("/") else { return false };
+    OF_THE_SYSTEM.iter().any(|known| path == Path::new(known))
+        || NO_FILES.iter().any(|known| path.starts_with(known))
 }
 
 /// Whether everybody may create files in the directory, and only their owners may remove them, as

@@ -299,6 +299,20 @@ fn listed<Q: Question>() -> Map<String, Value> {
     input
 }
 
+/// Says what an agent can do that works where no project is.
+fn no_project(why: &str, engine: &Engine, call: &Call) -> String {
+    let known = engine.project.all().there;
+    if call.others.is_none() || known.is_empty() {
+        return why.to_string();
+    }
+    let names: Vec<&str> = known.iter().take(SHOWN).map(|project| &*project.name).collect();
+    let more = if known.len() > SHOWN { ", …" } else { "" };
+    format!("{why}. Or ask another project of the user by `repo`: {}{more}", names.join(", "))
+}
+
+/// Most projects that an error names.
+const SHOWN: usize = 20;
+
 /// Reads the arguments, asks the engine, and writes the reply.
 fn answer<Q: Question>(
     engine: &Engine,
@@ -337,6 +351,10 @@ fn answer<Q: Question>(
         None
     };
     let engine = other.as_ref().map_or(engine, |other| &*other.engine);
+    let names_others = arguments["repos"].as_array().is_some_and(|names| !names.is_empty());
+    if let (Some(why), None, false) = (engine.project.is_absent(), &published, names_others) {
+        return Err(AskError::NotFound(no_project(why, engine, &call)));
+    }
     let question = Q::deserialize(arguments).map_err(wrong)?;
     let reply = match &published {
         Some(repository) => question.answer_published(repository, &call, budget)?,

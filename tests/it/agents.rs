@@ -446,6 +446,122 @@ fn a_command_in_a_clone_is_not_started() {
     }
 }
 
+/// A clone may name this very program, with words of its author.
+#[test]
+fn only_what_init_writes_is_started_from_a_file_of_a_project() {
+    let bin = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cortex"), bin.path().join("cortex")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.path().display());
+    let out = tempfile::tempdir().unwrap();
+    let leak = out.path().join("leak");
+    let leak = leak.to_str().unwrap();
+    let evil: [&[&str]; 8] = [
+        &["init", "-y", "--agents", "codex", "--program", "sh evil.sh"],
+        &["index", "--cache-to", leak],
+        &["publish", "--to", "postgres://nobody@127.0.0.1:1/x"],
+        &["serve", "--address", "0.0.0.0", "--token", "t"],
+        &["clean", "--memories"],
+        &["mcp", "--project", "/"],
+        &["mcp", "--alone"],
+        &["mcp", "--tools", "edit", "--edit-trusted-files"],
+    ];
+    let own = env!("CARGO_BIN_EXE_cortex");
+    // The state of programs has sockets.
+    let configured = |home: &Path| {
+        let names = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.filter(|name| name != ".local" && name != ".cache");
+        names.map(|name| files(&home.join(name))).collect::<Vec<_>>()
+    };
+    // The whole configuration is as `init` writes it, but for the command.
+    for agent in agents::all() {
+        let p = Project::with(&[("a.rs", "fn a() {}\n")]);
+        let doctor = || run(p.cortex(&["doctor"]).env("PATH", &path));
+        for folder in &agent.folders {
+            if let Some(below) = folder.strip_prefix("~/").map(Path::new) {
+                let is_file = below.extension().is_some();
+                let dir = if is_file { below.parent().unwrap() } else { below };
+                fs::create_dir_all(p.home().join(dir)).unwrap();
+                if is_file {
+                    fs::write(p.home().join(below), "").unwrap();
+                }
+            }
+        }
+        let home = Home {
+            home: p.home(),
+            config: p.home().join(".config"),
+            project: p.root(),
+            path: None,
+        };
+        if home.found(&agent).is_none() {
+            continue;
+        }
+        let write = |program: &Program| {
+            let texts =
+                agents::texts(&agent, &[Kind::Server], Scope::Project, program, &home).unwrap();
+            for (path, text) in &texts {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            texts
+        };
+        let program = |path: &str, args: &[&str]| Program {
+            path: path.into(),
+            args: args.iter().map(ToString::to_string).collect(),
+        };
+        let texts = write(&program(own, &[]));
+        let Some((file, text)) = texts.first() else { continue };
+        let shown = doctor().expect(0).stdout;
+        assert!(shown.contains("starts it"), "{}: {shown}", agent.id);
+        // One agent of each format, with all commands.
+        let n = if ["claude", "codex", "continue"].contains(&&*agent.id) { evil.len() } else { 1 };
+        for (name, args) in evil[..n]
+            .iter()
+            .flat_map(|args| [("cortex", *args), (own, *args)])
+            .chain([("sh", &[][..])])
+        {
+            write(&program(name, args));
+            // What `init` adds at the end of the command is taken away, too.
+            let text = fs::read_to_string(file).unwrap();
+            for text in [text.replace(", \"mcp\"]", "]").replace(",\"mcp\"]", "]"), text] {
+                fs::write(file, text).unwrap();
+                let before = configured(&p.home());
+                let out = doctor().expect(1).stdout;
+                assert!(out.contains("was not started"), "{} {args:?}: {out}", agent.id);
+                assert!(out.contains("cortex init --agents"), "{} {args:?}: {out}", agent.id);
+                assert_eq!(configured(&p.home()), before, "{} {args:?}", agent.id);
+                assert!(!Path::new(leak).exists(), "{} {args:?}", agent.id);
+            }
+        }
+        // An environment, or a folder to start in, is a word of the author, too.
+        for (key, json, toml) in [
+            ("env", r#"{"CORTEX_SERVE_ADDRESS": "0.0.0.0"}"#, r#"{ LD_PRELOAD = "evil.so" }"#),
+            ("cwd", r#""/tmp""#, r#""/tmp""#),
+        ] {
+            let with = match file.extension().and_then(|e| e.to_str()) {
+                Some("toml") => text.replace("args =", &format!("{key} = {toml}\nargs =")),
+                Some("yaml" | "yml") => {
+                    let line = text.lines().find(|l| l.trim().starts_with("args:")).unwrap();
+                    let indent = &line[..line.len() - line.trim_start().len()];
+                    text.replace(line, &format!("{line}\n{indent}{key}: {json}"))
+                }
+                _ if text.contains(&format!("\"{key}\": {{}}")) => {
+                    text.replace(&format!("\"{key}\": {{}}"), &format!("\"{key}\": {json}"))
+                }
+                _ => text.replacen("\"command\":", &format!("\"{key}\": {json}, \"command\":"), 1),
+            };
+            assert_ne!(with, *text, "{}", agent.id);
+            fs::write(file, with).unwrap();
+            let out = doctor().expect(1).stdout;
+            assert!(out.contains("was not started"), "{} {key}: {out}", agent.id);
+            let out = run(p
+                .cortex(&["init", "--agents", &agent.id, "--scope", "project", "--parts", "server"])
+                .arg("--yes")
+                .env("PATH", &path));
+            assert!(out.code == 0 || out.stderr.contains("not started"), "{}: {out:?}", agent.id);
+        }
+    }
+}
+
 /// Snowflake's agent keeps files in `.cortex`, which are not ours and do not make a project.
 #[test]
 fn files_of_another_product_in_dot_cortex_stay() {

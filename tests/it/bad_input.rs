@@ -458,9 +458,11 @@ fn a_read_only_checkout_is_indexed_in_the_users_cache() {
 /// Bug: a stray `.cortex` in a parent captured every folder below it.
 #[test]
 fn a_stray_cortex_above_does_not_capture_the_folders_below() {
-    let p =
-        Project::with(&[(".cortex/cache/x", ""), ("mine/docs/guide.md", "# Guide\n\npotatoes\n")]);
+    let p = Project::folder();
+    p.write(".cortex/cache/x", "");
+    p.write("mine/docs/guide.md", "# Guide\n\npotatoes\n");
     let status = |dir: &str| {
+        run(p.cortex(&["index"]).current_dir(p.path(dir))).expect(0);
         let mut c = p.cortex(&["search", "--exact", "potatoes"]);
         run(c.current_dir(p.path(dir))).expect(0);
         let mut c = p.cortex(&["status"]);
@@ -473,12 +475,12 @@ fn a_stray_cortex_above_does_not_capture_the_folders_below() {
     fs::create_dir_all(p.path("mine/.git")).unwrap();
     assert!(status("mine/docs").contains("/mine (it holds .git)"));
     // A parent that every user may write to is not a project.
-    let p = Project::with(&[
-        ("shared/.cortex/config.toml", ""),
-        ("shared/own/a.md", "# A\n\npotatoes\n"),
-    ]);
+    let p = Project::folder();
+    p.write("shared/.cortex/config.toml", "");
+    p.write("shared/own/a.md", "# A\n\npotatoes\n");
     p.chmod("shared", 0o1777);
-    let mut c = p.cortex(&["search", "--exact", "potatoes"]);
-    run(c.current_dir(p.path("shared/own"))).expect(0);
+    let own = p.path("shared/own");
+    run(p.cortex(&["search", "--exact", "potatoes"]).current_dir(&own)).error();
+    run(p.cortex(&["index"]).current_dir(&own)).expect(0);
     assert!(p.path("shared/own/.cortex").is_dir());
 }

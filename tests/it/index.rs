@@ -183,7 +183,9 @@ fn git_does_not_see_the_index() {
 #[test]
 fn the_root_is_the_nearest_marked_directory() {
     for marker in [".git/HEAD", ".cortex/config.toml", ".git"] {
-        let p = Project::with(&[("a/b/c.md", "# C\n"), ("top.md", "# Top\n")]);
+        let p = Project::folder();
+        p.write("a/b/c.md", "# C\n");
+        p.write("top.md", "# Top\n");
         p.write(marker, "");
         let summary = p.json(&["index", "a/b"]);
         assert_eq!(summary["n_files"], 2, "{marker}");
@@ -192,7 +194,9 @@ fn the_root_is_the_nearest_marked_directory() {
             "{marker}"
         );
     }
-    let p = Project::with(&[("a/b/c.md", "# C\n"), ("top.md", "# Top\n")]);
+    let p = Project::folder();
+    p.write("a/b/c.md", "# C\n");
+    p.write("top.md", "# Top\n");
     assert_eq!(p.json(&["index", "a"])["n_files"], 1);
     assert!(p.path("a/.cortex/chunks/manifest.json").exists() && !p.path(".cortex").exists());
     assert_eq!(p.json(&["index", "a/b"])["n_files"], 1, "a is a project now");

@@ -57,7 +57,7 @@ pub(super) struct Served<'a> {
 pub(super) fn run(served: Served) -> Result<Outcome> {
     // The server has no project, and its tools ask for one: it is empty.
     let folder = PrivateFolder::new()?;
-    let mut project = Project::open(Some(folder.dir.path()))?;
+    let mut project = Project::open_as_project(Some(folder.dir.path()))?;
     let config = project.config.clone();
     let url = match served.from {
         "team" => config

@@ -28,7 +28,7 @@ use crate::serve::calls::Calls;
 use crate::serve::http::{App, router};
 use crate::serve::life::{Signals, run};
 use crate::serve::listen::{Front, serve};
-use crate::serve::running::RunningNote;
+use crate::serve::running::{Given, RunningNote};
 use crate::serve::stdio::talk;
 use crate::serve::token::Token;
 use crate::tools::Tool;
@@ -293,7 +293,17 @@ impl Host {
         let state = self.state.as_deref().ok_or(ErrorKind::NotFound)?;
         let token = token.and_then(Token::chosen);
         let Front { listener, access, .. } = Front::open(address, port, token, Some(state))?;
-        *http = Some(RunningNote::write(state, root, listener.local_addr()?, &access)?);
+        let config = &hosted.calls.project.engine().map_err(io::Error::other)?.project.config;
+        let given = Given {
+            address,
+            port,
+            tools: tools.iter().cloned().collect(),
+            read_only: false,
+            edit_trusted: config.edit_trusted,
+            follows: true,
+            is_shared: true,
+        };
+        *http = Some(RunningNote::write(state, root, listener.local_addr()?, &access, given)?);
         let (closing, refuses_others) = (self.closing.child_token(), access.is_by_user());
         let calls = hosted.calls.of_client(named(tools));
         let router = router(App { calls, closing: closing.clone() }, access);
@@ -337,7 +347,10 @@ impl Host {
             resident_bytes: resident_bytes(),
             budget_bytes: limits.bytes,
             idle_s: limits.idle.as_secs(),
-            projects: self.pool.projects().into_iter().map(status).collect(),
+            projects: {
+                let there = self.pool.projects().into_iter().filter(|project| project.is_there());
+                there.map(status).collect()
+            },
         }
     }
 }

@@ -64,8 +64,15 @@ impl Drop for Project {
 }
 
 impl Project {
-    /// Creates an empty project.
+    /// Creates an empty project: it holds `.git`, which is empty.
     pub fn new() -> Self {
+        let p = Self::folder();
+        fs::create_dir(p.path(".git")).unwrap();
+        p
+    }
+
+    /// Creates an empty folder that is no project.
+    pub fn folder() -> Self {
         let base = tempfile::tempdir().unwrap();
         fs::create_dir(base.path().join("home")).unwrap();
         fs::create_dir(base.path().join("project")).unwrap();
