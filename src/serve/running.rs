@@ -18,8 +18,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::access::{Access, CHALLENGE, OPEN, PROOF, Prover};
 use super::http::TICKET;
-use super::token::random;
 use crate::dir::OwnedDir;
+use crate::user_secret::random;
 
 const PRIVATE_FILE: u32 = 0o600;
 /// How long a server may take for an answer.
