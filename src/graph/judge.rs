@@ -50,6 +50,8 @@ const MAYBE_LOCAL: Verdict =
 const MAYBE_MODULE: Verdict = Verdict::Uncertain(0.0, "a module has this name, too");
 const MAYBE_OUTSIDE: Verdict =
     Verdict::Uncertain(0.0, "the import may be of this project or of another one");
+const OF_LOADED: Verdict =
+    Verdict::Uncertain(0.0, "it may be taken from a module that the code loads while it runs");
 const OF_KEY: Verdict = Verdict::Uncertain(0.0, "a key, which may be that of the symbol");
 const IN_MARKUP: Verdict = Verdict::Uncertain(0.0, "in the markup beside the script");
 const SYMBOLIC: Verdict = Verdict::Uncertain(0.0, "a symbol or an atom, which may be called");
@@ -310,6 +312,10 @@ impl Traversal {
                 self.imported(judged, &import.module, file)
             }
             Some(import) => self.judge_default(judged, import, file),
+            None if place.role == Role::Shorthand && (judged.is_member || judged.is_data) => {
+                Ok(OF_KEY)
+            }
+            None if place.role == Role::Shorthand && place.is_of_loaded => Ok(OF_LOADED),
             None if judged.is_of_shape && place.binds == Some(BinderKind::Definition) => Ok(OF_KEY),
             None => Ok(Verdict::Left(if place.is_member { OTHER } else { VARIABLE })),
         }
@@ -589,6 +595,9 @@ impl Traversal {
                 }
                 let is_static = is_static(names.family);
                 let is_data = judged.is_data || judged.is_of_shape;
+                if place.is_of_loaded && !judged.is_member {
+                    return Ok(OF_LOADED);
+                }
                 return Ok(match (is_data, is_static && judged.is_only) {
                     (false, _) => Verdict::Left(KEY),
                     (true, true) => Verdict::Renamed,
@@ -665,7 +674,10 @@ impl Traversal {
                 (None, Some(only)) if !only.receiver.is_empty() => &only.receiver,
                 _ => &place.receiver,
             };
-            self.behind_receiver(judged, file, (receiver, place.line), names, resolved)
+            let judgement =
+                self.behind_receiver(judged, file, (receiver, place.line), names, resolved)?;
+            let is_doubtful = judgement == Verdict::Left(OTHER) && place.is_of_loaded;
+            Ok(if is_doubtful { OF_LOADED } else { judgement })
         }
     }
 

@@ -47,6 +47,8 @@ pub struct Occurrence {
     pub may_be_local: bool,
     /// Whether a parameter or a variable of a function around it has the new name.
     pub is_hidden: bool,
+    /// Whether it is taken from a module that the code loads while it runs: `await import("./m")`.
+    pub is_of_loaded: bool,
     /// First and last line of the import around it.
     pub statement: (u32, u32),
 }
@@ -220,7 +222,8 @@ impl Reader<'_> {
         if role == Role::Definition && binder.is_none() {
             role = Role::Plain;
         }
-        if binder.as_ref().is_some_and(|b| b.kind == BinderKind::Definition) {
+        let is_pattern = role == Role::Shorthand;
+        if binder.as_ref().is_some_and(|b| b.kind == BinderKind::Definition) && !is_pattern {
             role = Role::Definition;
         }
         let occurrence = Occurrence {
@@ -246,6 +249,7 @@ impl Reader<'_> {
             bound_by: Vec::new(),
             may_be_local: false,
             is_hidden: false,
+            is_of_loaded: is_of_loaded(text, &range, &receiver),
             statement: node.or(leaf).map_or((line, line), Places::statement),
             receiver,
             range,
@@ -338,6 +342,25 @@ impl Reader<'_> {
         reaching.retain(|(_, b)| b.scope.len() == innermost);
         reaching.into_iter().map(|(i, _)| i).collect()
     }
+}
+
+/// Whether the line of a place, or the one that gives its receiver a value, loads a module.
+fn is_of_loaded(text: &str, range: &Range<usize>, receiver: &str) -> bool {
+    let line_at = |at: usize| text[line_start(text, at)..].lines().next().unwrap_or("");
+    let loads = |line: &str| {
+        ["import(", "require(", "import_module(", "__import__("].iter().any(|w| line.contains(w))
+    };
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let root = receiver.split(|c| !is_part(c)).next().unwrap_or_default();
+    loads(line_at(range.start))
+        || (!root.is_empty()
+            && text.match_indices(root).any(|(at, _)| {
+                let after = text[at + root.len()..].trim_start();
+                !text[..at].ends_with(is_part)
+                    && after.starts_with('=')
+                    && !after.starts_with("==")
+                    && loads(line_at(at))
+            }))
 }
 
 /// Whether a name without parentheses is called: `x |> name`, `&name/1`, `name arg`.
@@ -459,6 +482,7 @@ pub fn plain_occurrences(text: &str, name: &str) -> Occurrences {
         bound_by: Vec::new(),
         may_be_local: false,
         is_hidden: false,
+        is_of_loaded: false,
         statement: (line, line),
     });
     Occurrences { places: places.collect(), taken: Vec::new() }

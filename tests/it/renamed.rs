@@ -611,6 +611,31 @@ fn a_rename_that_cannot_decide_a_place_names_it_and_changes_nothing() {
             "again",
             "b.py:5",
         ),
+        // The code loads the module while it runs.
+        (
+            &[
+                ("a.ts", "export function load(n: number) { return n; }\n"),
+                (
+                    "b.ts",
+                    "export async function f() {\n  const { load } = await import(\"./a\");\n  return load(1);\n}\n",
+                ),
+            ],
+            "load",
+            "fetch_it",
+            "b.ts:2",
+        ),
+        (
+            &[
+                ("a.ts", "export function load(n: number) { return n; }\n"),
+                (
+                    "b.ts",
+                    "export async function f() {\n  const m = await import(\"./a\");\n  return m.load(1);\n}\n",
+                ),
+            ],
+            "load",
+            "fetch_it",
+            "b.ts:3",
+        ),
         // An attribute of C# has two names.
         (
             &[
