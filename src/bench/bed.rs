@@ -19,7 +19,7 @@ use crate::live::ChunkManager;
 use crate::platform::drop_cached;
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{
-    ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache,
+    self, ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache,
     VectorWriter, WriteLock, parse_chunk_file,
 };
 
@@ -138,6 +138,8 @@ impl Bed {
             std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&root)?;
         let layout = Layout::at(&root)?;
+        // The programs that are measured have the same state directory.
+        store::use_key_of(Some(layout.dot_cortex()));
         let walk = WalkOptions {
             max_file_bytes: 1 << 20,
             exclude: globset::GlobSet::empty(),

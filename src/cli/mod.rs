@@ -165,7 +165,9 @@ pub fn run() -> ExitCode {
         .with_target(false)
         .init();
     survive_file_size_limit();
-    store::use_key_of(config::state_home());
+    if !matches!(cli.command, Some(Command::Bench(_))) {
+        store::use_key_of(config::state_home());
+    }
     // These carry lines or messages, and compute nothing.
     if !matches!(cli.command, Some(Command::Mcp(_) | Command::Server(_))) {
         compute_threads();

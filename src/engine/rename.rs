@@ -63,8 +63,7 @@ pub struct RenameAnswer {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub total_uncertain: usize,
-    /// Lines with the old name that are something else, such as comments, strings, modules and other
-    /// symbols of that name. They stay as they are.
+    /// Lines that keep the old name: comments, strings, modules and other symbols of that name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub mentions: Vec<LeftLine>,

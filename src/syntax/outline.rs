@@ -47,7 +47,6 @@ thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
-pub(super) static USED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0); // CALIBRATE
 /// The budget of one file. Parsers and queries may need quadratic time for garbage. The budget counts
 /// their steps and not their time, so a text has the same outline on every machine, however busy.
 pub(super) struct ParseBudget {
@@ -67,7 +66,6 @@ impl ParseBudget {
 
     /// Tells a callback of a parser or query to stop when the budget is spent.
     pub(super) fn go_on(&self) -> ControlFlow<()> {
-        USED.fetch_add(1, std::sync::atomic::Ordering::Relaxed); // CALIBRATE
         let left = self.left.get().saturating_sub(1);
         self.left.set(left);
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -75,9 +73,10 @@ impl ParseBudget {
 }
 
 /// Most reports of the parser and of all queries for a file: so many, and so many for each kilobyte. They
-/// report every hundred steps. CALIBRATE
-const LEAST_REPORTS: u64 = 1 << 16;
-const REPORTS_PER_KB: u64 = 1 << 10;
+/// report every hundred steps. Real programs have at most 37 reports a kilobyte.
+const LEAST_REPORTS: u64 = 1 << 14;
+const REPORTS_PER_KB: u64 = 256;
+
 /// For larger files, the head is parsed first. In text that is not a program, a parser may take all
 /// memory in one step that cannot be interrupted.
 const LARGE_FILE_BYTES: usize = 32 << 10;

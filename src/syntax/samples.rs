@@ -330,36 +330,3 @@ fn texts_of_one_language_end() {
         }
     }
 }
-
-#[test]
-#[ignore]
-fn calibrate() {
-    let root = std::env::var("CALIBRATE").unwrap();
-    let mut worst: std::collections::BTreeMap<&str, (u64, f64, String)> = Default::default();
-    for entry in ignore::Walk::new(root).flatten().filter(|e| e.path().is_file()) {
-        let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
-        if text.len() > 1 << 20 || text.len() < 1024 {
-            continue;
-        }
-        let path = entry.path().to_string_lossy().into_owned();
-        let language = detect(&path, &text);
-        let crate::languages::LanguageKind::Code(grammar) = &language.kind else { continue };
-        super::outline::USED.store(0, std::sync::atomic::Ordering::Relaxed);
-        let start = std::time::Instant::now();
-        let _ = outline_and_relations(grammar, &text);
-        let took = start.elapsed().as_secs_f64();
-        let used = super::outline::USED.load(std::sync::atomic::Ordering::Relaxed);
-        let per_kb = used * 1024 / text.len() as u64;
-        let w = worst.entry(language.name).or_default();
-        if per_kb > w.0 {
-            *w = (
-                per_kb,
-                took / used as f64 * 1e6,
-                format!("{path} {} bytes {took:.3}s", text.len()),
-            );
-        }
-    }
-    for (l, w) in worst {
-        println!("{l} {} per KB, {:.2} us a report, {}", w.0, w.1, w.2);
-    }
-}

@@ -77,11 +77,11 @@ impl TokenBudget {
 }
 
 impl TokenBudget {
-    /// Returns a text that fits, whatever its tool left in it: its first lines, and the last one, which
-    /// states the freshness.
+    /// Returns a text within the caller's limit, whatever its tool left in it: its first lines, and the
+    /// last one, which states the freshness. Without such a limit, a tool may know better.
     pub(super) fn bind_text(self, text: String) -> String {
         let limit = self.limit();
-        if tokens(&text) <= limit {
+        if self.is_default || tokens(&text) <= limit {
             return text;
         }
         let (body, last) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -91,7 +91,7 @@ impl TokenBudget {
         let mut kept = String::new();
         for line in body.lines() {
             if line.len() >= left {
-                let end = line.floor_char_boundary(left.saturating_sub(2));
+                let end = line.floor_char_boundary(left.saturating_sub(4));
                 if end > LEAST_LINE {
                     kept.extend([&line[..end], "…\n"]);
                 }
@@ -103,11 +103,11 @@ impl TokenBudget {
         format!("{kept}{note}\n{last}")
     }
 
-    /// Returns JSON that fits: the longest lists are halved until it does, and then the longest texts.
+    /// Does the same for JSON: the longest lists are halved until it fits, and then the longest texts.
     pub(super) fn bind_json(self, mut reply: Value) -> Value {
         let limit = self.limit();
         let is_over = |reply: &Value, room: usize| tokens(&reply.to_string()) + room > limit;
-        if !is_over(&reply, 0) {
+        if self.is_default || !is_over(&reply, 0) {
             return reply;
         }
         let note = self.note();

@@ -1,5 +1,7 @@
 //! Chunk files of other programs, and damaged files of ours.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::project::{CHUNK_FILES, Output, Project};

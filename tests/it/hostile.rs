@@ -233,7 +233,7 @@ impl Clone {
             walk(&folder, &mut |path, meta| {
                 if meta.is_file() && meta.len() < 64 << 20 {
                     // A server of the machine may just replace it.
-                    let Ok(bytes) = fs::read(path) else { return };
+                    let Ok(bytes) = fs::read(path) else { return true };
                     let text = String::from_utf8_lossy(&bytes).to_lowercase();
                     assert!(
                         !text.contains(MARKER),
