@@ -36,8 +36,7 @@ impl OfProject {
         match self.open() {
             Err(e) if matches!(e.downcast_ref(), Some(ProjectError::NoProject(_))) => {
                 let project = Project::open_as_project(self.directory.as_deref())?;
-                if !(io::stdin().is_terminal() && io::stderr().is_terminal()) || !agreed(&project)?
-                {
+                if !(io::stdin().is_terminal() && io::stderr().is_terminal() && agreed(&project)?) {
                     return Err(e);
                 }
                 project.layout.create()?;

@@ -154,14 +154,16 @@ fn asked(args: &Args, project: &Project) -> Result<Asked> {
         address: args.address.or_else(|| is_set("serve.address").then_some(*address)),
         port: args.port.or_else(|| is_set("serve.port").then_some(*port)),
         token: args.token.clone().or_else(|| token.clone()).filter(|token| !token.is_empty()),
-        tools: is_chosen.then(|| args.offered.tools(project).map(names)).transpose()?,
+        tools: is_chosen
+            .then(|| args.offered.tools(project).map(|tools| names(&tools)))
+            .transpose()?,
         read_only: args.offered.read_only,
         edit_trusted: args.offered.edit_trusted_files,
         no_watch: !args.following.wanted(),
     })
 }
 
-fn names(tools: Vec<&'static Tool>) -> BTreeSet<String> {
+fn names(tools: &[&'static Tool]) -> BTreeSet<String> {
     tools.iter().map(|tool| tool.name.to_string()).collect()
 }
 
@@ -192,7 +194,7 @@ pub(super) fn in_background(args: &Args, project: &Project) -> Result<Running> {
     }
     place()?.ask_or_start(&Want::Http {
         root: project.layout.root().to_path_buf(),
-        tools: names(args.offered.tools(project)?).into_iter().collect(),
+        tools: names(&args.offered.tools(project)?).into_iter().collect(),
         address: args.address.unwrap_or(project.config.address),
         port: args.port.unwrap_or(project.config.port),
         token: args.token.clone().or_else(|| project.config.token.clone()),
@@ -233,7 +235,7 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
     let given = Given {
         address,
         port: wanted,
-        tools: names(tools.clone()),
+        tools: names(&tools),
         read_only: args.offered.read_only,
         edit_trusted: engine.project.config.edit_trusted,
         follows: follow,

@@ -446,6 +446,22 @@ fn a_command_in_a_clone_is_not_started() {
     }
 }
 
+/// Returns a configuration whose entry has a further key.
+fn with_key(file: &Path, text: &str, key: &str, json: &str, toml: &str) -> String {
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("toml") => text.replace("args =", &format!("{key} = {toml}\nargs =")),
+        Some("yaml" | "yml") => {
+            let line = text.lines().find(|l| l.trim().starts_with("args:")).unwrap();
+            let indent = &line[..line.len() - line.trim_start().len()];
+            text.replace(line, &format!("{line}\n{indent}{key}: {json}"))
+        }
+        _ if text.contains(&format!("\"{key}\": {{}}")) => {
+            text.replace(&format!("\"{key}\": {{}}"), &format!("\"{key}\": {json}"))
+        }
+        _ => text.replacen("\"command\":", &format!("\"{key}\": {json}, \"command\":"), 1),
+    }
+}
+
 /// A clone may name this very program, with words of its author.
 #[test]
 fn only_what_init_writes_is_started_from_a_file_of_a_project() {
@@ -537,18 +553,7 @@ fn only_what_init_writes_is_started_from_a_file_of_a_project() {
             ("env", r#"{"CORTEX_SERVE_ADDRESS": "0.0.0.0"}"#, r#"{ LD_PRELOAD = "evil.so" }"#),
             ("cwd", r#""/tmp""#, r#""/tmp""#),
         ] {
-            let with = match file.extension().and_then(|e| e.to_str()) {
-                Some("toml") => text.replace("args =", &format!("{key} = {toml}\nargs =")),
-                Some("yaml" | "yml") => {
-                    let line = text.lines().find(|l| l.trim().starts_with("args:")).unwrap();
-                    let indent = &line[..line.len() - line.trim_start().len()];
-                    text.replace(line, &format!("{line}\n{indent}{key}: {json}"))
-                }
-                _ if text.contains(&format!("\"{key}\": {{}}")) => {
-                    text.replace(&format!("\"{key}\": {{}}"), &format!("\"{key}\": {json}"))
-                }
-                _ => text.replacen("\"command\":", &format!("\"{key}\": {json}, \"command\":"), 1),
-            };
+            let with = with_key(file, text, key, json, toml);
             assert_ne!(with, *text, "{}", agent.id);
             fs::write(file, with).unwrap();
             let out = doctor().expect(1).stdout;

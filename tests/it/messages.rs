@@ -27,7 +27,6 @@ fn a_path_that_is_not_indexed_gets_the_reason_and_its_rule() {
         ("out/b.rs", "fn b() {}\n"),
         (".gitignore", "# built\nout\n"),
     ]);
-    std::fs::create_dir_all(p.path(".git")).unwrap();
     p.index();
     for (path, why) in [
         ("yarn.lock", "skipped (lock file)"),

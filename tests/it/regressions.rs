@@ -13,7 +13,6 @@ const SYMBOLS: &str = ".cortex/chunks/code-symbols.json";
 #[test]
 fn an_ignore_file_above_the_repository_does_not_count() {
     let p = Project::sample();
-    std::fs::create_dir(p.path(".git")).unwrap();
     std::fs::write(p.root().parent().unwrap().join(".gitignore"), "*\n").unwrap();
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
 }
@@ -166,7 +165,6 @@ fn another_file_is_read_in_silence() {
         ("target.log.md", "# ignored\n"),
         (".gitignore", "target.log.md\n"),
     ]);
-    std::fs::create_dir(p.root().join(".git")).unwrap();
     std::fs::write(p.root().parent().unwrap().join("README.md"), "# Other\n").unwrap();
     let outside = p.root().parent().unwrap().join("README.md");
     let outside = outside.to_str().unwrap();
