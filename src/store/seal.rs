@@ -29,7 +29,9 @@ const DIGITS: usize = 2 * SEAL;
 const LENGTH: usize = BEFORE.len() + DIGITS + AFTER.len();
 
 static STATE: OnceLock<PathBuf> = OnceLock::new();
-static SECRET: OnceLock<String> = OnceLock::new();
+static KEPT: OnceLock<String> = OnceLock::new();
+/// The key of a process without a state directory.
+static OWN: OnceLock<String> = OnceLock::new();
 
 /// Lets this process use the key in the user's state directory. The first call counts. Without one, the
 /// process has a key of its own, so it uses no index that another process wrote.
@@ -40,16 +42,15 @@ pub fn use_key_of(state: Option<PathBuf>) {
 }
 
 fn secret() -> &'static str {
-    SECRET.get_or_init(|| {
-        let kept = STATE.get().map(|state| UserSecret::of_user(state, KEY)).transpose();
-        match kept {
-            Ok(Some(kept)) => return kept.value,
-            Ok(None) => {}
-            Err(e) => tracing::warn!(
+    let Some(state) = STATE.get() else { return OWN.get_or_init(user_secret::random) };
+    KEPT.get_or_init(|| match UserSecret::of_user(state, KEY) {
+        Ok(kept) => kept.value,
+        Err(e) => {
+            tracing::warn!(
                 "every process indexes anew, because the key of indexes cannot be kept: {e}; set XDG_STATE_HOME to a directory that you may write"
-            ),
+            );
+            user_secret::random()
         }
-        user_secret::random()
     })
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -81,17 +82,14 @@ impl Project {
 
     /// Lets this test and the programs that it starts believe each other's indexes.
     pub fn share_key(&self) {
-        const KEY: [&str; 2] =
-            ["index-key", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"];
-        let state = self.home().join(".local/state");
-        fs::create_dir_all(state.join("cortex")).unwrap();
-        fs::set_permissions(state.join("cortex"), fs::Permissions::from_mode(0o700)).unwrap();
-        let key = state.join("cortex").join(KEY[0]);
-        fs::write(&key, KEY[1]).unwrap();
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-        // It is read once in this process, and is the same in all of its tests.
-        cortex::store::use_key_of(Some(state));
-        let _ = cortex::store::Layout::at(&self.root()).unwrap().graph_mark();
+        static IN_PROCESS: Once = Once::new();
+        IN_PROCESS.call_once(|| {
+            // A directory that stays, because the key is read when it is first needed.
+            let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("state");
+            write_key(&state);
+            cortex::store::use_key_of(Some(state));
+        });
+        write_key(&self.home().join(".local/state"));
     }
 
     /// Creates a project of these files: path, text.
@@ -320,6 +318,16 @@ impl Project {
     pub fn age(&self, path: &str) {
         self.set_modified(path, SystemTime::now() - Duration::from_hours(1));
     }
+}
+
+/// Writes a key of indexes, the same for all, to a state directory.
+fn write_key(state: &Path) {
+    let directory = state.join("cortex");
+    fs::create_dir_all(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
+    let key = directory.join("index-key");
+    fs::write(&key, "0123456789abcdef".repeat(4)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// Runs a command to its end.
