@@ -27,7 +27,10 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use self::own::{Judge, OWN, entropy, is_example, is_placeholder, is_random};
+use self::own::{
+    Judge, OWN, PASSWORD, URL_PASSWORD, entropy, is_code, is_example, is_placeholder, is_random,
+    table,
+};
 
 /// The rules of betterleaks. The head of the file describes its columns.
 const DATA: &str = include_str!("secrets/secret_rules.tsv");
@@ -161,6 +164,8 @@ struct RuleSet {
     keywords: AhoCorasick,
     /// For each keyword of the automaton, the rules that have it.
     with_keyword: Vec<Vec<usize>>,
+    /// The rule whose keywords are the names of passwords.
+    named: usize,
 }
 
 static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
@@ -200,7 +205,8 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
         .kind(Some(AhoCorasickKind::DFA))
         .build(&words)
         .expect("a few hundred short words fit");
-    RuleSet { all: rules, keywords, with_keyword }
+    let named = rules.iter().position(|rule| rule.id == PASSWORD).unwrap_or(rules.len());
+    RuleSet { all: rules, keywords, with_keyword, named }
 });
 
 /// Parses a line of the data.
@@ -261,7 +267,9 @@ impl Rule {
             let value = &text[range.clone()];
             let is_secret = match self.judge {
                 Some(judge) => {
-                    judge(value) && !(origin == TextOrigin::File && is_example(self.id, value))
+                    judge(value)
+                        && (self.id == URL_PASSWORD || !is_code(value))
+                        && !(origin == TextOrigin::File && is_example(self.id, value))
                 }
                 // A value with the prefix of its issuer needs no other proof.
                 None => {
@@ -329,6 +337,11 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
             rule.find(text, part, origin, &mut found);
         }
     }
+    found.extend(in_tables(
+        text,
+        parts.get(rules.named).map(Vec::as_slice).unwrap_or_default(),
+        origin,
+    ));
     let mut found = without_marks(text, found);
     // The sort is stable: of two matches with the same start, that of the earlier rule stays first.
     found.sort_by_key(|(range, _)| range.start);
@@ -340,6 +353,28 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
         }
     }
     joined
+}
+
+/// Returns the passwords in tables. `named` are the lines that name a password.
+fn in_tables(
+    text: &str,
+    named: &[Range<usize>],
+    origin: TextOrigin,
+) -> Vec<(Range<usize>, &'static str)> {
+    let (mut found, mut end) = (Vec::new(), 0);
+    for line in named {
+        // A row of a table begins no other one.
+        let Some((cells, after)) = (line.start >= end).then(|| table(text, line)).flatten() else {
+            continue;
+        };
+        end = after;
+        let is_secret = |cell: &Range<usize>| {
+            let value = &text[cell.clone()];
+            !is_code(value) && !(origin == TextOrigin::File && is_example(PASSWORD, value))
+        };
+        found.extend(cells.into_iter().filter(is_secret).map(|cell| (cell, PASSWORD)));
+    }
+    found
 }
 
 /// Returns the lines of `part`, and some before and after it.
