@@ -38,6 +38,9 @@ const DATA: &str = include_str!("secrets/secret_rules.tsv");
 /// The beginning of a mark, which replaces a secret. The id of the rule and `]` follow.
 const MARK: &str = "[REDACTED:";
 
+/// The warning beside text with marks: an edit that repeats one would destroy what it replaces.
+pub const MARKED: &str = "secrets in the shown lines are replaced by [REDACTED:…]: do not write them back, and keep those lines out of an edit";
+
 /// Most passes over the output. A second pass nearly always finds nothing more.
 const MAX_PASSES: usize = 8;
 
@@ -427,6 +430,15 @@ fn push_part(
     if value.trim().len() >= 8 && is_random(value) {
         out.push((part, id));
     }
+}
+
+/// Whether a text holds the mark of a secret that a rule found. Other text in this form is no mark.
+#[must_use]
+pub fn has_mark(text: &str) -> bool {
+    marks(text).into_iter().any(|mark| {
+        let id = &text[mark.start + MARK.len()..mark.end - 1];
+        RULES.all.iter().any(|rule| rule.id == id)
+    })
 }
 
 /// Returns the marks of an earlier redaction.
