@@ -27,13 +27,19 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use self::own::{Judge, OWN, entropy, is_example, is_placeholder, is_random};
+use self::own::{
+    Judge, OWN, PASSWORD, URL_PASSWORD, entropy, is_code, is_example, is_placeholder, is_random,
+    table,
+};
 
 /// The rules of betterleaks. The head of the file describes its columns.
 const DATA: &str = include_str!("secrets/secret_rules.tsv");
 
 /// The beginning of a mark, which replaces a secret. The id of the rule and `]` follow.
 const MARK: &str = "[REDACTED:";
+
+/// The warning beside text with marks: an edit that repeats one would destroy what it replaces.
+pub const MARKED: &str = "secrets in the shown lines are replaced by [REDACTED:…]: do not write them back, and keep those lines out of an edit";
 
 /// Most passes over the output. A second pass nearly always finds nothing more.
 const MAX_PASSES: usize = 8;
@@ -161,6 +167,8 @@ struct RuleSet {
     keywords: AhoCorasick,
     /// For each keyword of the automaton, the rules that have it.
     with_keyword: Vec<Vec<usize>>,
+    /// The rule whose keywords are the names of passwords.
+    named: usize,
 }
 
 static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
@@ -200,7 +208,8 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
         .kind(Some(AhoCorasickKind::DFA))
         .build(&words)
         .expect("a few hundred short words fit");
-    RuleSet { all: rules, keywords, with_keyword }
+    let named = rules.iter().position(|rule| rule.id == PASSWORD).unwrap_or(rules.len());
+    RuleSet { all: rules, keywords, with_keyword, named }
 });
 
 /// Parses a line of the data.
@@ -261,7 +270,9 @@ impl Rule {
             let value = &text[range.clone()];
             let is_secret = match self.judge {
                 Some(judge) => {
-                    judge(value) && !(origin == TextOrigin::File && is_example(self.id, value))
+                    judge(value)
+                        && (self.id == URL_PASSWORD || !is_code(value))
+                        && !(origin == TextOrigin::File && is_example(self.id, value))
                 }
                 // A value with the prefix of its issuer needs no other proof.
                 None => {
@@ -329,6 +340,11 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
             rule.find(text, part, origin, &mut found);
         }
     }
+    found.extend(in_tables(
+        text,
+        parts.get(rules.named).map(Vec::as_slice).unwrap_or_default(),
+        origin,
+    ));
     let mut found = without_marks(text, found);
     // The sort is stable: of two matches with the same start, that of the earlier rule stays first.
     found.sort_by_key(|(range, _)| range.start);
@@ -340,6 +356,28 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
         }
     }
     joined
+}
+
+/// Returns the passwords in tables. `named` are the lines that name a password.
+fn in_tables(
+    text: &str,
+    named: &[Range<usize>],
+    origin: TextOrigin,
+) -> Vec<(Range<usize>, &'static str)> {
+    let (mut found, mut end) = (Vec::new(), 0);
+    for line in named {
+        // A row of a table begins no other one.
+        let Some((cells, after)) = (line.start >= end).then(|| table(text, line)).flatten() else {
+            continue;
+        };
+        end = after;
+        let is_secret = |cell: &Range<usize>| {
+            let value = &text[cell.clone()];
+            !is_code(value) && !(origin == TextOrigin::File && is_example(PASSWORD, value))
+        };
+        found.extend(cells.into_iter().filter(is_secret).map(|cell| (cell, PASSWORD)));
+    }
+    found
 }
 
 /// Returns the lines of `part`, and some before and after it.
@@ -392,6 +430,15 @@ fn push_part(
     if value.trim().len() >= 8 && is_random(value) {
         out.push((part, id));
     }
+}
+
+/// Whether a text holds the mark of a secret that a rule found. Other text in this form is no mark.
+#[must_use]
+pub fn has_mark(text: &str) -> bool {
+    marks(text).into_iter().any(|mark| {
+        let id = &text[mark.start + MARK.len()..mark.end - 1];
+        RULES.all.iter().any(|rule| rule.id == id)
+    })
 }
 
 /// Returns the marks of an earlier redaction.

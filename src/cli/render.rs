@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Once;
 
 use anyhow::Result;
 use console::{Style, Term, style};
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use crate::engine::AnswerState;
 use crate::search::Highlighter;
+use crate::secrets::{MARKED, has_mark};
 use crate::source::printable_json;
 pub(super) use crate::text::count;
 pub(super) use crate::tools::{printable, printable_code, shown_place};
@@ -44,8 +46,12 @@ pub(super) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Prints one line of the answer.
+/// Prints one line of the answer. The first line in which a secret is replaced gives a warning.
 pub(super) fn line(text: &str) -> Result<()> {
+    static WARNED: Once = Once::new();
+    if has_mark(text) {
+        WARNED.call_once(|| tell!("warning: {MARKED}"));
+    }
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 

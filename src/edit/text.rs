@@ -17,6 +17,9 @@ const MAX_SHOWN: usize = 160;
 
 /// Returns the bytes as text, or why they are not text.
 pub(super) fn decoded(bytes: &[u8]) -> Result<&str, String> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err("it is UTF-16, which is read but not edited: convert it to UTF-8 first".into());
+    }
     let line = |at: usize| bytes[..=at].split(|b| *b == b'\n').count();
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
         return Err(format!(
@@ -376,6 +379,7 @@ mod tests {
         assert!(decoded(b"a\nb\0").unwrap_err().contains("NUL byte in line 2"));
         assert!(decoded(b"a\n\nb\xff\n").unwrap_err().contains("not UTF-8 (line 3)"));
         assert!(decoded(b"\xe2\x82").unwrap_err().contains("not UTF-8 (line 1)"));
+        assert!(decoded(b"\xff\xfea\0\n\0").unwrap_err().contains("it is UTF-16"));
         assert_eq!(decoded(b"").unwrap(), "");
     }
 

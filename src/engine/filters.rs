@@ -9,6 +9,8 @@ use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
 use crate::scan::Unread;
 use crate::search::{Filter, LanguageFilter, PathFilter};
+use crate::source::Skip;
+use crate::store::SourceTable;
 use crate::text::count;
 
 /// Maximum number of globs in one request. Together with the length it bounds time and stack.
@@ -193,4 +195,25 @@ pub(super) fn not_searched(unread: &Unread, n_files: usize) -> Vec<String> {
         ));
     }
     warnings
+}
+
+/// Returns a warning about files at these paths that the index has not, although their lines are what
+/// somebody may look for. It belongs to an answer that finds nothing.
+pub(super) fn skipped_files(project: &Project, paths: &PathFilter) -> Option<String> {
+    const REASONS: [Skip; 3] = [Skip::Minified, Skip::TooLarge, Skip::Unreadable];
+    let table = SourceTable::read(&project.layout)?;
+    let counts = REASONS.map(|skip| {
+        let reason = skip.describe(None);
+        let is_it = |(path, why): &(&str, &str)| why.starts_with(&reason) && paths.is_match(path);
+        (table.all_skipped().filter(is_it).count(), reason)
+    });
+    let total = counts.iter().map(|(n, _)| n).sum::<usize>();
+    let listed = counts.iter().filter(|(n, _)| *n > 0).map(|(n, reason)| format!("{n} {reason}"));
+    (total > 0).then(|| {
+        format!(
+            "nothing was searched in {} that the index skips ({}): cortex status --verbose lists them",
+            count(total, "file"),
+            listed.collect::<Vec<_>>().join(", ")
+        )
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{idle_paths, not_searched, of_languages, of_paths};
+use super::filters::{idle_paths, not_searched, of_languages, of_paths, skipped_files};
 use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -152,6 +152,9 @@ impl Engine {
         let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
         found.files.sort_by_key(|(at, _)| (groups.get(files[*at]).copied(), files[*at]));
         state.warnings.extend(not_searched(&found.unread, found.n_files));
+        if found.files.is_empty() {
+            state.warnings.extend(skipped_files(&self.project, &paths));
+        }
         let counts: Vec<(&str, usize)> =
             found.files.iter().map(|(at, n)| (files[*at], *n)).collect();
         let page = Matches { counts, n_files: found.n_files, skipped };

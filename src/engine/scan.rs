@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{not_searched, of_languages, of_paths};
+use super::filters::{not_searched, of_languages, of_paths, skipped_files};
 use super::freshness::AnswerState;
 use super::grep::GrepRequest;
 use super::project::Project;
@@ -169,6 +169,9 @@ impl Engine {
         );
         call.check()?;
         state.warnings.extend(not_searched(&found.unread, found.n_files));
+        if found.total == 0 {
+            state.warnings.extend(skipped_files(&self.project, &paths));
+        }
         let note = match found.total {
             0 => self.name_of_pattern(request, call)?,
             _ => None,

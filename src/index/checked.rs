@@ -5,16 +5,18 @@
 //! chunk (names, signatures, an outline) consists of words of its file. A file of which that is not
 //! so is parsed.
 
+use std::borrow::Cow;
 use std::io;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use super::chunker::line_limit;
 use crate::chunk::{Chunk, ChunkType};
 use crate::dir::Dir;
-use crate::languages::{self, LanguageKind};
+use crate::languages::detect;
 use crate::secrets::redact_file;
-use crate::source::{self, LineLimit, Skip, sha256};
+use crate::source::{self, Skip, sha256, text_of, without_tails};
 use crate::store::{self, ChunkLines, Layout, Manifest, SourceEntry, SourceTable};
 
 /// Files that are read and compared at once.
@@ -86,9 +88,8 @@ fn is_true(
     if skipped.is_some() || entry.skipped.is_some() {
         return skipped == entry.skipped && chunks.is_empty() && entry.secrets.is_empty();
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let redacted = redact_file(text);
+    let text = text_of(&bytes);
+    let redacted = redact_file(&text);
     let secrets = redacted.found.iter().map(|(line, rule)| (*line, *rule));
     if text.lines().count() as u64 != entry.lines
         || !secrets.eq(entry.secrets.iter().map(|(line, rule)| (*line, &**rule)))
@@ -106,19 +107,14 @@ fn is_true(
 
 /// Returns why the content of a file is not for indexing, if it is not.
 pub(super) fn check_content(path: &str, bytes: &[u8]) -> Option<Skip> {
-    let lines = match languages::detect(path, "").kind {
-        LanguageKind::Document(_) => LineLimit::Prose,
-        // Outputs, including pictures, are long lines in a notebook. They are left out later.
-        LanguageKind::Notebook => LineLimit::None,
-        _ => LineLimit::Code,
-    };
-    source::check_content(bytes, lines)
+    source::check_content(bytes, line_limit(detect(path, "")))
 }
 
 /// A file, to compare chunks with.
 struct File<'a> {
     path: &'a str,
-    text: &'a str,
+    /// Its text as chunks hold it.
+    text: Cow<'a, str>,
     /// The offset at which each line begins, and the end.
     starts: Vec<usize>,
     words: FxHashSet<&'a str>,
@@ -127,12 +123,13 @@ struct File<'a> {
 
 impl<'a> File<'a> {
     fn new(path: &'a str, text: &'a str) -> Self {
-        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        let starts = std::iter::once(0).chain(ends).chain([text.len()]).collect();
+        let shown = without_tails(text, line_limit(detect(path, text)));
+        let ends = memchr::memchr_iter(b'\n', shown.as_bytes()).map(|at| at + 1);
+        let starts = std::iter::once(0).chain(ends).chain([shown.len()]).collect();
         let mut words: FxHashSet<&str> = words(path).chain(OWN_WORDS).collect();
         let n_words_of_path = words.len();
         words.extend(self::words(text));
-        Self { path, text, starts, words, n_words_of_path }
+        Self { path, text: shown, starts, words, n_words_of_path }
     }
 
     /// Whether the chunk says nothing that is not so.

@@ -16,7 +16,7 @@ mod relating;
 mod report;
 mod service;
 
-pub use chunker::chunk_file;
+pub use chunker::{chunk_file, line_limit};
 pub use commits::{MAX_PATCHES, N_FILES, ROUTINE, index_commits, index_patches};
 pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};

@@ -1,7 +1,5 @@
 //! What a run finds out about one file, and its form for the store of what is known by content.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -11,7 +9,7 @@ use crate::chunk::{Chunk, ChunkType};
 use crate::grams::filter_of;
 use crate::known::{self, Known, Packed};
 use crate::secrets::redact_file;
-use crate::source::{DeclaredOrigin, sha256};
+use crate::source::{DeclaredOrigin, sha256, text_of};
 use crate::store::SourceEntry;
 
 /// A hash of the code that makes chunks: a change means that a source may give other chunks.
@@ -74,10 +72,9 @@ pub(super) fn parsed(
         return parsed;
     }
     let text = text_of(bytes);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     entry.lines = text.lines().count() as u64;
     // Redact first, so that no chunk, vector or index holds a secret.
-    let redacted = redact_file(text);
+    let redacted = redact_file(&text);
     entry.secrets =
         redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
     let text = &*redacted.text;
@@ -102,11 +99,6 @@ pub(super) fn parsed(
         Some((key, packed))
     });
     Parsed { entry, chunks, filter, hand_on, made_by: MadeBy::Parser(value) }
-}
-
-/// Returns bytes as text. Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
 }
 
 /// Returns the key of a file: everything that decides its value.
@@ -162,9 +154,11 @@ fn from_store(
     let mut entry = SourceEntry { lines: value.lines, secrets: value.secrets, ..entry.clone() };
     count(&mut entry, &chunks);
     let text = text_of(bytes);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // It is not in the store, because it follows from the text.
-    let filter =
-        if entry.secrets.is_empty() { filter_of(text) } else { filter_of(&redact_file(text).text) };
+    let filter = if entry.secrets.is_empty() {
+        filter_of(&text)
+    } else {
+        filter_of(&redact_file(&text).text)
+    };
     Some(Parsed { entry, chunks, filter, hand_on, made_by: MadeBy::Store })
 }

@@ -1,5 +1,10 @@
 //! Our own rules, and the checks that tell a secret from another value in its place.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes::{Regex, RegexBuilder};
+
 /// The only rule whose secret may have any number of lines.
 pub(super) const PRIVATE_KEY: &str = "private-key";
 /// The rule that starts at the kind of a document.
@@ -7,12 +12,49 @@ pub(super) const KUBERNETES: &str = "kubernetes-secret";
 /// The rules whose value may be on another line than its name.
 pub(super) const ENTRY_PASSWORD: &str = "entry-password";
 pub(super) const ENTRY_SECRET: &str = "entry-secret";
+/// The rules for what follows the name of a password. The first of them has all those names.
+pub(super) const PASSWORD: &str = "password";
+/// The rules whose place proves that the value is a password, whatever it looks like.
+pub(super) const URL_PASSWORD: &str = "url-password";
 
+/// The words for a password in other languages, and the keywords for them. The regexes see bytes, so
+/// letters outside ASCII are written as theirs.
+macro_rules! foreign_words {
+    () => {
+        "kennwort|contrase|senha|de passe|de_passe|de-passe|depasse|wachtwoord|hasło|haslo|heslo|senord|salasana|adgangskode|jelsz|ifre|ароль|密码|密碼|パスワード|비밀번호"
+    };
+}
+macro_rules! foreign {
+    () => {
+        concat!(
+            r"passwort|kennwort|contrase(?:\xC3\xB1|n)a|mot[ _-]?de[ _-]?passe|wachtwoord|has(?:\xC5\x82|l)o|l(?:\xC3\xB6|o)senord|salasana|adgangskode|jelsz(?:\xC3\xB3|o)",
+            r"|(?:\b|_)(?:senha|heslo|sifre)|\xC5[\x9E\x9F]ifre",
+            // Russian, Chinese (twice), Japanese and Korean.
+            r"|\xD0[\x9F\xBF]\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81|\xE5\xAF\x86\xE7\xA2\xBC",
+            r"|\xE3\x83\x91\xE3\x82\xB9\xE3\x83\xAF\xE3\x83\xBC\xE3\x83\x89|\xEB\xB9\x84\xEB\xB0\x80\xEB\xB2\x88\xED\x98\xB8"
+        )
+    };
+}
+/// Words that also name other things. Only a value that no name looks like counts beside them.
+macro_rules! weak_words {
+    () => {
+        "pw=|pw =|pw:|pw :|pw\"|pw'|clave|parola"
+    };
+}
+macro_rules! weak {
+    () => {
+        r"(?:(?:\b|_)(?:pw|clave|parola))"
+    };
+}
 /// The keywords in names of passwords and of tokens. They are as long as possible, since a rule
 /// runs on every line that has one.
 macro_rules! password_words {
     () => {
-        "passw|passphrase|_pass|-pass|pwd|psk|pass\"|pass'|pass=|pass =|pass:|pass>"
+        concat!(
+            "passw|passphrase|_pass|-pass|pwd|psk|pass\"|pass'|pass=|pass =|pass:|pass>|pw=|pw =|pw:",
+            "|client_secret|client-secret|clientsecret|",
+            foreign_words!()
+        )
     };
 }
 macro_rules! token_words {
@@ -21,7 +63,7 @@ macro_rules! token_words {
             "secret|token|credential|apikey|api_key|api-key|api.key|jwt:key|pepper|accesskey|access_key|access-key|privatekey|private_key|private-key",
             "|authkey|auth_key|auth-key|accountkey|account_key|account-key|encryptionkey|encryption_key|encryption-key",
             "|signingkey|signing_key|signing-key|masterkey|master_key|master-key|appkey|app_key|app-key|clientkey|client_key|client-key",
-            "|licensekey|license_key|license-key|subscriptionkey|subscription_key|subscription-key|hmackey|hmac_key|hmac-key|jwtkey|jwt_key|jwt-key"
+            "|sonar.login|licensekey|license_key|license-key|subscriptionkey|subscription_key|subscription-key|hmackey|hmac_key|hmac-key|jwtkey|jwt_key|jwt-key"
         )
     };
 }
@@ -34,7 +76,7 @@ pub(super) type Own = (&'static str, &'static str, &'static str, Judge);
 
 /// The words that end the name of a secret, and the suffixes that may follow them.
 macro_rules! name {
-    ($words:literal) => {
+    ($words:expr) => {
         concat!(
             "(?:",
             $words,
@@ -42,25 +84,40 @@ macro_rules! name {
         )
     };
 }
+/// Names that are written as one word, as in shells: `DBPASS`, `rootpw`.
+macro_rules! joined {
+    () => {
+        r"(?:\b|_)(?:db|root|ssh|pg|postgres|my|sql|mysql|maria|mongo|redis|ora|admin|user|login|smtp|imap|mail|ftp|sftp|ldap|bind|sudo|su|vpn|wifi|wlan|vnc|rdp|rpc|http|proxy|key|store|app|svc|web|api|auth|bot|nas|wp)(?:pass|pwd|pw)"
+    };
+}
 macro_rules! password {
     () => {
-        name!("passw(?:or)?[dt]|passphrase|[_-]pass|\\bpass|(?-i:[a-z](?:Pass|Pwd))|(?:\\b|_)(?:pwd|psk)")
+        name!(concat!(
+            r"passw(?:or)?d|passphrase|[_-]pass|\bpass|(?-i:[a-z](?:Pass|Pwd))|(?:\b|_)(?:pwd|psk)|client[_-]?secret|",
+            joined!(),
+            "|",
+            foreign!()
+        ))
     };
 }
 macro_rules! token {
     () => {
-        name!("secret|token|credentials?|pepper|(?:api|access|secret|private|auth|account|encryption|signing|master|app|client|license|subscription|hmac|jwt)[._:-]?key")
+        name!("secret|token|credentials?|pepper|(?:api|access|secret|private|auth|account|encryption|signing|master|app|client|license|subscription|hmac|jwt)[._:-]?key|sonar[.]login")
     };
 }
 /// How sentences call a password, and the keywords for that.
 macro_rules! prose_words {
     () => {
-        "password|passwd|passphrase|passcode|pwd|pw"
+        concat!("passw|passphrase|passcode|pwd|pw|clave|parola|", foreign_words!())
     };
 }
 macro_rules! prose_name {
     () => {
-        r"(?:\b|_)(?:password|passwd|passphrase|passcode|pwd|pw)\b"
+        concat!(
+            r"(?:(?:\b|_)(?:password|passwd|passphrase|passcode|pwd|pw|clave|parola)\b|",
+            foreign!(),
+            ")"
+        )
     };
 }
 /// A value in a sentence: in quotes, or up to the next blank, without trailing punctuation.
@@ -93,7 +150,7 @@ macro_rules! to_quoted {
     () => {
         concat!(
             r#"\\{0,3}["'\]}?]{0,2}(?:\[\w{0,8}\])?[ \t]{0,20}"#,
-            r"(?:(?::[ \t]{0,4}[&\w<>' \[\]?]{1,40}|(?:as[ \t]+)?(?:secure_?)?(?:string|str|text|bytes)[ \t]*|\{[ \w;]{3,30}\}[ \t]*)?[:?|+]{0,2}=|=>|<-|:)[ \t]{0,20}(?:!{1,2}\w{1,20}[ \t]+)?",
+            r"(?:(?::[ \t]{0,4}[&\w<>' \[\]?]{1,40}|(?:as[ \t]+)?(?:secure_?)?(?:string|str|text|bytes)[ \t]*|\{[ \w;]{3,30}\}[ \t]*)?[:?|+]{0,2}=|[=-]>|<-|\xE2\x86\x92|:)[ \t]{0,20}(?:!{1,2}\w{1,20}[ \t]+)?",
             string_prefix!(),
             // `"""x"""`
             r#"(?:"")?"#
@@ -193,14 +250,14 @@ pub(super) const OWN: &[Own] = &[
         "token-prefix",
         concat!(
             "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxe-|xapp-|sk-",
-            "|sk_live_|sk_test_|rk_live_|rk_test_|whsec_|aiza|npm_|pypi-ag|hf_|akia|asia|eyj|ya29.|sg.|dop_v1_|:aa"
+            "|sk_live_|sk_test_|rk_live_|rk_test_|whsec_|aiza|npm_|pypi-ag|hf_|akia|asia|eyj|ya29.|sg.|dop_v1_|:aa|age-secret-key-1"
         ),
         concat!(
             r"\b(gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{20,}",
             r"|sk-[A-Za-z0-9]{32,}|sk-(?:proj|svcacct|admin|live|test|or-v1|ant-[a-z0-9]{2,10})-[\w-]{16,}",
             r"|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,}|AIza[\w-]{30,}",
             r"|npm_[A-Za-z0-9]{30,}|pypi-Ag[\w-]{30,}|hf_[A-Za-z0-9]{30,}",
-            r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b|ya29\.[\w-]{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|dop_v1_[0-9a-f]{40,}|\d{8,10}:AA[\w-]{32,}",
+            r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b|ya29\.[\w-]{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|AGE-SECRET-KEY-1[0-9A-Z]{40,}|dop_v1_[0-9a-f]{40,}|\d{8,10}:AA[\w-]{32,}",
             r"|eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]{8,})?)",
             r"|\bbot(\d{8,10}:AA[\w-]{32,})",
         ),
@@ -218,12 +275,19 @@ pub(super) const OWN: &[Own] = &[
         |value| !is_placeholder(value) && is_random(value),
     ),
     (
-        "url-password",
+        URL_PASSWORD,
         "://",
         r#"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?\#@:'"<>\x60()\\]{0,100}:([^\s/'"<>\x60()\\]+)@[\w.\[$%{-]"#,
         |value| !is_template(value),
     ),
-    ("url-password", ":thin:", r#":thin:\w+/([^\s/'"<>@]+)@"#, |value| !is_template(value)),
+    // A data source of Go: `user:x@tcp(host:3306)/db`.
+    (
+        URL_PASSWORD,
+        "@tcp(|@tcp4(|@tcp6(|@udp(|@unix(|@cloudsql",
+        r#"\b[\w.-]{1,60}:([^\s"'\x60<>]{1,200})@(?:tcp[46]?|udp|unix|cloudsql\w*)\("#,
+        |value| !is_template(value),
+    ),
+    (URL_PASSWORD, ":thin:", r#":thin:\w+/([^\s/'"<>@]+)@"#, |value| !is_template(value)),
     ("url-token", "://", r"https?://([A-Za-z0-9_.~%-]{20,})@[\w.-]", is_random),
     (
         "authorization",
@@ -251,6 +315,22 @@ pub(super) const OWN: &[Own] = &[
         "passphrase",
         concat!("(?i)", name!("passphrase"), to_quoted!(), quoted!(r"\r\n", "12")),
         |value| !is_placeholder(value) && value.split(' ').count() > 3,
+    ),
+    (
+        "password",
+        weak_words!(),
+        concat!("(?i)", weak!(), to_quoted!(), quoted!(r"\s", "6")),
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    (
+        "password",
+        weak_words!(),
+        concat!(
+            "(?im)",
+            weak!(),
+            r#"["']?[ \t]{0,8}[:=][ \t]{0,20}([^\s"'\x60;&,<>(){}\[\]|\\*$]{6,200})[;,]?(?:[\s}]|$)"#
+        ),
+        |value| is_passed(value) && is_no_name(value),
     ),
     (
         "secret",
@@ -356,14 +436,14 @@ pub(super) const OWN: &[Own] = &[
         "password",
         "begin(|auth_basic(|sp_addlogin|credentials.|connect(|connection(|auth(|auth=|auth =|login(|credential(|credentials(|pdo(|mysqli",
         r#"(?i)(?:(?:connect\w{0,16}|begin|auth(?:_basic)?|login|credentials?(?:\.\w{1,20})?|pdo|mysqli)[ \t]?=?[ \t]?\(|sp_addlogin[ \t]+)(?:[^()\r\n]{0,160},)?[ \t]*["'][^"'\r\n]{1,60}["'],[ \t]*(?:some\()?["']([^"'\r\n\s]{6,})["']"#,
-        |value| is_passed(value) && has_inner_digit(value),
+        |value| is_passed(value) && is_no_name(value),
     ),
     // Keys as arguments of functions that sign.
     (
         "secret",
-        "hmac|jwt|cookieparser|fernet(|unsafeplaintext",
+        "hmac|jwt|cookieparser|fernet(|unsafeplaintext|aes",
         concat!(
-            r"(?i)(?:hmac|jwt|cookieparser|fernet|unsafeplaintext)[\w.:]{0,30}\([^()\r\n]{0,80}?",
+            r"(?i)(?:hmac|jwt|cookieparser|fernet|unsafeplaintext|\baes)[\w.:]{0,30}\([^()\r\n]{0,80}?",
             quoted!(r"\s", "10")
         ),
         is_key,
@@ -373,10 +453,12 @@ pub(super) const OWN: &[Own] = &[
         "env-password",
         password_words!(),
         concat!(
-            r"(?m)^[ \t]*(?:(?:export|set|ENV|ARG|-e|-)[ \t]+)*[A-Z0-9_]*?(?:PASSW(?:OR)?D|PASSPHRASE|_PASS|_PWD)(?:_[A-Z0-9]{1,12})?",
+            r"(?m)^[ \t]*(?:(?:export|set|ENV|ARG|-e|-)[ \t]+)*(?:[A-Z0-9_]*?(?:PASSW(?:OR)?[DT]|PASSPHRASE|_PASS|_PWD|_PW|KENNWORT|CONTRASENA|SENHA|MOT_?DE_?PASSE|WACHTWOORD)|(?:[A-Z0-9_]*_)?(?i:",
+            joined!(),
+            r"))(?:_[A-Z0-9]{1,12})?",
             r#"=([^\s"'\x60$<({\[][^\s"'\x60]{3,})"#
         ),
-        |value| !is_placeholder(value) && !value.starts_with('/') && !value.contains('('),
+        |value| !is_placeholder(value) && !value.starts_with('/') && !value.contains(['(', ')']),
     ),
     (
         "env-secret",
@@ -452,8 +534,11 @@ pub(super) const OWN: &[Own] = &[
             "(?i)",
             prose_name!(),
             r"(?:[ \t]+(?:for|of|to|on|in|at)(?:[ \t]+[\w.@/-]{1,30}){1,4}?)?(?:[ \t]+\([^()\r\n]{1,40}\))?",
-            r"(?:[*_]{0,2}[ \t]*:[*_]{0,2}|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to)[ \t]*:?",
+            r"(?:(?:[*_]{0,2}[ \t]*:[*_]{0,2}|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to",
+            // The same verbs in other languages, arrows and dashes.
+            r"|ist|lautet|es|est|era|\xC3\xA9|foi|jest|je|er|[=-]>|\xE2\x86\x92|\xE2\x80[\x93\x94])[ \t]*:?",
             r"(?:[ \t]+(?:now|still|just|currently|set[ \t]+to|changed[ \t]+to)[ \t]*:?){0,2})[ \t]+",
+            r"|[ \t]*(?:\xE3\x81\xAF|\xEF\xBC\x9A|\xE6\x98\xAF|\xE4\xB8\xBA|\xEB\x8A\x94)[ \t]*)",
             prose_value!()
         ),
         is_said,
@@ -463,7 +548,17 @@ pub(super) const OWN: &[Own] = &[
         "password",
         prose_words!(),
         concat!("(?i)", prose_name!(), r"[ \t]+(?:to[ \t]+)?", prose_value!()),
-        |value| is_said(value) && has_inner_digit(value) && !value.contains(' '),
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    // Sentences with a user and a password: `log in as admin / x`.
+    (
+        "password",
+        "login|log in|sign in|credentials",
+        concat!(
+            r"(?i)\b(?:log[ -]?in|sign[ -]?in|credentials)\b[^\r\n/]{0,60}[ \t:`][\w.@-]{2,40}`?[ \t]+/[ \t]+",
+            prose_value!()
+        ),
+        |value| is_passed(value) && is_no_name(value),
     ),
     // Sentences in the other order: `x is the password`.
     (
@@ -492,7 +587,13 @@ pub(super) const OWN: &[Own] = &[
             r#"["']?[ \t]{0,8}:[ \t]{1,20}"#,
             r#"([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60;&,<>(){}\[\]|\\]{15,})(?:[\s"'\x60;&,)}\]|]|$)"#
         ),
-        |value| !is_placeholder(value) && is_random(value) && !is_path(value) && !is_type(value),
+        |value| {
+            !is_placeholder(value)
+                && is_random(value)
+                && !is_path(value)
+                && !is_type(value)
+                && !is_name(value)
+        },
     ),
     (
         "aws-secret-access-key",
@@ -501,6 +602,46 @@ pub(super) const OWN: &[Own] = &[
         |value| is_random(value) && !value.bytes().all(|c| c.is_ascii_hexdigit()),
     ),
 ];
+
+/// The head of a column of passwords.
+static COLUMN: LazyLock<Regex> = LazyLock::new(|| {
+    let name = concat!(r"(?i)^(?:[\w -]{0,20}[ _-])?", password!(), "$");
+    // This cannot fail: a test reads a table.
+    RegexBuilder::new(name).unicode(false).build().expect("a valid regex")
+});
+
+/// Returns the passwords in a table whose first line is at `head`, and where the table ends: cells
+/// below the name of a password, in Markdown or between commas, semicolons or tabs. `None` if no table
+/// begins there.
+pub(super) fn table(text: &str, head: &Range<usize>) -> Option<(Vec<Range<usize>>, usize)> {
+    let names = &text[head.clone()];
+    let separator = ['|', '\t', ';', ','].into_iter().find(|c| names.contains(*c))?;
+    let is_markdown = separator == '|';
+    let in_frame = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*' | '_');
+    let is_name = |cell: &str| COLUMN.is_match(cell.trim_matches(in_frame).as_bytes());
+    let column = names.split(separator).position(is_name)?;
+    // A list of arguments is not the head of a table.
+    if names.contains(['(', ')', '=', '{', '}', '[', ']'])
+        || (!is_markdown && names.starts_with(char::is_whitespace))
+    {
+        return None;
+    }
+    let n_cells = names.split(separator).count();
+    let (mut found, mut at) = (Vec::new(), head.end + 1);
+    for (i, row) in text.get(at..)?.split_inclusive('\n').enumerate() {
+        let is_ruler = row.contains("--") && row.trim().chars().all(|c| "|:- \t".contains(c));
+        if row.split(separator).count() != n_cells || (is_markdown && i == 0 && !is_ruler) {
+            break;
+        }
+        at += row.len();
+        let cell = row.split(separator).nth(column).unwrap_or_default().trim_matches(in_frame);
+        if is_passed(cell) {
+            let start = cell.as_ptr() as usize - text.as_ptr() as usize;
+            found.push(start..start + cell.len());
+        }
+    }
+    Some((found, at))
+}
 
 /// Whether another program fills in `value`: `${DB_PASSWORD}`, `<password>`, `xxxx`, a regex.
 fn is_template(value: &str) -> bool {
@@ -610,6 +751,9 @@ fn is_plain_word(value: &str) -> bool {
 
 /// Whether `value` looks generated, unlike a word or a name.
 pub(super) fn is_random(value: &str) -> bool {
+    if is_scrambled(value) {
+        return true;
+    }
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     let letters = has(u8::is_ascii_alphabetic);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -621,13 +765,82 @@ pub(super) fn is_random(value: &str) -> bool {
             || (mixed && value.len() >= 20 && entropy(value) > 3.8))
 }
 
-/// Whether `value` has a letter, and a digit or a sign that names do not have.
+/// Whether `value` has a letter, and a digit or a sign that names do not have, or no name has such
+/// letters.
 fn has_digit_or_sign(value: &str) -> bool {
     let has_letter = value.bytes().any(|c| c.is_ascii_alphabetic());
-    value.bytes().any(|c| {
+    let is_odd = value.bytes().any(|c| {
         c.is_ascii_digit()
             || matches!(c, b'!' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~' | b'@')
-    }) && has_letter
+    });
+    (is_odd && has_letter) || is_scrambled(value)
+}
+
+/// Whether `value` is letters in random case (`tencYFJEeAgYzQJj`): most of the words that its capitals
+/// begin are short or have no vowel.
+fn is_scrambled(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let is_mixed =
+        bytes.iter().any(u8::is_ascii_lowercase) && bytes.iter().any(u8::is_ascii_uppercase);
+    if value.len() < 12 || !is_mixed || !bytes.iter().all(u8::is_ascii_alphabetic) {
+        return false;
+    }
+    let is_vowel = |letter: &u8| b"aeiouyAEIOUY".contains(letter);
+    // A capital begins a word, unless it is among others (`HTTPServer`).
+    let begins = |i: usize| {
+        let is_capital = |at: usize| bytes.get(at).is_none_or(u8::is_ascii_uppercase);
+        i == 0 || (is_capital(i) && (!is_capital(i - 1) || !is_capital(i + 1)))
+    };
+    let mut starts: Vec<usize> = (0..bytes.len()).filter(|i| begins(*i)).collect();
+    starts.push(bytes.len());
+    let words = starts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);
+    let is_odd = |word: &&[u8]| word.len() < 3 || !word.iter().any(is_vowel);
+    let n_odd: usize = words.filter(is_odd).map(<[u8]>::len).sum();
+    n_odd * 2 >= bytes.len()
+}
+
+/// What follows a number in programs.
+const NUMBER_SUFFIXES: &str =
+    "u l ul ull lu llu f i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64";
+/// Beginnings of values that say where a secret is.
+const REFERENCES: [&str; 12] = [
+    "env:",
+    "$env:",
+    "vault:",
+    "arn:",
+    "ssm:",
+    "kms:",
+    "file:",
+    "ref+",
+    "enc[",
+    "keyring:",
+    "sops:",
+    "keyvault:",
+];
+
+/// Whether `value` is what a program has in the place of a secret, whatever its name: a number, or a
+/// reference to the secret.
+pub(super) fn is_code(value: &str) -> bool {
+    let low = value.to_ascii_lowercase();
+    let low = low.trim_matches(['"', '\'', '`', ',', ';', '(', ')']);
+    is_number(low) || REFERENCES.iter().any(|start| low.starts_with(start))
+}
+
+/// Whether `value`, in lower case, is a number as programs write it: `0x18c`, `0b11`, `1_000usize`,
+/// `2.5f`. Six and more digits alone may be a password, and many hexadecimal digits a key.
+fn is_number(value: &str) -> bool {
+    let value = value.trim_start_matches(['-', '+', '~', '!']);
+    let based = value.strip_prefix("0x").or_else(|| value.strip_prefix("0b"));
+    let is_digit = |c: char| match based {
+        Some(_) => c.is_ascii_hexdigit() || c == '_',
+        None => c.is_ascii_digit() || matches!(c, '_' | '.'),
+    };
+    let all = based.unwrap_or(value);
+    let (digits, suffix) = all.split_at(all.find(|c| !is_digit(c)).unwrap_or(all.len()));
+    let most = if based.is_none() && suffix.is_empty() { 5 } else { 16 };
+    digits.starts_with(|c: char| c.is_ascii_hexdigit())
+        && digits.bytes().filter(u8::is_ascii_alphanumeric).count() <= most
+        && (suffix.is_empty() || NUMBER_SUFFIXES.split(' ').any(|known| known == suffix))
 }
 
 /// Whether `value` is the path of a file (`/run/secrets/key`).
@@ -684,8 +897,8 @@ fn is_said(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     value.len() >= 6
         && has(u8::is_ascii_alphabetic)
-        && has(u8::is_ascii_digit)
-        && !value.contains(['(', '[', '{'])
+        && (has(u8::is_ascii_digit) || is_scrambled(value))
+        && !value.contains(['(', ')', '[', ']', '{', '}'])
         && !is_placeholder(value)
         && !is_path(value)
         && !is_constant(value)
@@ -703,7 +916,7 @@ fn is_passed(value: &str) -> bool {
 /// Whether a value that stands apart from the name of a key is one.
 fn is_key(value: &str) -> bool {
     is_random(value)
-        && has_inner_digit(value)
+        && is_no_name(value)
         && !value.contains('(')
         && !is_placeholder(value)
         && !is_path(value)
@@ -720,6 +933,12 @@ fn is_camel(value: &str) -> bool {
         && bytes.iter().filter(|c| c.is_ascii_digit()).count() < 3
         && n_capitals * 4 <= bytes.len()
         && bytes.iter().any(u8::is_ascii_lowercase)
+        && !is_scrambled(value)
+}
+
+/// Whether no name looks like `value`.
+fn is_no_name(value: &str) -> bool {
+    has_inner_digit(value) || is_scrambled(value)
 }
 
 /// Whether a letter follows a digit. In names with a number, the digits come last.
@@ -763,7 +982,7 @@ fn is_measure(value: &str) -> bool {
 
 /// The beginnings of names of algorithms, encodings and protocols. A digit, a
 /// sign or nothing follows.
-const ALGORITHMS: &str = "sha md md4 md5 base utf hex hexdigest argon bcrypt scrypt pbkdf aes rsa ed25519 x509 oauth http https ntlm pkcs rfc iso rot \
+const ALGORITHMS: &str = "sha md md4 md5 base utf hex hexdigest latin argon bcrypt scrypt pbkdf aes rsa ed25519 x509 oauth http https ntlm pkcs rfc iso rot \
 ssh tls ipv s3 k8s i18n ec2 win x11 e2e p12 pgp log4j des blowfish krb kerberos 1password";
 
 /// The beginnings of names of types, with the same continuation.
@@ -796,7 +1015,7 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
     match id {
         // The place in a URL proves that this is a password, however weak. Only what
         // documentation writes stays.
-        "url-password" => value.len() > 3 && is_of_words(value),
+        URL_PASSWORD => value.len() > 3 && is_of_words(value),
         // The name of an environment variable proves it as well.
         "env-password" => {
             let value = value.trim_end_matches([',', ';']);
@@ -850,9 +1069,11 @@ fn is_counted(value: &str) -> bool {
 fn is_sequence(value: &str) -> bool {
     let bytes = value.as_bytes();
     let n_steps = bytes.windows(2).filter(|w| w[0].abs_diff(w[1]) <= 1).count();
-    n_steps * 4 >= bytes.len() * 3
-        || (4..=bytes.len() / 2)
-            .any(|period| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b))
+    let repeats = |period: usize| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b);
+    let is_hex = bytes.iter().all(u8::is_ascii_hexdigit);
+    // Somebody may write a word twice to get a longer password.
+    let longest = if is_hex { bytes.len() / 2 } else { 4.min(bytes.len() / 2) };
+    n_steps * 4 >= bytes.len() * 3 || (4..=longest).any(repeats)
 }
 
 /// Whether `value` consists of example words, a few digits that number them, and signs.
@@ -890,7 +1111,8 @@ fn is_type(value: &str) -> bool {
         value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_lowercase());
     let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase())
         && count(u8::is_ascii_lowercase) > 0
-        && !has_inner_digit;
+        && !has_inner_digit
+        && !is_scrambled(value);
     let is_few =
         count(u8::is_ascii_digit) < 3 && count(u8::is_ascii_uppercase) < 8 && value.len() < 40;
     is_constant(value)

@@ -647,3 +647,181 @@ fn ordinary_code_is_redacted() {
         CODE.iter().map(|text| redact_file(text)).filter(|done| !done.found.is_empty()).collect();
     assert!(changed.is_empty(), "{changed:#?}");
 }
+
+/// Lines of files in which `%` is a password: names, languages of people, and formats.
+const WITH_A_PASSWORD: &[&str] = &[
+    // Names that are written as one word.
+    "export SSHPASS=%",
+    "DBPASS=%",
+    "ROOTPW=%",
+    "  - SMTPPASS=%",
+    "pw=%",
+    "pw: %",
+    "db_pw = \"%\"",
+    "const dbPass = '%';",
+    "PG_PW=%",
+    "$rootpw = '%';",
+    "ldapPwd: %",
+    // Words of other languages.
+    "kennwort: %",
+    "Passwort = %",
+    "contraseña: %",
+    "CONTRASENA=%",
+    "contrasena = \"%\"",
+    "clave: %",
+    "mot_de_passe: %",
+    "motDePasse = \"%\";",
+    "senha: \"%\"",
+    "wachtwoord: %",
+    "hasło: %",
+    "heslo=%",
+    "lösenord: %",
+    "salasana = %",
+    "adgangskode: %",
+    "jelszó: %",
+    "şifre: %",
+    "пароль: %",
+    "Пароль = \"%\"",
+    "密码: %",
+    "パスワード: %",
+    "비밀번호: %",
+    // Sentences.
+    "Das Passwort lautet %",
+    "Das Kennwort ist %.",
+    "La contraseña es %",
+    "La clave es %",
+    "Le mot de passe est %",
+    "A senha é %",
+    "Het wachtwoord is %.",
+    "Пароль: %",
+    "パスワードは %",
+    "密码是 %",
+    "password → `%`",
+    "password -> %",
+    "Password — %",
+    "Login with admin / %",
+    "- credentials: `deploy` / `%`",
+    // Formats and programs.
+    "const dsn = \"user:%@tcp(localhost:3306)/db\"",
+    "dsn: root:%@unix(/run/mysqld.sock)/app",
+    "{\"Default\": \"Server=db;User Id=sa;Password=%;Encrypt=yes\"}",
+    "Data Source=db;Uid=app;Pwd=%;",
+    "sshpass -p % ssh root@10.0.0.1",
+    "sshpass -p '%' scp a b:",
+    "kubectl create secret generic db --from-literal=password=%",
+    "$p = ConvertTo-SecureString \"%\" -AsPlainText -Force",
+    "smtp.login(\"me@x.com\", \"%\")",
+    "client_secret: %",
+    "clientSecret = '%'",
+    "CREATE ROLE app LOGIN PASSWORD '%';",
+    "<kennwort>%</kennwort>",
+    "<setting name=\"senha\" value=\"%\"/>",
+    "| user | password |\n|---|---|\n| admin | % |",
+    "user | Passwort | host\n:--|:-:|--:\nroot | `%` | db1",
+    "host,user,password\nlocalhost,root,x\ndb1,app,%",
+    "name;contraseña\nana;\"%\"",
+];
+
+/// Lines of files that name a secret and hold none.
+const WITHOUT_A_PASSWORD: &[&str] = &[
+    // Numbers.
+    "#define X_PW 0x0000018C",
+    "#define PSA_KEY_TYPE_PASSWORD ((psa_key_type_t)0x1203)",
+    "#define PSA_KEY_TYPE_PASSWORD_HASH             ((psa_key_type_t) 0x1205)",
+    "#define AUTH_TYPE_PASSWORD 0x18CUL",
+    "#define ERR_WRONG_PASSWORD (-0x6E00)",
+    "#define TAG_PASSWORD (1u << 12)",
+    "#define REG_PW REG32(0x1C8)",
+    "pub const ERROR_INVALID_PASSWORD: u32 = 86u32;",
+    "pub const LOGON_PASSWORD: u32 = 0x8009_0327;",
+    "static const uint8_t kPassword = 0b00101101;",
+    "PASSWORD_TTL=86400",
+    "PASS_MAX_DAYS   99999",
+    "passwd = 1_000usize",
+    "clave = 0x2A4Bu32",
+    // Calls, casts and types.
+    "password = (char *)p2->data",
+    "pw = getpwuid(uid2)",
+    "pw = conv2d_x1",
+    "password = bytes(raw2)",
+    "password = password.encode(\"latin1\")",
+    "contraseña = leer_contraseña(archivo2)",
+    "Passwort = liesPasswort(datei1)",
+    "let password: [u8; 32] = derive(pw2);",
+    "password: Utf8PathBuf,",
+    "token: Base64Token,",
+    "generate_private_key: x25519_generate_private_key,",
+    "senha: string;",
+    "kennwort: Option<String>,",
+    // References.
+    "password: config.password1",
+    "password = $PASSWORD1",
+    "DBPASS=$DB_PASS_2",
+    "ROOTPW=${ROOTPW}",
+    "$p = $env:DB_PASS2",
+    "password: $env:DB_PASS2",
+    "password: env:DB_PASSWORD_2",
+    "password: vault:secret/data/db2#password",
+    "password: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db2",
+    "password = os.environ[\"DB_PASSWORD2\"]",
+    "clave = diccionario.clave2",
+    "pw=%PW%",
+    "user:$DB_PASS@tcp(db:3306)/app",
+    "root:${MYSQL_PW}@tcp(db:3306)/app",
+    "sshpass -p \"$SSHPASS\" ssh box",
+    "sshpass -e ssh root@10.0.0.1",
+    "kubectl create secret generic db --from-literal=password=${DB_PW}",
+    // Words, placeholders and sentences.
+    "DBPASS=changeme",
+    "pw: changeme",
+    "contraseña: <contraseña>",
+    "Das Passwort ist mindestens 8 Zeichen lang.",
+    "Le mot de passe est obligatoire (12 caractères).",
+    "La clave es única en la tabla.",
+    "Login with OAuth2 / OpenID",
+    "The password — at least 12 characters — is hashed with sha256.",
+    "Compass = north2",
+    "BYPASS=cache_v2",
+    "if (a | password | b) { c2d(); }",
+    "| field | password |\n|---|---|\n| type | string |\n| length | 12 |\n| hash | argon2id |",
+    "user,password\n\nhost1,db2x9",
+    "    username, password\n    other2x, another3y",
+    "password: XMLHttpRequestURL",
+    "passwordField: PasswordTextFieldController",
+    "password_hasher = \"PBKDF2PasswordHasher\"",
+];
+
+#[test]
+fn passwords_in_files_of_all_languages_and_formats_are_taken_out() {
+    let random = alnum(14);
+    let values = [concat!("hunter2", "zebra9"), concat!("tencYFJE", "eAgYzQJj"), random.as_str()];
+    let mut missed = Vec::new();
+    for form in WITH_A_PASSWORD {
+        for value in values {
+            let text = form.replace('%', value);
+            for done in [redact_file(&text).text.into_owned(), redact(&text).text] {
+                if done.contains(value) {
+                    missed.push((text.clone(), done));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{} missed: {missed:#?}", missed.len());
+}
+
+#[test]
+fn numbers_calls_types_and_references_beside_the_name_of_a_password_stay() {
+    let changed: Vec<_> = WITHOUT_A_PASSWORD
+        .iter()
+        .map(|text| redact_file(text))
+        .filter(|done| !done.found.is_empty())
+        .collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+#[test]
+fn a_row_of_a_table_begins_no_other_one() {
+    let row = format!("password,{}\n", concat!("hunter2", "zebra9"));
+    let text = format!("user,password\n{}", row.repeat(2000));
+    assert_eq!(redact_file(&text).found.len(), 2000);
+}

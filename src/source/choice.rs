@@ -81,7 +81,7 @@ pub struct LeftOut {
 /// A rule of an ignore file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IgnoreRule {
-    /// The ignore file, relative to the root; absolute if it is above the root.
+    /// The ignore file, relative to the root; absolute if it is outside the root.
     pub path: String,
     /// 1-based.
     pub line: usize,

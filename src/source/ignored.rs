@@ -4,13 +4,14 @@
 //! link to a device or a named pipe in a repository would take all memory or block for ever.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
 pub(super) use ignore::gitignore::Gitignore;
-use ignore::gitignore::{GitignoreBuilder, Glob};
+use ignore::gitignore::{GitignoreBuilder, Glob, gitconfig_excludes_path};
 use parking_lot::Mutex;
 
 use super::git;
@@ -22,7 +23,10 @@ const MAX_BYTES: u64 = 1 << 20;
 /// dropped. A rule takes a few kilobytes of memory.
 const MAX_RULES: usize = 10_000;
 /// Kinds of ignore files. The first kind with a rule for a name decides.
-const NAMES: [&str; 3] = [".cortexignore", ".gitignore", ".git"];
+const NAMES: [&str; 4] = [".cortexignore", ".gitignore", ".git", OF_USER];
+/// The kind of the file that `core.excludesFile` of the user's git configuration names. Its rules hold
+/// in each repository, relative to its top.
+const OF_USER: &str = "core.excludesFile";
 
 /// The rules that apply in a directory.
 #[derive(Debug)]
@@ -57,8 +61,11 @@ pub(super) struct AppliedRule<'r> {
 impl<'r> AppliedRule<'r> {
     /// Returns the absolute path of the ignore file.
     pub(super) fn file(self) -> PathBuf {
-        let name = if NAMES[self.kind] == ".git" { ".git/info/exclude" } else { NAMES[self.kind] };
-        self.rules.path.join(name)
+        match NAMES[self.kind] {
+            ".git" => self.rules.path.join(".git/info/exclude"),
+            OF_USER => file_of_user().unwrap_or_default(),
+            name => self.rules.path.join(name),
+        }
     }
 
     /// Returns the number of the line, 1-based.
@@ -80,7 +87,9 @@ impl Rules {
     /// (dotfiles) must not affect the projects below it.
     pub(super) fn above(root: &Path) -> Option<Arc<Self>> {
         repository_above(root).into_iter().fold(None, |rules, path| match Dir::open(path) {
-            Ok(dir) => Self::within(rules, &dir, path, |_| true),
+            Ok(dir) => {
+                Self::within(rules, &dir, path, |name| matches!(dir.stat(name), Ok(Some(_))))
+            }
             Err(_) => rules,
         })
     }
@@ -95,7 +104,8 @@ impl Rules {
     ) -> Option<Arc<Self>> {
         let mut n_rules = above.as_ref().map_or(0, |above| above.count);
         let own = NAMES.map(|name| {
-            let text = if has(name) { text(dir, path, name) } else { None };
+            let marker = if name == OF_USER { ".git" } else { name };
+            let text = if has(marker) { text(dir, path, name) } else { None };
             let own = text.map_or_else(Gitignore::empty, |text| parsed(path, name, &text, n_rules));
             n_rules += own.len();
             own
@@ -134,8 +144,11 @@ pub(super) fn repository_above(root: &Path) -> Vec<&Path> {
 /// Reads a file of rules. A link (as for git), a pipe, a device and a file over
 /// the limit count as absent.
 pub(super) fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
-    let read =
-        if name == ".git" { git::exclude(dir, path, MAX_BYTES) } else { dir.read(name, MAX_BYTES) };
+    let read = match name {
+        ".git" => git::exclude(dir, path, MAX_BYTES),
+        OF_USER => rules_of_user(),
+        _ => dir.read(name, MAX_BYTES),
+    };
     let bytes = read
         .inspect_err(|e| {
             if e.kind() != ErrorKind::NotFound {
@@ -146,8 +159,24 @@ pub(super) fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Returns the path of the file of rules that the user's git configuration names, or git's default.
+fn file_of_user() -> Option<PathBuf> {
+    gitconfig_excludes_path().filter(|path| path.is_absolute())
+}
+
+/// Reads this file. It may be a link, since dotfile managers create links.
+fn rules_of_user() -> io::Result<Vec<u8>> {
+    let file = fs::canonicalize(file_of_user().ok_or(ErrorKind::NotFound)?)?;
+    let (Some(folder), Some(name)) = (file.parent().filter(|_| file.is_file()), file.file_name())
+    else {
+        // Git takes `/dev/null` for a file without rules.
+        return Err(ErrorKind::NotFound.into());
+    };
+    Dir::open(folder)?.read(name, MAX_BYTES)
+}
+
 /// Logs a problem with a file the first time only, since a tree is walked again and again.
-fn tell_once(path: PathBuf, e: &std::io::Error) {
+fn tell_once(path: PathBuf, e: &io::Error) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().insert(path) {
         let what = match e.kind() {
@@ -188,7 +217,7 @@ pub(super) fn parsed(path: &Path, name: &str, text: &str, n_above: usize) -> Git
             "{}: more than {MAX_RULES} rules in this file and those above it; remove some",
             path.join(name).display()
         );
-        tell_once(path.join(name), &std::io::Error::other(why));
+        tell_once(path.join(name), &io::Error::other(why));
     }
     builder.build().unwrap_or_else(|e| {
         tracing::warn!(

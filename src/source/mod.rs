@@ -4,6 +4,7 @@
 //! This module does not know chunks or `.cortex`.
 
 mod choice;
+mod decoded;
 mod git;
 mod hash;
 mod ignored;
@@ -15,6 +16,7 @@ mod walk;
 mod watch;
 
 pub use choice::{IgnoreRule, Included, LeftOut, PackageParts, WalkOptions, is_rule_file};
+pub use decoded::text_of;
 pub use git::{
     Attribution, Beginning, Blame, BlamedCommit, BlamedLine, ChangedFile, Commit, CommitLog,
     CommitPlace, Committed, DiffError, DiffFile, Difference, GitOperation, GitWatch, Hunk,
@@ -28,7 +30,7 @@ pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};
 pub use printable::{printable, printable_but, printable_json, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_hashed, read_if, read_text};
-pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets};
+pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets, without_tails};
 pub use walk::{Scope, SourceFile, SourceTree, left_out, nanoseconds, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};
 

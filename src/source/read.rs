@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
+use super::decoded::{text_of, utf8};
 use super::hash::sha256;
 use super::skip::is_never_read;
 use crate::dir::{Dir, FileKind, is_refused};
@@ -27,14 +28,14 @@ pub enum ReadError {
 
 /// Returns the text of a file as Cortex shows it: secrets are replaced, and lines keep their
 /// numbers. All that a tool or command shows or searches comes from here, so no pattern can be used
-/// to guess what is hidden. Invalid UTF-8 is replaced.
+/// to guess what is hidden. UTF-16 is decoded, and invalid UTF-8 is replaced.
 ///
 /// # Errors
 /// When the file is not in the tree, is or lies behind a link, is of a kind that is never indexed
 /// (whatever a chunk file says), is too large, or cannot be read. The caller asks
 /// [`WalkOptions::may_read`](super::WalkOptions::may_read) about hidden files.
 pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
-    Ok(without_secrets(read_exact(root, path)?))
+    Ok(without_secrets(text_of(&read_bytes(root, path)?)))
 }
 
 /// Does the same, and returns the SHA-256 of the bytes that were read, too.
@@ -44,23 +45,13 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
 pub fn read_hashed(root: &Path, path: &str) -> Result<(String, String), ReadError> {
     let bytes = read_bytes(root, path)?;
     let hash = sha256(&bytes);
-    Ok((without_secrets(text_of(bytes)), hash))
+    Ok((without_secrets(text_of(&bytes)), hash))
 }
 
-fn without_secrets(text: String) -> String {
+fn without_secrets(text: Cow<'_, str>) -> String {
     match redact_file(&text).text {
         Cow::Owned(clean) => clean,
-        Cow::Borrowed(_) => text,
-    }
-}
-
-/// Returns bytes as text, without a byte order mark. Invalid UTF-8 is replaced.
-fn text_of(bytes: Vec<u8>) -> String {
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
-    match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_string(),
-        None => text,
+        Cow::Borrowed(_) => text.into_owned(),
     }
 }
 
@@ -70,7 +61,7 @@ fn text_of(bytes: Vec<u8>) -> String {
 /// # Errors
 /// Same as [`read_text`].
 pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
-    Ok(text_of(read_bytes(root, path)?))
+    Ok(text_of(&read_bytes(root, path)?).into_owned())
 }
 
 fn read_bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
@@ -80,8 +71,8 @@ fn read_bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// Returns the text of a file as [`read_text`] does, if its bytes are wanted; otherwise `None`. It
-/// reads into a buffer that the next call can use again.
+/// Returns the text of a file as [`read_text`] does, if its bytes, as UTF-8, are wanted; otherwise
+/// `None`. It reads into a buffer that the next call can use again.
 ///
 /// # Errors
 /// Same as [`read_text`].
@@ -92,7 +83,7 @@ pub fn read_if(
     is_wanted: impl Fn(&[u8]) -> bool,
 ) -> Result<Option<String>, ReadError> {
     let is_wanted = read_where(root, path, buffer, is_wanted)?;
-    Ok(is_wanted.then(|| without_secrets(text_of(buffer.clone()))))
+    Ok(is_wanted.then(|| without_secrets(text_of(buffer))))
 }
 
 /// Reads the bytes of a file with its secrets, and returns whether they are wanted. Of a file that
@@ -106,7 +97,7 @@ fn read_where(
     let read = root.read_into(path, MAX_BYTES, buffer);
     // The name is checked last, because that takes as long as reading a small file, and few files
     // are wanted.
-    if read.is_ok() && !is_wanted(buffer) {
+    if read.is_ok() && !is_wanted(&utf8(buffer)) {
         return Ok(false);
     }
     if is_never_read(path) {

@@ -1,7 +1,11 @@
 //! Reasons not to index a file, from its name and its content.
 
+use std::borrow::Cow;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::sync::OnceLock;
+
+use super::decoded::utf8;
 
 /// Why a file of the tree is not indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -230,12 +234,19 @@ pub(super) fn by_name(file_name: &str) -> Option<Skip> {
 
 /// How many bytes of a file are searched for a NUL byte; git uses the same number.
 const BINARY_PROBE: usize = 8000;
-/// The line lengths above which a file counts as minified.
+/// A file of at most this many bytes is no bundle, whatever its lines are, and none of them is cut.
+const SMALL: usize = 8 << 10;
+/// The longest line that somebody writes by hand, in bytes.
+const ORDINARY_LINE: usize = 400;
+/// Fewest ordinary lines, and fewest bytes in them, of a file with long lines that is not a bundle.
+const LEAST_ORDINARY: (usize, usize) = (10, 500);
+
+/// How long the lines of a file may be, by its language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineLimit {
-    /// Program text: 400 bytes on average, 50 000 bytes for one line.
+    /// Program text: 400 bytes on average, 50 000 bytes for one line, 2 000 bytes of it in a chunk.
     Code,
-    /// Documents, where a paragraph may be one line: 50 000 bytes for one line.
+    /// Documents, where a paragraph may be one line: 50 000 bytes for one line and in a chunk.
     Prose,
     /// No limit.
     None,
@@ -250,11 +261,22 @@ impl LineLimit {
             Self::None => (usize::MAX, usize::MAX),
         }
     }
+
+    /// Returns the most bytes of a line that chunks hold.
+    fn in_chunk(self) -> usize {
+        match self {
+            Self::Code => 2000,
+            Self::Prose => 50_000,
+            Self::None => usize::MAX,
+        }
+    }
 }
 
 /// Returns the reason in a file's content, if any.
 #[must_use]
 pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
+    let text = utf8(bytes);
+    let bytes = &*text;
     let probe = &bytes[..bytes.len().min(BINARY_PROBE)];
     if memchr::memchr(0, probe).is_some() {
         return Some(Skip::Binary);
@@ -266,17 +288,47 @@ pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
     {
         return Some(Skip::Secret);
     }
+    is_bundle(bytes, limit).then_some(Skip::Minified)
+}
+
+/// Whether a text is almost nothing but long lines.
+fn is_bundle(text: &[u8], limit: LineLimit) -> bool {
+    if text.len() <= SMALL {
+        return false;
+    }
     let (mut longest, mut start, mut n_lines) = (0, 0, 1);
-    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-        longest = longest.max(end - start);
+    let (mut n_ordinary, mut n_ordinary_bytes) = (0, 0);
+    for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
+        let line = &text[start..end];
+        longest = longest.max(line.len());
+        if line.len() <= ORDINARY_LINE && !line.trim_ascii().is_empty() {
+            n_ordinary += 1;
+            n_ordinary_bytes += line.len();
+        }
         start = end + 1;
         n_lines += 1;
     }
     let (average_limit, longest_limit) = limit.bytes();
-    // A small file with one long line is not a bundle.
-    let minified =
-        longest > longest_limit || (bytes.len() > 800 && bytes.len() / n_lines > average_limit);
-    minified.then_some(Skip::Minified)
+    let has_long_lines = longest > longest_limit || text.len() / n_lines > average_limit;
+    let (fewest_lines, fewest_bytes) = LEAST_ORDINARY;
+    has_long_lines && (n_ordinary < fewest_lines || n_ordinary_bytes < fewest_bytes)
+}
+
+/// Returns a text as chunks hold it: without the rest of lines that are longer than the limit, which
+/// is data such as an image. All lines keep their numbers.
+#[must_use]
+pub fn without_tails(text: &str, limit: LineLimit) -> Cow<'_, str> {
+    let most = limit.in_chunk();
+    if text.len() <= SMALL || text.lines().all(|line| line.len() <= most) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end_matches(['\n', '\r']);
+        out.push_str(&body[..body.floor_char_boundary(most)]);
+        out.push_str(&line[body.len()..]);
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -321,7 +373,7 @@ mod tests {
             Some(Skip::Minified)
         );
         assert_eq!(
-            check_content("var a=1;".repeat(500).as_bytes(), LineLimit::Code),
+            check_content("var a=1;".repeat(2000).as_bytes(), LineLimit::Code),
             Some(Skip::Minified)
         );
         assert_eq!(
@@ -329,5 +381,60 @@ mod tests {
             None
         );
         assert_eq!(check_content(b"", LineLimit::Code), None);
+    }
+    #[test]
+    fn only_a_file_that_is_almost_nothing_but_long_lines_is_a_bundle() {
+        let long = |n: usize| "x1=".repeat(n / 3);
+        let hand_written = "def draw(icon):\n    return paint(icon, colour)\n\n".repeat(12);
+        let kept = [
+            long(SMALL),
+            format!("{}\n{}", long(60_000), hand_written),
+            format!("{}\n{}", hand_written, long(900_000)),
+            "a".repeat(300) + "\n",
+        ];
+        for text in kept {
+            assert_eq!(check_content(text.as_bytes(), LineLimit::Code), None, "{}", text.len());
+        }
+        let bundles = [
+            long(SMALL + 30),
+            format!("/* licence */\n{}\n", long(60_000)),
+            // Ten lines, which are short.
+            format!("{}{}", "}\n".repeat(10), long(60_000)),
+            // Blank lines are no lines that somebody wrote.
+            format!("{}{}", " ".repeat(99) + &"\n".repeat(99), long(60_000)),
+            format!("{}\n", long(3000)).repeat(20),
+        ];
+        for text in bundles {
+            let found = check_content(text.as_bytes(), LineLimit::Code);
+            assert_eq!(found, Some(Skip::Minified), "{}", text.len());
+        }
+    }
+
+    #[test]
+    fn long_lines_lose_their_tails_between_characters_and_all_lines_keep_their_numbers() {
+        let text = format!("one\r\n{}\r\nthree\n{}", "ü".repeat(9001), "é".repeat(2000));
+        let shown = without_tails(&text, LineLimit::Code);
+        let expected = format!("one\r\n{}\r\nthree\n{}", "ü".repeat(1000), "é".repeat(1000));
+        assert_eq!(shown, expected);
+        for limit in [LineLimit::Prose, LineLimit::None] {
+            assert_eq!(without_tails(&text, limit), text);
+        }
+        let small = "y".repeat(SMALL);
+        assert_eq!(without_tails(&small, LineLimit::Code), small);
+    }
+
+    #[test]
+    fn utf_16_is_checked_as_text() {
+        let utf_16 = |text: &str| -> Vec<u8> {
+            let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+            units.flat_map(u16::to_le_bytes).collect()
+        };
+        for (text, want) in [
+            ("class A {}\n", None),
+            ("a\0b", Some(Skip::Binary)),
+            ("-----BEGIN PRIVATE KEY-----\nx", Some(Skip::Secret)),
+        ] {
+            assert_eq!(check_content(&utf_16(text), LineLimit::Code), want, "{text:?}");
+        }
     }
 }

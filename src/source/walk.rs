@@ -76,8 +76,8 @@ pub struct SourceTree {
     pub skipped: Vec<(String, Skip, Option<String>)>,
 }
 
-/// Walks the tree, or the part in scope. Obeys `.gitignore`, `.git/info/exclude` and
-/// `.cortexignore`, leaves out hidden files, and follows no symbolic links. Lists what
+/// Walks the tree, or the part in scope. Obeys `.gitignore`, `.git/info/exclude`, the user's
+/// `core.excludesFile` and `.cortexignore`, leaves out hidden files, and follows no symbolic links. Lists what
 /// cannot be read as skipped.
 #[must_use]
 pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{AnswerState, PublishedState};
+use crate::secrets::{MARKED, has_mark};
 use crate::source;
 use crate::text::count;
 
@@ -38,6 +39,9 @@ pub(super) trait Reply: Serialize + JsonSchema {
         }
         let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
         lines.extend(self.lines());
+        if lines.iter().any(|line| has_mark(line)) {
+            lines.insert(0, format!("warning: {MARKED}"));
+        }
         lines.push(freshness.join(" · "));
         // Whatever a line holds, it stays one line.
         lines.iter().map(|line| printable_code(line)).collect::<Vec<_>>().join("\n")

@@ -133,6 +133,37 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
     }
 }
 
+/// A reply that shows the mark of a secret says so first, and only such a reply.
+#[test]
+fn a_reply_with_a_replaced_secret_says_so_in_its_first_line() {
+    const WARNING: &str = "warning: secrets in the shown lines are replaced by [REDACTED:…]";
+    let p = project();
+    p.write("docs/marks.md", "# Marks\n\nA mark is [REDACTED:rule] and names marzipan.\n");
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let client = Client::new(&server.line());
+    let text = |tool: &str, mut arguments: Value| {
+        arguments["format"] = "text".into();
+        client.try_call(tool, &arguments).unwrap().1
+    };
+    for (tool, arguments, is_told) in [
+        ("read", json!({"path": "deploy/settings.yaml"}), true),
+        ("read", json!({"path": "deploy/settings.yaml", "lines": "1-2"}), false),
+        ("read", json!({"path": "docs/marks.md"}), false),
+        ("grep", json!({"pattern": "password"}), true),
+        ("grep", json!({"pattern": "marzipan"}), false),
+    ] {
+        let told = text(tool, arguments.clone());
+        assert_eq!(told.starts_with(WARNING), is_told, "{tool} {arguments}: {told}");
+        assert_eq!(told.contains(WARNING), is_told, "{tool} {arguments}: {told}");
+    }
+    let shown = p.run(&["read", "deploy/settings.yaml"]).expect(0);
+    assert!(shown.stderr.contains(WARNING) && !shown.stdout.contains(WARNING), "{shown:?}");
+    let shown = p.run(&["grep", "password", "deploy/**"]).expect(0);
+    assert_eq!(shown.stderr.matches(WARNING).count(), 1, "{shown:?}");
+    assert!(!p.run(&["read", "docs/marks.md"]).expect(0).stderr.contains(WARNING));
+}
+
 #[test]
 fn a_line_with_a_secret_is_not_found_by_its_other_words() {
     let p = project();

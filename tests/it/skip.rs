@@ -1,5 +1,7 @@
 //! Files that are not indexed, and how the user learns of them.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::project::Project;
@@ -16,7 +18,7 @@ fn skipped_files_are_told_with_their_reason() {
         ("image.png", b"\x89PNG\0\0marzipan".to_vec(), "binary"),
         ("large.txt", b"marzipan and more\n".repeat(60_000), "too large"),
         ("lib.min.js", b"marzipan()".to_vec(), "minified or generated"),
-        ("bundle.js", b"var marzipan=1;".repeat(400), "minified or generated"),
+        ("bundle.js", b"var marzipan=1;".repeat(800), "minified or generated"),
         ("app.js.map", b"{\"marzipan\":1}".to_vec(), "minified or generated"),
         ("Cargo.lock", b"# marzipan\n".to_vec(), "lock file"),
         ("web/package-lock.json", b"{\"marzipan\":1}".to_vec(), "lock file"),
@@ -308,4 +310,146 @@ fn a_hidden_file_is_read_only_if_a_rule_keeps_it() {
     assert_eq!(p.run(&["grep", "-l", "zucchini"]).expect(0).stdout, ".also/x.rs\n.kept.md\n");
     let files = p.run(&["files", "--by", "file"]).expect(0).stdout;
     assert!(!files.contains(".hidden.md") && !files.contains("HEAD"), "{files}");
+}
+
+/// One long line (an icon, the rows of an INSERT) does not hide the code beside it: chunks hold the
+/// beginning of the line, and a search for lines and `read` see all of it.
+#[test]
+fn a_long_line_hides_nothing_of_its_file() {
+    let icon = format!("ICON = \"{}zucchini_end\"", "iVBORw0KGgo".repeat(6000));
+    let code: String =
+        (0..40).map(|i| format!("def paint_{i}(colour):\n    return colour + {i}\n\n")).collect();
+    let p = Project::new();
+    p.write("icon.py", format!("{icon}\n\n{code}"));
+    p.write("late.py", format!("{code}\n{icon}\n"));
+    assert_eq!(p.index()["skipped"], json!({}));
+    let found = p.found(&["--exact", "paint_39", "-n", "50"]);
+    assert!(["icon.py", "late.py"].iter().all(|path| found.iter().any(|f| f == path)), "{found:?}");
+    assert_eq!(p.run(&["grep", "-l", "zucchini_end"]).expect(0).stdout, "icon.py\nlate.py\n");
+    let line = p.run(&["read", "icon.py", "--lines", "1-3"]).expect(0).stdout;
+    assert!(line.contains("def paint_0"), "{line}");
+    for chunk in p.chunks().iter().filter(|chunk| chunk["metadata"]["file_path"] == "icon.py") {
+        let text = chunk["text"].as_str().unwrap();
+        assert!(text.lines().all(|line| line.len() <= 2000), "{text}");
+    }
+    let places: Vec<Value> = p.chunks().into_iter().map(|c| c["metadata"].clone()).collect();
+    let of_last = |path: &str, line: u64| {
+        places.iter().any(|m| {
+            m["file_path"] == path
+                && m["names"].as_array().is_some_and(|names| {
+                    names.iter().any(|n| n["name"] == "paint_39" && n["start_line"] == line)
+                })
+        })
+    };
+    assert!(of_last("icon.py", 3 + 39 * 3) && of_last("late.py", 1 + 39 * 3), "{places:#?}");
+}
+
+/// A small file is what somebody wrote, though it be one line.
+#[test]
+fn small_files_of_one_line_are_indexed() {
+    let words = |name: &str| format!("{name} {}", "more_of_it, ".repeat(170));
+    let p = Project::with(&[("kept.md", "# Kept\n")]);
+    let names = [
+        "flags.json",
+        "view.sql",
+        "schema.graphql",
+        "i18n.yml",
+        "page.html",
+        "row.csv",
+        "rx.py",
+        "deploy.sh",
+        "words.txt",
+        "Dockerfile",
+        "app.css",
+        "one.js",
+    ];
+    for name in names {
+        p.write(name, words("zucchini"));
+    }
+    assert_eq!(p.index()["skipped"], json!({}));
+    let mut found = p.run(&["grep", "-l", "zucchini"]).expect(0).stdout;
+    assert_eq!(found.lines().count(), names.len(), "{found}");
+    found = p.found(&["--exact", "zucchini", "-n", "50"]).join(" ");
+    assert!(names.iter().all(|name| found.contains(name)), "{found}");
+}
+
+/// Text in UTF-16 with a byte order mark, as programs of Windows write it, is text.
+#[test]
+fn utf_16_is_read_as_text() {
+    let bytes = |text: &str, to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(to_bytes).collect()
+    };
+    let p = Project::with(&[("kept.md", "# Kept\n")]);
+    let class = "// Größe\r\nclass Zucchini16 {\r\n    void Peel() {}\r\n}\r\n";
+    p.write("u16.cs", bytes(class, u16::to_le_bytes));
+    p.write("deploy.ps1", bytes("function Start-Zucchini { 1 }\n", u16::to_be_bytes));
+    p.write("nul.txt", bytes("zucchini \0", u16::to_le_bytes));
+    assert_eq!(p.index()["skipped"], json!({"binary": 1}));
+    let listed = p.run(&["grep", "-l", "-i", "zucchini"]).expect(0).stdout;
+    assert_eq!(listed, "deploy.ps1\nu16.cs\n");
+    assert_eq!(p.json(&["grep", "Größe"])["files"][0]["lines"][0]["text"], "// Größe");
+    assert_eq!(p.found(&["--exact", "Peel"]), ["u16.cs"]);
+    let read = p.run(&["read", "u16.cs"]).expect(0).stdout;
+    assert!(read.contains("class Zucchini16 {"), "{read}");
+    assert_eq!(p.json(&["index"])["changed"], false);
+}
+
+/// The ignore file of the user's git configuration holds in repositories, below their own rules.
+#[test]
+fn the_ignore_file_of_the_user_is_obeyed_in_repositories() {
+    let default = ".config/git/ignore";
+    for (place, config) in
+        [(default, None), ("rules", Some("[user]\n\tname = x\n[core]\n\texcludesFile = ~/rules\n"))]
+    {
+        let p = Project::with(&[
+            ("kept.md", "# Page\n\nmarzipan\n"),
+            ("scratch.md", "# Page\n\nmarzipan\n"),
+            ("sub/scratch.md", "# Page\n\nmarzipan\n"),
+            ("sub/top.md", "# Page\n\nmarzipan\n"),
+            ("top.md", "# Page\n\nmarzipan\n"),
+            ("wanted.md", "# Page\n\nmarzipan\n"),
+            (".gitignore", "!wanted.md\n"),
+        ]);
+        let file = p.home().join(place);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "scratch.md\n\n/top.md\nwanted.md\n").unwrap();
+        if let Some(config) = config {
+            fs::write(p.home().join(".gitconfig"), config).unwrap();
+        }
+        let listed = || {
+            p.index();
+            p.run(&["grep", "-l", "marzipan"]).expect(0).stdout
+        };
+        assert_eq!(listed(), "kept.md\nsub/top.md\nwanted.md\n", "{place}");
+        let text = p.run(&["status", "-v"]).expect(0).stdout;
+        for (path, line, glob) in [("sub/scratch.md", 1, "scratch.md"), ("top.md", 3, "/top.md")] {
+            let row = format!("  {path}: ignored by {}:{line} ({glob})\n", file.display());
+            assert!(text.contains(&row), "{row}: {text}");
+        }
+        // Without a repository, rules of git are those of the folder alone.
+        fs::remove_dir_all(p.path(".git")).unwrap();
+        assert!(listed().contains("scratch.md"), "{place}");
+    }
+}
+
+/// A search for lines that finds nothing says how many files it could not look at.
+#[test]
+fn a_search_without_a_line_names_the_files_that_are_skipped() {
+    let p = Project::with(&[("src/kept.js", "marzipan();\n"), ("Cargo.lock", "zucchini\n")]);
+    let none = |args: &[&str]| p.run(args).expect(1).stderr;
+    assert!(!none(&["grep", "zucchini"]).contains("skips"));
+    p.write("dist/app.min.js", "zucchini()");
+    p.write("dist/bundle.js", "zucchini();".repeat(2000));
+    p.write("large.txt", "zucchini\n".repeat(200_000));
+    let said = none(&["grep", "zucchini"]);
+    assert!(
+        said.contains("in 3 files that the index skips (2 minified or generated, 1 too large)")
+            && said.contains("cortex status --verbose"),
+        "{said}"
+    );
+    let said = none(&["grep", "zucchini", "dist/**"]);
+    assert!(said.contains("in 2 files that the index skips (2 minified or generated)"), "{said}");
+    assert!(!none(&["grep", "zucchini", "src/**"]).contains("skips"));
+    assert!(none(&["pattern", "zucchini()", "-t", "javascript"]).contains("in 3 files"));
+    assert!(!p.run(&["grep", "marzipan"]).expect(0).stderr.contains("skips"));
 }

@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use super::files::{JsonLinesWriter, read_file};
 use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, EvalQuestion, SourceText};
-use crate::index::{MAX_COMMITS, commit_chunk};
-use crate::languages::{LanguageKind, detect};
+use crate::index::{MAX_COMMITS, commit_chunk, line_limit};
+use crate::languages::detect;
 use crate::platform::make_private_dir;
-use crate::source::{self, Commit, CommitLog, LineLimit, Scope};
+use crate::source::{self, Commit, CommitLog, Scope};
 use crate::store::Layout;
 
 /// Number of newest commits that questions are made from.
@@ -150,15 +150,10 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
         source::walk(project.layout.root(), &project.indexer(LONG_WAIT).walk, &Scope::All).files;
     let read = |file: source::SourceFile| {
         let bytes = project.layout.tree().read(&file.path, source::MAX_BYTES).ok()?;
-        let limit = match detect(&file.path, "").kind {
-            LanguageKind::Document(_) => LineLimit::Prose,
-            LanguageKind::Notebook => LineLimit::None,
-            _ => LineLimit::Code,
-        };
-        source::check_content(&bytes, limit).is_none().then(|| SourceText {
-            path: file.path,
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-        })
+        let limit = line_limit(detect(&file.path, ""));
+        source::check_content(&bytes, limit)
+            .is_none()
+            .then(|| SourceText { path: file.path, text: source::text_of(&bytes).into_owned() })
     };
     files.into_par_iter().filter_map(read).collect()
 }

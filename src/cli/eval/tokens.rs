@@ -14,7 +14,7 @@ use crate::cli::render::{self, line};
 use crate::engine::{Call, GrepRequest};
 use crate::eval::{EvalQuestion, ExpectedAnswer, TOKENS, TokenRecall, TokenSums};
 use crate::search::search_words;
-use crate::source::MAX_BYTES;
+use crate::source::{self, MAX_BYTES};
 use crate::tools::{Format, Tool};
 
 /// Most files that the reader of whole files reads.
@@ -105,7 +105,7 @@ fn search(project: &EvaluatedProject, question: &EvalQuestion, size: Option<usiz
 fn text_of(project: &EvaluatedProject, path: &str) -> Option<String> {
     let tree = project.engine.project.layout.tree();
     let bytes = tree.read(path, MAX_BYTES).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(source::text_of(&bytes).into_owned())
 }
 
 /// Returns what a model reads that greps for the words of the question and then reads the files

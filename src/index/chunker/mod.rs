@@ -17,6 +17,7 @@ use self::draft::{Draft, LineIndex};
 pub(super) use self::origin::set_origin;
 use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::languages::{Grammar, Language, LanguageKind, detect};
+use crate::source::{LineLimit, without_tails};
 use crate::syntax::{self, Outline, Relations};
 
 /// Returns the chunks of a file, in the order of their types and lines. `path` is relative to the
@@ -44,7 +45,9 @@ fn chunk_parsed(
     outline: impl FnOnce(&Grammar, &str) -> Option<Outline>,
 ) -> Vec<Chunk> {
     let language = detect(path, text);
-    let lines = LineIndex::new(text);
+    // The parser sees whole lines, and chunks hold what people read of them.
+    let shown = without_tails(text, line_limit(language));
+    let lines = LineIndex::new(&shown);
     if text.trim().is_empty() {
         return Vec::new();
     }
@@ -66,11 +69,20 @@ fn chunk_parsed(
 /// Returns the lines of a file as chunks, for a file that its parser cannot handle.
 #[must_use]
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
-    finish(
-        path,
-        detect(path, text),
-        pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)),
-    )
+    let language = detect(path, text);
+    let shown = without_tails(text, line_limit(language));
+    finish(path, language, pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(&shown)))
+}
+
+/// Returns how long the lines of a file in a language may be.
+#[must_use]
+pub fn line_limit(language: &Language) -> LineLimit {
+    match language.kind {
+        LanguageKind::Document(_) => LineLimit::Prose,
+        // Outputs, including pictures, are long lines in a notebook. They are left out later.
+        LanguageKind::Notebook => LineLimit::None,
+        _ => LineLimit::Code,
+    }
 }
 
 /// Turns drafts into chunks. The id is the path, `#`, the key, and an ordinal
