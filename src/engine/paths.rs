@@ -11,7 +11,7 @@ use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::excerpt::symbols_named;
 use crate::index::chunk_file;
 use crate::search::Corpus;
-use crate::source::{self, LeftOut};
+use crate::source::{self, LeftOut, SHORTEST_CUT};
 use crate::store::SourceTable;
 use crate::text::count;
 
@@ -269,11 +269,13 @@ pub(super) fn is_verbatim(chunk: &Chunk) -> bool {
 /// Whether the chunk's lines, among the lines of the file, still have the chunk's text.
 pub(super) fn holds(file: &[&str], chunk: &Chunk) -> bool {
     let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
-    // A chunk of one line may be a part of a very long line.
+    // A line may be the beginning of a very long line, and a chunk of one line a part of it.
     let mut there = file.get(first - 1..).unwrap_or_default().iter();
     chunk.text.lines().all(|line| {
         there.next().is_some_and(|now| {
-            *now == line || now.contains(line) && chunk.text.lines().count() == 1
+            *now == line
+                || line.len() >= SHORTEST_CUT && now.starts_with(line)
+                || now.contains(line) && chunk.text.lines().count() == 1
         })
     })
 }

@@ -859,9 +859,12 @@ fn is_path(value: &str) -> bool {
             && s.bytes().filter(u8::is_ascii_digit).count() < 3
     };
     let parts = |by: &str| {
+        // The first of many may be a variable (`e.target.value2`).
+        let n_short = usize::from(value.matches(by).count() > 1);
         value.contains(by)
             && !value.ends_with(by)
-            && value.split(by).all(|part| is_name(part) && part.len() != 1)
+            && value.split(by).all(is_name)
+            && value.split(by).skip(n_short).all(|part| part.len() != 1)
     };
     is_file(value) || value.contains("://") || parts(".") || parts("::") || value.contains("->")
 }
@@ -1040,6 +1043,7 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
                 || value.contains("\\u")
                 || value.contains("\\x")
                 || (is_type(value) && is_counted(value))
+                || is_named_so(value)
                 || (value.contains("X509") && (!has_digit_or_sign(&value.replace("X509", "")) || is_type(&value.replace("X509", ""))))
         }
         _ => false,
@@ -1055,6 +1059,17 @@ fn is_slug(value: &str) -> bool {
     };
     value.contains(['-', '_', '.', '|', '#', ':', '/'])
         && value.split(['-', '_', '.', '|', '#', ':', '/']).all(is_part)
+}
+
+/// Whether `value` is a name with the word for a password in another language: `novaSenha2`.
+fn is_named_so(value: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["passwort", "kennwort", "contrase", "senha", "clave", "wachtwoord", "depasse", "heslo"];
+    let low = value.to_lowercase().replace(['_', '-'], "");
+    let name = low.trim_end_matches(|c: char| c.is_ascii_digit());
+    low.len() - name.len() < 3
+        && name.chars().all(char::is_alphabetic)
+        && WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Whether `value` has few digits, and only at its end: `Oauth2`, `keyname1`.

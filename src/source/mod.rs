@@ -30,7 +30,9 @@ pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};
 pub use printable::{printable, printable_but, printable_json, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_hashed, read_if, read_text};
-pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets, without_tails};
+pub use skip::{
+    LineLimit, SHORTEST_CUT, Skip, check_content, is_never_read, may_hold_secrets, without_tails,
+};
 pub use walk::{Scope, SourceFile, SourceTree, left_out, nanoseconds, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};
 

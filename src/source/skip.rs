@@ -241,6 +241,10 @@ const ORDINARY_LINE: usize = 400;
 /// Fewest ordinary lines, and fewest bytes in them, of a file with long lines that is not a bundle.
 const LEAST_ORDINARY: (usize, usize) = (10, 500);
 
+/// A line of a chunk with fewer bytes is whole. The last character of a line that is cut takes up to
+/// three bytes more.
+pub const SHORTEST_CUT: usize = 1997;
+
 /// How long the lines of a file may be, by its language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineLimit {
@@ -265,7 +269,7 @@ impl LineLimit {
     /// Returns the most bytes of a line that chunks hold.
     fn in_chunk(self) -> usize {
         match self {
-            Self::Code => 2000,
+            Self::Code => SHORTEST_CUT + 3,
             Self::Prose => 50_000,
             Self::None => usize::MAX,
         }

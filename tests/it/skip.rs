@@ -328,6 +328,7 @@ fn a_long_line_hides_nothing_of_its_file() {
     assert_eq!(p.run(&["grep", "-l", "zucchini_end"]).expect(0).stdout, "icon.py\nlate.py\n");
     let line = p.run(&["read", "icon.py", "--lines", "1-3"]).expect(0).stdout;
     assert!(line.contains("def paint_0"), "{line}");
+    assert_eq!(p.json(&["read", "icon.py"])["changed"], false);
     for chunk in p.chunks().iter().filter(|chunk| chunk["metadata"]["file_path"] == "icon.py") {
         let text = chunk["text"].as_str().unwrap();
         assert!(text.lines().all(|line| line.len() <= 2000), "{text}");
