@@ -15,6 +15,7 @@ use super::server;
 use crate::agents::{self, Entry, Home, Scope, unreadable};
 use crate::engine::{AnswerFrom, Call, Engine, Project, ProjectError, StatusRequest};
 use crate::platform;
+use crate::store;
 
 /// Check the installation, the agents, the index, watches, permissions and disk space.
 ///
@@ -271,6 +272,13 @@ fn place(report: &mut Report, project: &Project) {
             "place",
             format!("{root} cannot be written"),
             "set index.location = \"cache\" in ~/.config/cortex/config.toml",
+        );
+    }
+    if let Some(why) = store::key_problem() {
+        report.bad(
+            "state",
+            format!("the key of the index cannot be kept, so every command indexes anew: {why}"),
+            "set XDG_STATE_HOME to a directory that you may write",
         );
     }
     match tree.free_bytes() {

@@ -221,7 +221,7 @@ fn code(result: anyhow::Result<Outcome>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(e) => {
-            tell!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
+            tell!("error: {}", source::printable_message(format!("{e:#}").trim_end()));
             ExitCode::from(2)
         }
     }

@@ -334,7 +334,7 @@ fn what_is_no_text_is_refused() {
     let p = Project::new(&[("late", &format!("{}\0", "a\n".repeat(9000)))]);
     for (name, bytes, words) in [
         ("nul", &b"a\0b"[..], "NUL byte in line 1): binary"),
-        ("utf16", b"\xff\xfea\0\n\0", "NUL byte"),
+        ("utf16", b"\xff\xfea\0\n\0", "it is UTF-16, which is read but not edited"),
         ("latin1", b"ok\ncaf\xe9\n", "not UTF-8 (line 2): convert it"),
         ("cut", b"a\n\xf0\x9f\x98", "not UTF-8 (line 2)"),
     ] {

@@ -28,7 +28,7 @@ pub use git::{
 };
 pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};
-pub use printable::{printable, printable_but, printable_json, printable_lines};
+pub use printable::{printable, printable_but, printable_json, printable_lines, printable_message};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_hashed, read_if, read_text};
 pub use skip::{
     LineLimit, SHORTEST_CUT, Skip, check_content, is_never_read, may_hold_secrets, without_tails,

@@ -15,6 +15,13 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     printable_but(text, &['\n', '\t'])
 }
 
+/// Returns an error message, which may repeat an argument with its line breaks. Only its first line
+/// begins in the first column, so that no argument speaks as Cortex.
+#[must_use]
+pub fn printable_message(text: &str) -> String {
+    printable_lines(text).replace('\n', "\n ")
+}
+
 /// Escapes the same characters in JSON text, where they stand only within strings: `\u202e`.
 #[must_use]
 pub fn printable_json(json: &str) -> Cow<'_, str> {

@@ -43,7 +43,7 @@ pub use package::{PackageRecord, remove_unused};
 pub use packing::Packing;
 pub use patches::{PatchFrame, Patches};
 pub use reader::{ChunkFiles, LoadError};
-pub use seal::use_key_of;
+pub use seal::{key_problem, use_key_of};
 pub use server::ServerFile;
 pub use sources::{
     GramFile, HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK, trusted_before,

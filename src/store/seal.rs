@@ -29,7 +29,7 @@ const DIGITS: usize = 2 * SEAL;
 const LENGTH: usize = BEFORE.len() + DIGITS + AFTER.len();
 
 static STATE: OnceLock<PathBuf> = OnceLock::new();
-static KEPT: OnceLock<String> = OnceLock::new();
+static KEPT: OnceLock<(String, Option<String>)> = OnceLock::new();
 /// The key of a process without a state directory.
 static OWN: OnceLock<String> = OnceLock::new();
 
@@ -42,16 +42,24 @@ pub fn use_key_of(state: Option<PathBuf>) {
 }
 
 fn secret() -> &'static str {
-    let Some(state) = STATE.get() else { return OWN.get_or_init(user_secret::random) };
+    match STATE.get() {
+        Some(state) => &kept(state).0,
+        None => OWN.get_or_init(user_secret::random),
+    }
+}
+
+/// Returns the key in a state directory and, if it cannot be kept there, one for this process and why.
+fn kept(state: &Path) -> &'static (String, Option<String>) {
     KEPT.get_or_init(|| match UserSecret::of_user(state, KEY) {
-        Ok(kept) => kept.value,
-        Err(e) => {
-            tracing::warn!(
-                "every process indexes anew, because the key of indexes cannot be kept: {e}; set XDG_STATE_HOME to a directory that you may write"
-            );
-            user_secret::random()
-        }
+        Ok(kept) => (kept.value, None),
+        Err(e) => (user_secret::random(), Some(format!("{}: {e}", state.display()))),
     })
+}
+
+/// Returns why the key cannot be kept, so that every process derives the index anew; `None` if it can.
+#[must_use]
+pub fn key_problem() -> Option<String> {
+    kept(STATE.get()?).1.clone()
 }
 
 /// Computes the seal of a file: `name` at `place`, with this content.

@@ -74,8 +74,8 @@ impl ParseBudget {
 
 /// Most reports of the parser and of all queries for a file: so many, and so many for each kilobyte. They
 /// report every hundred steps. Real programs have at most 37 reports a kilobyte.
-const LEAST_REPORTS: u64 = 1 << 14;
-const REPORTS_PER_KB: u64 = 256;
+const LEAST_REPORTS: u64 = 1 << 13;
+const REPORTS_PER_KB: u64 = 128;
 
 /// For larger files, the head is parsed first. In text that is not a program, a parser may take all
 /// memory in one step that cannot be interrupted.

@@ -133,9 +133,7 @@ impl fmt::Display for Answer {
 /// Escapes control characters in an error message, because it quotes names and text of the
 /// repository.
 fn printable_error(e: AskError) -> AskError {
-    // A message may repeat an argument with its line breaks. Only its first line begins in the first
-    // column, so that no argument speaks as Cortex.
-    let shown = |message: String| source::printable_lines(&message).replace('\n', "\n ");
+    let shown = |message: String| source::printable_message(&message);
     match e {
         AskError::Arguments(message) => AskError::Arguments(shown(message)),
         AskError::NotFound(message) => AskError::NotFound(shown(message)),

@@ -302,8 +302,10 @@ fn outputs_of_notebooks_are_not_indexed() {
 #[test]
 fn a_cortex_directory_that_cannot_be_used_is_named() {
     let p = Project::sample();
+    p.share_key();
     p.index();
     p.open_to_all();
+    p.give_home_to_nobody();
     p.chmod(".cortex", 0o000);
     let outcomes = [&["search", "potatoes"][..], &["index"], &["status"]]
         .map(|args| run(&mut p.unprivileged(args)));

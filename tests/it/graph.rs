@@ -190,6 +190,9 @@ fn only_uses_in_code_are_of_unknown_meaning() {
         ("notes.md", "# Notes\n\nCall `start` first.\n"),
     ]);
     let said = p.run(&["graph", "callers", "Pump#start"]).expect(1).stderr;
+    assert!(said.contains("none found: 2 more lines have the name, in comments"), "{said}");
+    p.write("a.rb", "y.restart\n");
+    let said = p.run(&["graph", "callers", "Pump#start"]).expect(1).stderr;
     assert!(said.contains("no other line of the indexed code uses the name"), "{said}");
     p.write("b.rb", "z.start\n");
     let said = p.run(&["graph", "callers", "Pump#start"]).expect(0).stdout;
