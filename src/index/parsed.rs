@@ -1,5 +1,7 @@
 //! What a run finds out about one file, and its form for the store of what is known by content.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -8,12 +10,16 @@ use super::relating::{FileRelations, HandOn, RelationsRun};
 use crate::chunk::{Chunk, ChunkType};
 use crate::grams::filter_of;
 use crate::known::{self, Known, Packed};
+use crate::platform::thread_time;
 use crate::secrets::redact_file;
 use crate::source::{DeclaredOrigin, sha256, text_of};
 use crate::store::SourceEntry;
 
 /// A hash of the code that makes chunks: a change means that a source may give other chunks.
 pub(super) const CHUNKER_VERSION: &str = env!("VERSION_OF_CHUNKS");
+
+/// A file that took the processor longer may have been cut by lines, because its parser ran out of time.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// What a run found out about one file.
 pub(super) struct Parsed {
@@ -71,6 +77,7 @@ pub(super) fn parsed(
     {
         return parsed;
     }
+    let start = thread_time();
     let text = text_of(bytes);
     entry.lines = text.lines().count() as u64;
     // Redact first, so that no chunk, vector or index holds a secret.
@@ -90,7 +97,7 @@ pub(super) fn parsed(
     };
     // A parser that panics must not exclude the file: it is cut by lines.
     let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    let is_whole = read.is_ok();
+    let is_whole = read.is_ok() && thread_time().saturating_sub(start) < SLOW;
     let (mut chunks, hand_on) = read.unwrap_or_else(|_| (chunk_lines(path, text), None));
     set_origin(&mut chunks, entry.origin, text);
     count(&mut entry, &chunks);

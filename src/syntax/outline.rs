@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use tree_sitter::{
     Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState,
@@ -17,6 +18,7 @@ use self::definition::{
 };
 use super::symbol::{Symbol, SymbolKind};
 use crate::languages::{Grammar, Hides};
+use crate::platform::thread_time;
 
 pub(super) mod definition;
 mod macros;
@@ -48,16 +50,20 @@ thread_local! {
 }
 
 /// The budget of one file. Parsers and queries may need quadratic time for garbage. The budget counts
-/// their steps and not their time, so a text has the same outline on every machine, however busy.
+/// their steps and the time that the processor works for them, but not that of the clock: a text has
+/// the same outline however busy the machine is.
 pub(super) struct ParseBudget {
     /// How many more times a parser or query may report.
     left: Cell<u64>,
+    /// When the budget began, in time of this thread.
+    start: Duration,
 }
 
 impl ParseBudget {
     /// The budget of a text.
     fn of(text: &str) -> Self {
-        Self { left: Cell::new(LEAST_REPORTS + text.len() as u64 * REPORTS_PER_KB / 1024) }
+        let left = LEAST_REPORTS + text.len() as u64 * REPORTS_PER_KB / 1024;
+        Self { left: Cell::new(left), start: thread_time() }
     }
 
     pub(super) fn is_spent(&self) -> bool {
@@ -66,12 +72,15 @@ impl ParseBudget {
 
     /// Tells a callback of a parser or query to stop when the budget is spent.
     pub(super) fn go_on(&self) -> ControlFlow<()> {
-        let left = self.left.get().saturating_sub(1);
+        let is_over = thread_time().saturating_sub(self.start) >= LONGEST;
+        let left = if is_over { 0 } else { self.left.get().saturating_sub(1) };
         self.left.set(left);
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
+/// Longest time of the processor for one file. A megabyte of any real program takes a tenth of it.
+const LONGEST: Duration = Duration::from_secs(4);
 /// Most reports of the parser and of all queries for a file: so many, and so many for each kilobyte. They
 /// report every hundred steps. Real programs have at most 37 reports a kilobyte.
 const LEAST_REPORTS: u64 = 1 << 13;

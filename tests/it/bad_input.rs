@@ -305,7 +305,7 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
     p.share_key();
     p.index();
     p.open_to_all();
-    p.give_home_to_nobody();
+    p.give_key_to_nobody();
     p.chmod(".cortex", 0o000);
     let outcomes = [&["search", "potatoes"][..], &["index"], &["status"]]
         .map(|args| run(&mut p.unprivileged(args)));

@@ -370,7 +370,7 @@ fn damage(with_manifest: bool) {
     let p = Project::new();
     let mut publisher = Publisher::new(&p, with_manifest);
     p.open_to_all();
-    p.give_home_to_nobody();
+    p.give_key_to_nobody();
     // File permissions do not apply to root.
     let mut command = p.unprivileged(&["serve", "--port", "0", "--no-watch"]);
     command.env("CORTEX_LIVE_DEBOUNCE_MS", "50").env("CORTEX_SERVE_TOKEN", "secret");

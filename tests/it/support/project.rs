@@ -289,12 +289,19 @@ impl Project {
         assert!(self.command("chmod").args(["-R", "a+rwX", "."]).status().unwrap().success());
     }
 
-    /// Gives the home directory to the user of [`Project::unprivileged`].
-    pub fn give_home_to_nobody(&self) {
+    /// Gives the key of [`Project::share_key`] to the user of [`Project::unprivileged`].
+    pub fn give_key_to_nobody(&self) {
         if fs::metadata(self.base.path()).unwrap().uid() == 0 {
             let user = NOBODY.to_string();
             let mut chown = self.command("chown");
-            assert!(chown.args(["-R", &user]).arg(self.home()).status().unwrap().success());
+            assert!(
+                chown
+                    .args(["-R", &user])
+                    .arg(self.home().join(".local"))
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
     }
 
