@@ -373,7 +373,7 @@ fn in_tables(
         end = after;
         let is_secret = |cell: &Range<usize>| {
             let value = &text[cell.clone()];
-            !is_code(value) && !(origin == TextOrigin::File && is_example(PASSWORD, value))
+            !(is_code(value) || origin == TextOrigin::File && is_example(PASSWORD, value))
         };
         found.extend(cells.into_iter().filter(is_secret).map(|cell| (cell, PASSWORD)));
     }

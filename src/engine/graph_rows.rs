@@ -60,7 +60,7 @@ pub(super) struct GraphRows {
 
 impl RelationsSink for GraphRows {
     fn take_over(&self, from: &Layout, is_checked: bool) {
-        let Ok(_) = self.layout.prepare_code_graph() else { return };
+        let Ok(()) = self.layout.prepare_code_graph() else { return };
         let mark = (!is_checked).then(|| from.graph_mark());
         if let Err(e) = CodeGraph::copy(&from.code_graph(), mark, &database_of(&self.layout)) {
             tracing::info!("the code graph of {} is not taken: {e}", from.root().display());

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::graph::{GraphNode, NameUse, NamedLines, Namesake, USES_BESIDE};
 use super::serving::{Engine, View};
@@ -89,6 +90,12 @@ impl Engine {
                 if known.accounted.contains(&key) {
                     continue;
                 }
+                let is_other =
+                    |range: &Range<usize>| is_longer_name(language.name, &line.text[range.end..]);
+                let ranges = matcher.ranges(&line.text);
+                if ranges.iter().all(is_other) {
+                    continue;
+                }
                 named.n += 1;
                 if let Some(other) = known.of_others.get(&key) {
                     let node = GraphNode::new(other);
@@ -98,8 +105,8 @@ impl Engine {
                     namesake.uses += 1;
                     continue;
                 }
-                let uses = matcher.ranges(&line.text).into_iter().filter(|range| {
-                    !is_longer_name(language.name, &line.text[range.end..])
+                let uses = ranges.into_iter().filter(|range| {
+                    !is_other(range)
                         && places.as_ref().is_none_or(|places| {
                             places.kind(number, range.start) == PlaceKind::Code
                         })

@@ -576,7 +576,6 @@ impl Traversal {
         let Some(names) = self.names_in(file) else { return Ok(UNKNOWN) };
         let language = self.resolver.scopes.file(file).map_or("", |f| &f.row.language).to_string();
         let rows = judged.rows.get(&(file, place.line)).map_or(&[][..], Vec::as_slice);
-        let is_export = matches!(&*place.receiver, "exports" | "module.exports");
         match place.role {
             Role::Template => {
                 let is_used = in_file.contains(&Verdict::Renamed);
@@ -612,10 +611,9 @@ impl Traversal {
             }
             _ => {}
         }
-        if names.family == "rust" && (judged.is_callable || judged.is_macro) {
-            if place.is_macro != judged.is_macro {
-                return Ok(Verdict::Left(OTHER));
-            }
+        let is_run = judged.is_callable || judged.is_macro;
+        if names.family == "rust" && is_run && place.is_macro != judged.is_macro {
+            return Ok(Verdict::Left(OTHER));
         }
         let is_tag = names.family == "c" && judged.is_type && !judged.apart.is_empty();
         if (place.is_type && judged.is_callable) || (is_tag && !place.is_type) {
@@ -648,7 +646,7 @@ impl Traversal {
                 return Ok(Verdict::Left(VARIABLE));
             }
         }
-        if is_export {
+        if matches!(&*place.receiver, "exports" | "module.exports") {
             let is_here = judged.family.iter().any(|id| id.file == file);
             return Ok(if is_here && !judged.is_member { Verdict::Renamed } else { UNKNOWN });
         }
@@ -747,9 +745,8 @@ impl Traversal {
         let is_near = directory(&here.row.path) == directory(&home.row.path);
         let scope = self.resolver.scopes.scope_of(file)?;
         Ok(match names.reach {
-            Visibility::Project => Verdict::Renamed,
             Visibility::Directory if !is_near => Verdict::Left(UNREACHED),
-            Visibility::Directory => Verdict::Renamed,
+            Visibility::Directory | Visibility::Project => Verdict::Renamed,
             Visibility::Package => unsure,
             Visibility::File => {
                 let is_open = scope.imports.iter().any(|i| {

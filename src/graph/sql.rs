@@ -136,8 +136,7 @@ impl Tables {
     /// Does the same, but waits only this long for another process.
     pub(super) fn open_within(database: &Database, busy: Duration) -> Result<Self, GraphError> {
         let Database { path, .. } = database;
-        let failed =
-            |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
+        let failed = |source| GraphError::Failed { path: path.clone(), source: Box::new(source) };
         let connection = match open(database, busy) {
             Ok(Some(connection)) => connection,
             Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
@@ -145,7 +144,7 @@ impl Tables {
                 sqlite::remove(path).map_err(failed)?;
                 open(database, busy)
                     .map_err(failed)?
-                    .ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
+                    .ok_or_else(|| GraphError::Contended { path: path.clone() })?
             }
         };
         Ok(Self {

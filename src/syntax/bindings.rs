@@ -174,7 +174,7 @@ fn role_in(kind: &str, field: Option<&str>, at: Node, parent: Node) -> Step {
         }
         "enumerator" if field.is_none() && at.prev_sibling().is_none() => return Step::Variable,
         "for_generic_clause" if at.kind() == "variable_list" => return Step::Variable,
-        "exception_variable" => return Step::Variable,
+        "exception_variable" | "case_pattern" => return Step::Variable,
         "assignment_statement" if at.kind() == "variable_list" => {
             let is_local = parent.parent().is_some_and(|p| p.kind() == "variable_declaration");
             return if is_local { Step::Through } else { Step::No };
@@ -186,7 +186,6 @@ fn role_in(kind: &str, field: Option<&str>, at: Node, parent: Node) -> Step {
             let is_case = parent.parent().is_some_and(|p| p.kind() == "case_pattern");
             return if is_case { Step::Through } else { Step::No };
         }
-        "case_pattern" => return Step::Variable,
         "variable_name" => return Step::Through,
         _ => {}
     }
@@ -206,6 +205,55 @@ fn role_in(kind: &str, field: Option<&str>, at: Node, parent: Node) -> Step {
     if is_definition(kind, field, at) { Step::Definition } else { Step::No }
 }
 
+/// Parts of the names of nodes that are definitions.
+const DEFINING: &[&str] = &[
+    "declaration",
+    "definition",
+    "_item",
+    "_spec",
+    "signature",
+    "class",
+    "interface",
+    "enum",
+    "struct",
+    "trait",
+    "object",
+    "protocol",
+    "function",
+    "method",
+    "module",
+    "macro",
+    "alias",
+    "preproc_def",
+    "specifier",
+    "const_element",
+    "entry",
+    "field",
+];
+/// Parts of the names of nodes that are none, though they have one of those.
+const NOT_DEFINING: &[&str] = &[
+    "call",
+    "invocation",
+    "argument",
+    "attribute",
+    "member",
+    "selector",
+    "access",
+    "import",
+    "export",
+    "reference",
+    "expression",
+    "initializer",
+    "use_",
+    "package",
+    "namespace",
+    "_type",
+    "scoped",
+    "qualified",
+    "keyed",
+    "static_item_use",
+];
+
 /// Whether a node is a definition, and `at` its name.
 fn is_definition(kind: &str, field: Option<&str>, at: Node) -> bool {
     // `struct name` without a body is a use.
@@ -213,56 +261,10 @@ fn is_definition(kind: &str, field: Option<&str>, at: Node) -> bool {
     if kind.ends_with("_specifier") && !has_body() {
         return false;
     }
-    const WORDS: &[&str] = &[
-        "declaration",
-        "definition",
-        "_item",
-        "_spec",
-        "signature",
-        "class",
-        "interface",
-        "enum",
-        "struct",
-        "trait",
-        "object",
-        "protocol",
-        "function",
-        "method",
-        "module",
-        "macro",
-        "alias",
-        "preproc_def",
-        "specifier",
-        "const_element",
-        "entry",
-        "field",
-    ];
-    const NOT: &[&str] = &[
-        "call",
-        "invocation",
-        "argument",
-        "attribute",
-        "member",
-        "selector",
-        "access",
-        "import",
-        "export",
-        "reference",
-        "expression",
-        "initializer",
-        "use_",
-        "package",
-        "namespace",
-        "_type",
-        "scoped",
-        "qualified",
-        "keyed",
-        "static_item_use",
-    ];
-    if !WORDS.iter().any(|word| kind.contains(word)) {
+    if !DEFINING.iter().any(|word| kind.contains(word)) {
         return false;
     }
-    if NOT.iter().any(|word| kind.contains(word)) && !kind.contains("enum") {
+    if NOT_DEFINING.iter().any(|word| kind.contains(word)) && !kind.contains("enum") {
         let is_function = matches!(
             kind,
             "function_expression"
@@ -501,7 +503,7 @@ fn is_bound_by_import(node: Node, text: &str) -> bool {
 }
 
 /// Returns the field of its parent that a node is.
-pub(super) fn field_of<'t>(node: Node<'t>) -> Option<&'t str> {
+pub(super) fn field_of(node: Node<'_>) -> Option<&str> {
     let parent = node.parent()?;
     let mut cursor = parent.walk();
     cursor.goto_first_child();

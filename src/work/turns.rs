@@ -160,7 +160,9 @@ mod tests {
             }
         }
         drop(first);
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert_eq!(order.try_iter().collect::<Vec<_>>(), [2, 3, 1, 2, 1, 1, 1]);
         assert_eq!(turns.state.lock().n_out, 0);
     }
