@@ -170,7 +170,7 @@ fn names(tools: &[&'static Tool]) -> BTreeSet<String> {
 /// Returns the server of the project, if one runs.
 ///
 /// # Errors
-/// [`InTheWay`] if it does not give what the user asks for.
+/// [`InTheWay`](crate::serve::InTheWay) if it does not give what the user asks for.
 pub(super) fn running(args: &Args, project: &Project) -> Result<Option<Running>> {
     let Some(state) = config::state_home() else { return Ok(None) };
     let running = Running::of(&state, project.layout.root());
@@ -183,7 +183,7 @@ pub(super) fn running(args: &Args, project: &Project) -> Result<Option<Running>>
 /// Returns where the project is served. If it is not, the server of this machine begins to.
 ///
 /// # Errors
-/// [`InTheWay`] if a server runs that does not give what the user asks for.
+/// [`InTheWay`](crate::serve::InTheWay) if a server runs that does not give what the user asks for.
 pub(super) fn in_background(args: &Args, project: &Project) -> Result<Running> {
     ensure!(
         args.is_for_all(),
