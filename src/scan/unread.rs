@@ -24,7 +24,7 @@ impl Unread {
             ReadError::Failed { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 self.n_gone += 1;
             }
-            // What may never be read is no file of a search.
+            // A search does not count files that may never be read.
             ReadError::Forbidden(_) => {}
             e => {
                 self.n_refused += 1;

@@ -3,7 +3,8 @@
 //!
 //! A repository may bring a `.cortex` of its own. Whatever decides an answer without a look at the
 //! sources (the manifest of our chunk files, the table of source files, saved indexes, the index of
-//! commits, the code graph) is used only with a seal. A seal is an HMAC-SHA-256 over the content, the
+//! commits) is used only with a seal; the code graph and the vectors, which change in place, carry a mark
+//! of the same key. A seal is an HMAC-SHA-256 over the content, the
 //! name and the place of the file. Its key is in the user's state directory, so no repository can make
 //! one, and a copy of `.cortex` at another place has none. What lacks a seal is derived again.
 
