@@ -32,7 +32,7 @@ pub fn take_over(layout: &Layout, from: &Layout, lock: &WriteLock) -> io::Result
     }
     let Some(table) = SourceTable::read(from) else { return Ok(false) };
     table.write(layout)?;
-    for name in from.all_vectors() {
+    for name in from.all_vectors().into_iter().filter(|name| vectors::is_marked(from, name)) {
         copy(&theirs, &name, &ours, &name)?;
         vectors::adopt(layout, &name)?;
     }

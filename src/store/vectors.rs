@@ -27,7 +27,7 @@ pub type VectorKey = Fingerprint;
 /// dimensions (u32) and the mark of this user and place (i32).
 const MAGIC: [u8; 8] = *b"CXVEC\x03\0\0";
 const HEADER: usize = 16;
-const MARK: u64 = 12;
+const MARK: usize = 12;
 /// A record is the key (u128), a checksum of key and rest (u32), the scale (f32), and one i8 for
 /// each dimension.
 const KEY: usize = 16;
@@ -159,10 +159,17 @@ fn read_tail(mut file: File, dimensions: usize, n_bytes: usize) -> io::Result<Ve
     Ok(bytes)
 }
 
+/// Whether this user made a vector file at the place where it is.
+pub(super) fn is_marked(layout: &Layout, name: &str) -> bool {
+    let mut header = [0; HEADER];
+    layout.open_file(name).and_then(|mut file| file.read_exact(&mut header)).is_ok()
+        && header[MARK..] == layout.mark(VECTORS).to_le_bytes()
+}
+
 /// Makes a vector file that came from another place of the user one of this place.
 pub(super) fn adopt(layout: &Layout, name: &str) -> io::Result<()> {
     let mut file = layout.data()?.file(name, OpenMode::Update, SHARED_FILE)?;
-    file.seek(SeekFrom::Start(MARK))?;
+    file.seek(SeekFrom::Start(MARK as u64))?;
     file.write_all(&layout.mark(VECTORS).to_le_bytes())
 }
 
@@ -170,7 +177,7 @@ fn header(layout: &Layout, dimensions: usize) -> [u8; HEADER] {
     let mut h = [0; HEADER];
     h[..8].copy_from_slice(&MAGIC);
     h[8..12].copy_from_slice(&u32::try_from(dimensions).unwrap_or(u32::MAX).to_le_bytes());
-    h[12..].copy_from_slice(&layout.mark(VECTORS).to_le_bytes());
+    h[MARK..].copy_from_slice(&layout.mark(VECTORS).to_le_bytes());
     h
 }
 
