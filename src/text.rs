@@ -10,6 +10,9 @@ pub fn count(n: usize, what: &str) -> String {
     }
 }
 
+/// Largest number of characters that replies show of a line of code.
+pub const MAX_LINE: usize = 200;
+
 /// Returns the text, cut to at most `n_chars` characters and `…`.
 #[must_use]
 pub fn cut(text: &str, n_chars: usize) -> String {
@@ -17,6 +20,19 @@ pub fn cut(text: &str, n_chars: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }
+}
+
+/// Returns at most `n_chars` characters of a line, among them those from the byte `at` on, with `…` for
+/// what is left out on either side.
+#[must_use]
+pub fn cut_around(line: &str, at: usize, n_chars: usize) -> String {
+    let before = line[..line.floor_char_boundary(at)].chars().count();
+    if before < n_chars * 3 / 4 {
+        return cut(line, n_chars);
+    }
+    let from = before - n_chars / 4;
+    let start = line.char_indices().nth(from).map_or(0, |(start, _)| start);
+    format!("…{}", cut(&line[start..], n_chars))
 }
 
 /// Returns the beginning of a text, at most `n_bytes`, cut between characters.

@@ -225,6 +225,15 @@ pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
 /// The names of the chunk types.
 pub(super) const TYPES: &[&str] = &["symbols", "definitions", "data", "documentation"];
 
+/// Parses how many there shall be at most: one or more.
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("give 1 or more".into()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("it is not a whole number from 1".into()),
+    }
+}
+
 /// Parses one of these names into a value of a request. Requests spell the names in the same way.
 pub(super) fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],

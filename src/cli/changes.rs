@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{fitted, json, line, printable, warnings};
+use super::render::{fitted, json, line, warnings};
 use crate::engine::{AnswerFrom, Call, ChangesRequest};
 
 /// Tell what happened since a commit, a date or the last session: by area and symbol, with what lost
@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tokens: usize,
     /// With --json: show at most this many rows of each list
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one, default_value_t = 30)]
     limit: usize,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         warnings(&answer.state);
         if answer.is_empty() {
-            tell!("nothing changed since {}", printable(&answer.since.reason));
+            answer.lines_within(args.tokens).iter().for_each(|text| tell!("{text}"));
         } else {
             for text in answer.lines_within(args.tokens) {
                 line(&fitted(&text))?;

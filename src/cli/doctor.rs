@@ -332,12 +332,8 @@ fn index(report: &mut Report, project: Project) {
         Err(why) => return report.bad("index", why, "cortex index --full"),
     };
     let text = format!("{} in {}", count(status.files, "file"), count(status.chunks, "chunk"));
-    if status.stale == Some(true) {
-        report.note(
-            "index",
-            format!("{text}; files changed since"),
-            "cortex index (a search does it, too)",
-        );
+    if let Some(newer) = status.newer() {
+        report.note("index", format!("{text}; {newer}"), "cortex index (a search does it, too)");
     } else {
         report.good("index", format!("{text}, up to date"));
     }

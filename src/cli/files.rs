@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[command(flatten)]
     languages: args::Languages,
     /// Show at most this many rows
-    #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = args::at_least_one)]
     limit: usize,
     #[command(flatten)]
     project: OfProject,

@@ -81,7 +81,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
     /// Show at most this many results [default: 50, with tests 20, with --diff and --files 30]
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
     limit: Option<usize>,
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]

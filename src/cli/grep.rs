@@ -57,10 +57,10 @@ pub(super) struct Args {
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: usize,
     /// Show at most this many matching lines of each file [default: all]
-    #[arg(short = 'm', long, value_name = "N")]
+    #[arg(short = 'm', long, value_name = "N", value_parser = args::at_least_one)]
     max_per_file: Option<usize>,
     /// Show at most this many lines (with -l or -c files) [default: all]
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
     limit: Option<usize>,
     #[command(flatten)]
     project: OfAnyProject,

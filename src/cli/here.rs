@@ -44,9 +44,9 @@ fn index(project: Project) -> Result<String> {
     }
     let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
     let status = engine.status(StatusRequest { verbose: false }, &Call::default())?;
-    let age = match status.stale {
-        Some(true) => "; files changed since, so the next search updates it",
-        _ => ", up to date",
+    let age = match status.newer() {
+        Some(newer) => format!("; {newer}, so the next search updates it"),
+        None => ", up to date".into(),
     };
     Ok(format!("{} in {}{age}", count(status.files, "file"), count(status.chunks, "chunk")))
 }

@@ -42,7 +42,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Show at most this many commits
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one, default_value_t = 5)]
     limit: usize,
     #[command(flatten)]
     project: OfProject,

@@ -22,7 +22,7 @@ use crate::secrets;
 /// Connect coding agents: write the MCP server, instructions, a skill and memory hooks into their
 /// configuration.
 ///
-/// Shows every change first and asks once. Comments, order and unknown keys of your files stay;
+/// Lists every file that changes first and asks once. Comments, order and unknown keys of your files stay;
 /// `--remove` restores the bytes of a file that nobody changed since.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -258,14 +258,13 @@ fn show_plan(plan: &Plan, args: &Args, chosen: &[&Agent], home: &Home) -> Result
     for change in &plan.changes {
         show_change(change, &shown, args.dry_run)?;
     }
-    let n_new = plan.changes.iter().filter(|c| c.before.is_none()).count();
-    if n_new > 0 && !args.dry_run {
-        line(&format!("--dry-run shows the text of {}", count(n_new, "new file")))?;
+    if !plan.changes.is_empty() && !args.dry_run {
+        line("--dry-run shows the changes in full")?;
     }
     Ok(())
 }
 
-/// Prints the lines of a file that change. Values that look like secrets are hidden.
+/// Says how many lines of a file change, or prints them. Values that look like secrets are hidden.
 fn show_change(change: &Change, shown: &Shown, in_full: bool) -> Result<()> {
     let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (agent, kind) in &change.parts {
@@ -273,22 +272,22 @@ fn show_change(change: &Change, shown: &Shown, in_full: bool) -> Result<()> {
     }
     let parts: Vec<String> =
         parts.into_iter().map(|(agent, kinds)| format!("{agent}: {}", kinds.join(", "))).collect();
-    let is_whole = change.before.is_none() || change.after.is_none();
     let n_lines = change.before.as_ref().or(change.after.as_ref()).map_or(0, |t| t.lines().count());
-    let what = match (&change.before, &change.after) {
-        (None, _) => format!("new file, {}; ", count(n_lines, "line")),
-        (_, None) => "removed; ".to_string(),
-        _ => String::new(),
-    };
-    let path = style(shown.path(&change.path)).bold();
-    line(&format!("{path} ({what}{})", parts.join("; ")))?;
-    if is_whole && !in_full {
-        return Ok(());
-    }
     let hidden =
         |text: &Option<String>| secrets::redact(text.as_deref().unwrap_or_default()).text.clone();
     let (before, after) = (hidden(&change.before), hidden(&change.after));
     let diff = TextDiff::from_lines(&before, &after);
+    let n_of = |tag| diff.iter_all_changes().filter(|row| row.tag() == tag).count();
+    let what = match (&change.before, &change.after) {
+        (None, _) => format!("new file, {}; ", count(n_lines, "line")),
+        (_, None) => "removed; ".to_string(),
+        _ => format!("+{} −{} lines; ", n_of(ChangeTag::Insert), n_of(ChangeTag::Delete)),
+    };
+    let path = style(shown.path(&change.path)).bold();
+    line(&format!("{path} ({what}{})", parts.join("; ")))?;
+    if !in_full {
+        return Ok(());
+    }
     for row in diff.iter_all_changes() {
         let text = printable_code(row.value().trim_end_matches(['\n', '\r']));
         match row.tag() {

@@ -98,7 +98,7 @@ A backup is made once a day, when a session ends or a server runs. The last two 
     #[command(after_help = "Example: cortex memory timeline -n 3")]
     Timeline {
         /// Show at most this many sessions
-        #[arg(short = 'n', default_value_t = 5, value_name = "N")]
+        #[arg(short = 'n', default_value_t = 5, value_name = "N", value_parser = args::at_least_one)]
         limit: usize,
     },
 }
@@ -126,7 +126,7 @@ struct Search {
     /// A question or words [default: show the newest memories]
     query: Vec<String>,
     /// Show at most this many
-    #[arg(short = 'n', default_value_t = 10, value_name = "N")]
+    #[arg(short = 'n', default_value_t = 10, value_name = "N", value_parser = args::at_least_one)]
     limit: usize,
     #[command(flatten)]
     of: Of,
@@ -135,7 +135,7 @@ struct Search {
 #[derive(clap::Args)]
 struct List {
     /// Show at most this many
-    #[arg(short = 'n', default_value_t = 20, value_name = "N")]
+    #[arg(short = 'n', default_value_t = 20, value_name = "N", value_parser = args::at_least_one)]
     limit: usize,
     #[command(flatten)]
     of: Of,

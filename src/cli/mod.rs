@@ -51,9 +51,11 @@ mod temporary;
 mod version;
 mod why;
 
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
@@ -140,10 +142,47 @@ impl Write for Log {
     }
 }
 
+/// How similar to an option a text is that was meant to be the option.
+const TYPING_ERROR: f64 = 0.6;
+
+/// Reads the command line.
+fn parsed() -> Cli {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let read = Cli::try_parse_from(&args).or_else(|e| {
+        let meant = as_meant(&args, &e).ok_or(e)?;
+        Cli::try_parse_from(meant)
+    });
+    read.unwrap_or_else(|e| e.exit())
+}
+
+/// Returns a command line as its writer means it: a question without a command is searched, and a text
+/// that begins like an option, but resembles none, is what `search` or `grep` looks for.
+fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
+    let text = args.last()?.to_str()?;
+    let with = |before: &[&str]| before.iter().map(OsString::from).chain([text.into()]).collect();
+    let is_like_option = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(option)) => {
+            strsim::normalized_damerau_levenshtein(option, text) >= TYPING_ERROR
+        }
+        _ => false,
+    };
+    match args.iter().map(|arg| arg.to_str()).collect::<Vec<_>>()[..] {
+        [Some(program), _] if !text.starts_with('-') && text.trim().contains(' ') => {
+            Some(with(&[program, "search"]))
+        }
+        [Some(program), Some(command @ ("search" | "grep")), _]
+            if error.kind() == clap::error::ErrorKind::UnknownArgument && !is_like_option =>
+        {
+            Some(with(&[program, command, "--"]))
+        }
+        _ => None,
+    }
+}
+
 /// Runs the program.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parsed();
     match cli.color.as_deref() {
         Some("always") => console::set_colors_enabled(true),
         Some("never") => console::set_colors_enabled(false),

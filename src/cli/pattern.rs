@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: u32,
     /// Show at most this many matches
-    #[arg(short = 'n', long, default_value_t = 100, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 100, value_name = "N", value_parser = args::at_least_one)]
     limit: usize,
     #[command(flatten)]
     project: OfProject,

@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "ID", conflicts_with = "path")]
     chunk_id: Option<String>,
     /// Show at most this many files
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one, default_value_t = 10)]
     limit: usize,
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]

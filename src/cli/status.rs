@@ -89,10 +89,7 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
     if let Some(at) = &index.indexed_at {
         let age = chrono::DateTime::parse_from_rfc3339(at)
             .map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));
-        line(&format!(
-            "age         {age}, {}",
-            if s.stale == Some(true) { "files changed since" } else { "up to date" }
-        ))?;
+        line(&format!("age         {age}, {}", s.newer().unwrap_or("up to date")))?;
     }
     if !s.other_files.is_empty() {
         line(&format!("beside it   {}, written by other programs", s.other_files.join(", ")))?;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::project::Project;
 use crate::languages::{LanguageKind, detect, separator};
 use crate::source::{self, DiffError, DiffFile, Hunk};
-use crate::syntax::{Symbol, SymbolKind, outline};
+use crate::syntax::{PlaceKind, Places, Symbol, SymbolKind, outline};
 
 /// Largest number of files whose texts are compared.
 pub(super) const MAX_COMPARED: usize = 300;
@@ -79,14 +79,18 @@ struct Outlined<'a> {
     paths: Vec<String>,
     /// The innermost symbol at each line.
     innermost: Vec<Option<usize>>,
+    /// What the parts of a line are.
+    places: Option<Places>,
 }
 
 impl<'a> Outlined<'a> {
     fn new(path: &str, text: &'a str) -> Self {
         let language = detect(path, text);
-        let symbols = match language.kind {
-            LanguageKind::Code(grammar) => outline(grammar, text).map(|outline| outline.symbols),
-            _ => None,
+        let (symbols, places) = match language.kind {
+            LanguageKind::Code(grammar) => {
+                (outline(grammar, text).map(|outline| outline.symbols), Places::new(grammar, text))
+            }
+            _ => (None, None),
         };
         let symbols = symbols.unwrap_or_default();
         let mut paths: Vec<String> = Vec::with_capacity(symbols.len());
@@ -114,7 +118,7 @@ impl<'a> Outlined<'a> {
                 of_symbol.fill(Some(counted));
             }
         }
-        Self { lines, symbols, paths, innermost }
+        Self { lines, symbols, paths, innermost, places }
     }
 
     /// Returns the first symbol of each path of names.
@@ -143,6 +147,16 @@ impl<'a> Outlined<'a> {
         self.lines.get((line as usize).wrapping_sub(1)).is_none_or(|text| text.trim().is_empty())
     }
 
+    /// Whether a line is nothing but a comment, which changes no symbol.
+    fn is_comment(&self, line: u32) -> bool {
+        let Some(text) = self.lines.get((line as usize).wrapping_sub(1)) else { return false };
+        let (first, last) = (text.len() - text.trim_start().len(), text.trim_end().len() - 1);
+        let is_comment = |places: &Places| {
+            [first, last].iter().all(|at| places.kind(line, *at) == PlaceKind::Comment)
+        };
+        self.places.as_ref().is_some_and(is_comment)
+    }
+
     fn at(&self, line: u32) -> Option<usize> {
         self.innermost.get(line as usize).copied().flatten()
     }
@@ -150,7 +164,7 @@ impl<'a> Outlined<'a> {
     /// Returns the lines of a range that say something.
     fn said(&self, start: u32, n: u32) -> impl Iterator<Item = u32> {
         let end = start.saturating_add(n).min(u32::try_from(self.innermost.len()).unwrap_or(start));
-        (start..end).filter(|line| !self.is_blank(*line))
+        (start..end).filter(|line| !self.is_blank(*line) && !self.is_comment(*line))
     }
 
     fn change(&self, at: usize, how: How, line: u32, n_lines: u32) -> SymbolChange {
@@ -373,7 +387,7 @@ impl Row {
     fn the_innermost_symbols_at_the_lines_are_those_that_change() {
         let one = |text: &str, outside| (vec![text.to_string()], outside);
         assert_eq!(told(5, 1, &["    2"]), one("changed get", false));
-        assert_eq!(told(3, 1, &["/// Gets it."]), one("changed get", false), "its comment");
+        assert_eq!(told(3, 1, &["/// Gets it."]), (vec![], false), "its comment");
         assert_eq!(told(9, 1, &[]), one("changed put", false), "a line that was taken out");
         assert_eq!(told(14, 1, &["    two: u16,"]), one("changed Row", false), "a field");
         assert_eq!(told(1, 1, &["use a::c;"]), (vec![], true));

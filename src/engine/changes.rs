@@ -17,7 +17,7 @@ use super::change_rows::{
 use super::changed::{
     FileChange, How, MAX_COMPARED, Texts, changed, how_of, is_compared, shown, texts,
 };
-use super::filters::of_paths;
+use super::filters::{idle_paths, of_paths};
 use super::memory::written;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -84,7 +84,7 @@ impl Engine {
         let path = request.path.as_deref().map(|path| path.trim_start_matches("./"));
         let path = path.filter(|path| !matches!(*path, "" | "."));
         let patterns: Vec<String> = path.map(String::from).into_iter().collect();
-        let wanted = of_paths(&patterns)?;
+        let wanted = of_paths(Some(&self.project), &patterns)?;
         let (beginning, reason, mut limits) = self.beginning(asked)?;
         let View { code, state } = self.view(call)?;
         let root = self.project.layout.root();
@@ -102,6 +102,9 @@ impl Engine {
         call.check()?;
         let (commits, more_commits) =
             self.commits_since(start, &|path| wanted.is_match(path), &mut limits);
+        if files.is_empty() && commits.is_empty() {
+            limits.extend(idle_paths(&self.project, code.corpus.chunks(), &patterns));
+        }
         let pending = source::difference(root, None).map(|found| found.files).unwrap_or_default();
         let pending: HashMap<&str, &DiffFile> =
             pending.iter().map(|file| (&*file.path, file)).collect();

@@ -75,9 +75,10 @@ impl Kinds {
 }
 
 impl Filters {
-    pub(super) fn filter(&self) -> Result<Filter, AskError> {
+    /// Returns the filter for the files of one project, or for those of several.
+    pub(super) fn filter(&self, of: Option<&Project>) -> Result<Filter, AskError> {
         Ok(Filter {
-            paths: of_paths(&self.paths)?,
+            paths: of_paths(of, &self.paths)?,
             tags: self.tags.clone(),
             tests: self.tests.map(|tests| tests == Tests::Only),
             ..self.kinds.filter()
@@ -91,22 +92,33 @@ pub(super) fn of_languages(languages: &[String]) -> LanguageFilter {
 }
 
 /// Compiles the globs of a request. One text may hold several, separated by commas; `!` before a
-/// glob excludes what it matches.
-pub(super) fn of_paths(patterns: &[String]) -> Result<PathFilter, AskError> {
+/// glob excludes what it matches. In one project, a path means what exists there; see [`paths::glob`].
+pub(super) fn of_paths(of: Option<&Project>, patterns: &[String]) -> Result<PathFilter, AskError> {
     let patterns = single_globs(patterns);
     if patterns.len() > MAX_GLOBS || patterns.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
         return Err(AskError::Arguments(format!(
             "paths: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes"
         )));
     }
-    let set = |patterns: Vec<&str>| {
-        let patterns: Vec<String> = patterns.into_iter().map(String::from).collect();
+    let set = |patterns: Vec<String>| {
         globs(&patterns).map_err(|e| AskError::Arguments(format!("paths: {e}")))
     };
     let (unwanted, wanted): (Vec<&str>, Vec<&str>) =
         patterns.iter().copied().partition(|pattern| pattern.starts_with('!'));
-    let unwanted = unwanted.into_iter().map(|pattern| &pattern[1..]).collect();
+    let unwanted = unwanted.into_iter().map(|pattern| excluding(of, &pattern[1..])).collect();
+    let wanted = wanted.into_iter().map(|pattern| in_index(of, pattern)).collect();
     Ok(PathFilter { wanted: set(wanted)?, unwanted: set(unwanted)? })
+}
+
+/// Returns a glob over the paths of the index.
+fn in_index(of: Option<&Project>, pattern: &str) -> String {
+    of.map_or_else(|| pattern.to_string(), |project| paths::glob(project, pattern))
+}
+
+/// Returns a glob of what is left out. A name leaves out all files and folders of that name.
+fn excluding(of: Option<&Project>, pattern: &str) -> String {
+    let is_name = !pattern.contains(['/', '\\']);
+    if is_name { pattern.to_string() } else { in_index(of, pattern) }
 }
 
 /// Splits lists of globs at commas outside braces.
@@ -140,7 +152,7 @@ pub(super) fn idle_paths(
     patterns: &[String],
 ) -> Option<String> {
     let matches = |pattern: &&str| {
-        let one = [pattern.trim_start_matches('!').to_string()];
+        let one = [in_index(Some(project), pattern.trim_start_matches('!'))];
         globs(&one).is_ok_and(|glob| chunks.files().any(|file| glob.is_match(file)))
     };
     let idle: Vec<&str> =

@@ -355,9 +355,28 @@ impl Engine {
         }
     }
 
-    /// Returns a target as the graph knows it: an address with a line becomes `file:line`.
+    /// Returns a target as the graph knows it: an address with a line becomes `file:line`, and a path
+    /// becomes that of the index.
     pub(super) fn graph_target(&self, written: &str, call: &Call) -> String {
-        let Some((line, _)) = Address::parse(written).lines else { return written.to_string() };
+        let address = Address::parse(written);
+        let Some((line, _)) = address.lines else {
+            if !address.path.contains('/') {
+                return written.to_string();
+            }
+            let file = |view: View| {
+                let file =
+                    paths::written_file(&self.project, view.code.corpus.chunks(), &address.path);
+                Ok(file.map(|file| match &address.symbol {
+                    Some(symbol) => format!("{file}#{symbol}"),
+                    None => file,
+                }))
+            };
+            return self
+                .with_code(call, file)
+                .ok()
+                .flatten()
+                .unwrap_or_else(|| written.to_string());
+        };
         let place = |view: View| paths::place(&self.project, &view.code.corpus, written);
         // What is no file may still be a symbol.
         self.with_code(call, place)

@@ -124,6 +124,9 @@ pub struct GrepLine {
     /// The innermost definition or section around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
+    /// The byte of `text` at which the first match begins.
+    #[serde(skip)]
+    pub match_at: usize,
     /// symbols: number of matching lines of the symbol; this is the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matches: Option<usize>,
@@ -138,7 +141,7 @@ impl Engine {
     /// # Errors
     /// When the pattern, a glob or the cursor is not valid, or the index cannot be read.
     pub fn grep(&self, request: &GrepRequest, call: &Call) -> Result<GrepAnswer, AskError> {
-        let paths = of_paths(&request.paths)?;
+        let paths = of_paths(Some(&self.project), &request.paths)?;
         let matcher = matcher(request)?;
         let skipped = position(request.cursor.as_deref())?;
         let View { code, mut state } = self.view(call)?;
@@ -411,6 +414,7 @@ impl GrepPage {
         let lines = all.into_iter().filter(is_near).map(|line| GrepLine {
             symbol: symbol_at(line.line),
             line: line.line,
+            match_at: line.match_at,
             text: line.text,
             is_match: line.is_match,
             matches: None,

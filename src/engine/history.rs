@@ -11,7 +11,7 @@ use super::diffs::{self, ChangedPlace, Wanted};
 use super::filters::of_paths;
 use super::freshness::AnswerState;
 use super::memory::written;
-use super::project::{LONG_WAIT, SHORT_WAIT};
+use super::project::{LONG_WAIT, Project, SHORT_WAIT};
 use super::serving::{Engine, Step, Upkeep};
 use super::{AskError, Call, chain};
 use crate::chunk::Chunk;
@@ -130,7 +130,7 @@ impl Engine {
         request: &HistoryRequest,
         call: &Call,
     ) -> Result<HistoryAnswer, AskError> {
-        let conditions = Conditions::new(request)?;
+        let conditions = Conditions::new(request, &self.project)?;
         let query = request.query.trim();
         let refused = |why: &str| Err(AskError::Arguments(why.into()));
         match (query.is_empty(), &request.changed) {
@@ -232,10 +232,10 @@ struct Conditions {
 }
 
 impl Conditions {
-    fn new(request: &HistoryRequest) -> Result<Self, AskError> {
+    fn new(request: &HistoryRequest, project: &Project) -> Result<Self, AskError> {
         let period = Period::parse(request.since.as_deref(), request.until.as_deref(), now());
         Ok(Self {
-            paths: of_paths(&request.paths)?,
+            paths: of_paths(Some(project), &request.paths)?,
             period: period.map_err(|e| AskError::Arguments(e.to_string()))?,
             author: request.author.as_ref().map(|author| author.trim().to_lowercase()),
         })

@@ -474,7 +474,7 @@ pub(super) fn search_all(
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
     check_query(request)?;
-    let filter = request.filters.filter()?;
+    let filter = request.filters.filter(None)?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
     parts.extend(

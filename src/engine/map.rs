@@ -257,8 +257,9 @@ impl Engine {
     /// Returns the files in focus.
     fn focus(&self, request: &MapRequest, call: &Call) -> Result<Vec<String>, AskError> {
         let Some(focus) = &request.focus else { return Ok(Vec::new()) };
-        if self.project.layout.tree().has_file(focus) {
-            return Ok(vec![focus.clone()]);
+        let file = self.graph_target(focus, call);
+        if self.project.layout.tree().has_file(&file) {
+            return Ok(vec![file]);
         }
         let request =
             SearchRequest { query: focus.clone(), limit: FOCUS, ..SearchRequest::default() };

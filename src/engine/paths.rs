@@ -1,6 +1,6 @@
 //! Finds the files and chunks that requests name by path, line or id.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::AskError;
@@ -227,6 +227,56 @@ pub(super) fn below(project: &Project, chunks: &ChunkSet, path: &str) -> Result<
         Some(path) => Ok(path),
         None => normal(project.layout.root(), path),
     }
+}
+
+/// Returns a glob of a request as one over the paths of the index. What exists in the project as it is
+/// written is that file or folder, though names such as `[slug]` or `{id}` look like globs. It is meant
+/// from the root, also if other folders have a file or folder of that name. A path may be absolute, or
+/// have the separators of Windows.
+pub(super) fn glob(project: &Project, written: &str) -> String {
+    let slashed = with_slashes(written);
+    let inside = Path::new(&slashed).strip_prefix(project.layout.root()).ok();
+    let (is_at_root, path) = match inside {
+        Some(inside) => (true, inside),
+        None => (slashed.starts_with('/'), Path::new(slashed.trim_start_matches('/'))),
+    };
+    let Some(path) = lexical(path) else { return written.to_string() };
+    if path.is_empty() {
+        return "**".into();
+    }
+    let (tree, mut so_far) = (project.layout.tree(), PathBuf::new());
+    let mut is_literal = true;
+    let parts = path.split('/').map(|part| {
+        so_far.push(part);
+        is_literal = is_literal && matches!(tree.stat(&so_far), Ok(Some(_)));
+        if is_literal { globset::escape(part) } else { part.to_string() }
+    });
+    let glob = parts.collect::<Vec<_>>().join("/");
+    if is_at_root || is_literal { format!("/{glob}") } else { glob }
+}
+
+/// Replaces the separators of Windows. Before a sign of globs, a backslash takes its meaning away.
+fn with_slashes(glob: &str) -> String {
+    let mut out = String::with_capacity(glob.len());
+    let mut rest = glob.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_escape = |next: &char| matches!(next, '*' | '?' | '[' | ']' | '{' | '}' | '!');
+        match c {
+            '\\' if rest.peek().is_some_and(is_escape) => {
+                out.extend([Some(c), rest.next()].into_iter().flatten())
+            }
+            '\\' => out.push('/'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns the indexed file that a path means exactly: an absolute one, or one with other separators.
+pub(super) fn written_file(project: &Project, chunks: &ChunkSet, path: &str) -> Option<String> {
+    let path = below(project, chunks, path).ok()?;
+    let is_indexed = chunks.by_file(&path).next().is_some();
+    is_indexed.then_some(path)
 }
 
 /// Returns a path without `.` and `..`; `None` if it leads out of its beginning.

@@ -13,7 +13,7 @@ use crate::config::{self, Config, ConfigError, Location};
 use crate::dir::OwnedDir;
 use crate::embed::{BundledModel, Embedder, HttpEmbedder};
 use crate::graph::GraphError;
-use crate::index::{IndexError, Indexer, Mode, Progress, RelationsSink, Summary};
+use crate::index::{IndexError, Indexer, Mode, Progress, RelationsSink, Summary, TreeScan};
 use crate::known::KnownStore;
 use crate::live::ReloadError;
 use crate::memory::{
@@ -350,10 +350,15 @@ impl Project {
         GraphRows { layout: self.layout.clone(), ahead: self.rows_ahead.clone(), waits }
     }
 
-    /// Whether files changed since they were indexed.
+    /// Whether files or the commit changed since the index was made.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
+        self.look().is_stale
+    }
+
+    /// Compares the files and the commit with the index.
+    pub(super) fn look(&self) -> TreeScan {
+        self.indexer(SHORT_WAIT).look(&Scope::All)
     }
 
     /// Compares the files with the index. Calls `update` if they differ, and records edits, which an

@@ -147,7 +147,7 @@ impl Engine {
         request: &PatternRequest,
         call: &Call,
     ) -> Result<PatternAnswer, AskError> {
-        let paths = of_paths(&request.paths)?;
+        let paths = of_paths(Some(&self.project), &request.paths)?;
         let View { code, mut state } = self.view(call)?;
         let LanguageFilter { wanted, unwanted } = of_languages(&request.languages);
         // A wanted language parses the pattern whatever the files are called; see `patterns`.
@@ -228,7 +228,7 @@ impl Engine {
     /// # Errors
     /// When the globs are not valid.
     pub fn files(&self, request: &FilesRequest, call: &Call) -> Result<FilesAnswer, AskError> {
-        let paths = of_paths(&request.paths)?;
+        let paths = of_paths(Some(&self.project), &request.paths)?;
         let View { code, state } = self.view(call)?;
         let files =
             files(&self.project, code.corpus.chunks(), &paths, &of_languages(&request.languages));

@@ -195,7 +195,8 @@ impl Ranking {
         let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
         let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
         compared.add(hits.iter().copied(), &meant, &mut wanted);
-        let excerpts = Excerpts::of(&hits, compared, &mut wanted);
+        let excerpts =
+            Excerpts::of(&hits, compared, &mut wanted).with_words_in_view(&request.query);
         let n = rows.len();
         SearchAnswer {
             next_cursor: page.next(n),
@@ -248,7 +249,7 @@ impl Engine {
     /// When the request is not valid, or the index cannot be read.
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
         check_query(request)?;
-        let filter = request.filters.filter()?;
+        let filter = request.filters.filter(Some(&self.project))?;
         let answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
         self.with_memories(answer, request, call)
     }

@@ -61,6 +61,9 @@ pub struct StatusAnswer {
     /// Whether files changed since the index was updated. Only the command reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<bool>,
+    /// Whether there are commits that the index has not read. Only the command reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_commits: Option<bool>,
     /// Id of the embedder that makes the vectors.
     pub embedder: String,
     /// Number of vectors in the HNSW graph; absent if every vector is compared.
@@ -172,6 +175,17 @@ fn nested(root: &Path, chunks: &ChunkSet) -> Vec<String> {
         {}
     }
     source::with_repository(root, folders).into_iter().map(String::from).collect()
+}
+
+impl StatusAnswer {
+    /// Says what is newer than the index, if the answer knows of anything.
+    #[must_use]
+    pub fn newer(&self) -> Option<&'static str> {
+        if self.stale == Some(true) {
+            return Some("files changed since");
+        }
+        (self.new_commits == Some(true)).then_some("new commits since")
+    }
 }
 
 impl LeftOutList {
@@ -329,9 +343,11 @@ impl Engine {
                     warnings: loaded.warnings.into_iter().chain(warnings).collect(),
                     ..AnswerState::default()
                 };
+                let look = self.project.look();
                 Ok(StatusAnswer {
                     foreign,
-                    stale: Some(self.project.is_stale()),
+                    stale: Some(look.is_stale && !look.only_commits),
+                    new_commits: Some(look.only_commits),
                     files_parsed: loaded.n_parsed,
                     ..self.status_of(&loaded.set, &table, request, state.in_brief(call))
                 })
@@ -388,6 +404,7 @@ impl Engine {
             foreign: layout.is_foreign(),
             other_files: layout.other_chunk_files(),
             stale: None,
+            new_commits: None,
             embedder: self.project.embedder().id().to_string(),
             published: Vec::new(),
             vectors_in_hnsw: None,

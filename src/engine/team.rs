@@ -441,7 +441,7 @@ impl PublishedRepository<'_> {
     /// # Errors
     /// When the pattern has no words, a glob or the cursor is not valid, or the depot fails.
     pub fn grep(&self, request: &GrepRequest, call: &Call) -> Result<GrepAnswer, AskError> {
-        let paths = of_paths(&request.paths)?;
+        let paths = of_paths(None, &request.paths)?;
         let (matcher, skipped) = (matcher(request)?, position(request.cursor.as_deref())?);
         let words = words_in(&request.pattern, request.regex);
         if words.is_empty() || request.invert {

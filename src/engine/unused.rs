@@ -28,7 +28,7 @@ impl Engine {
         let target = target.trim().trim_start_matches("./").trim_end_matches('/');
         let is_whole = matches!(target, "" | ".");
         let patterns: Vec<String> = (!is_whole).then(|| target.to_string()).into_iter().collect();
-        let wanted = of_paths(&patterns)?;
+        let wanted = of_paths(Some(&self.project), &patterns)?;
         let View { code, mut state } = self.view(call)?;
         let chunks = code.corpus.chunks();
         let mut files: Vec<&str> =

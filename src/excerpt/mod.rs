@@ -14,7 +14,8 @@ use self::regions::{Line, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
 use crate::chunk::Entry;
 use crate::embed::StaticModel;
-use crate::search::{Hit, QueryWords, Term, search_words};
+use crate::search::{Highlighter, Hit, QueryWords, Term, search_words};
+use crate::text::{MAX_LINE, cut_around};
 
 /// Number of best files of which code may be shown.
 pub const MAX_FILES: usize = 15;
@@ -170,6 +171,26 @@ impl Excerpts {
         // The sort is stable, so that a row comes before its lines and a head before its body.
         excerpts.steps.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         excerpts
+    }
+
+    /// Cuts long lines whose first word of the question lies beyond what a reply shows of a line, so that
+    /// the word is seen.
+    #[must_use]
+    pub fn with_words_in_view(mut self, question: &str) -> Self {
+        let mut words = None;
+        let regions = self.regions.iter_mut().flatten().map(|shown| &mut shown.region);
+        for (_, line) in regions.flat_map(|region| &mut region.lines) {
+            if line.len() > MAX_LINE {
+                let words = words.get_or_insert_with(|| Highlighter::new(question));
+                if let Some(first) = words.ranges(line).first() {
+                    let seen = cut_around(line, first.start, MAX_LINE);
+                    if seen.starts_with('…') {
+                        *line = seen;
+                    }
+                }
+            }
+        }
+        self
     }
 
     /// Returns the best lines of a result, all of its best region. Lines that say nothing do not

@@ -107,6 +107,8 @@ pub type Journal = dyn Fn(&[FileChange]) + Send + Sync;
 pub struct TreeScan {
     /// Whether they differ.
     pub is_stale: bool,
+    /// Whether they differ only in their commits.
+    pub only_commits: bool,
     /// Every directory of the part that is not ignored, relative to the root.
     pub directories: Vec<String>,
 }
@@ -121,9 +123,15 @@ impl Indexer {
         let walk = || source::walk(self.layout.root(), &self.walk, scope);
         let (SourceTree { files, directories, .. }, table) =
             rayon::join(walk, || self.valid_table());
-        TreeScan { is_stale: self.differs(table, files, scope, walked_at_ns), directories }
+        let has_head = table
+            .as_ref()
+            .map(|table| !history::is_stale(self.head().as_deref(), table.history.as_ref()));
+        let differs = self.differs(table, files, scope, walked_at_ns);
+        let only_commits = !differs && has_head == Some(false) && !self.layout.is_foreign();
+        TreeScan { is_stale: differs || only_commits, only_commits, directories }
     }
 
+    /// Whether the files differ.
     fn differs(
         &self,
         table: Option<SourceTable>,
@@ -140,9 +148,6 @@ impl Indexer {
             return true;
         }
         let Some(mut table) = table else { return true };
-        if history::is_stale(self.head().as_deref(), table.history.as_ref()) {
-            return true;
-        }
         let plan = IndexPlan::new(self.layout.root(), &table, files, scope, false, self.keeping());
         if !plan.is_empty() {
             return true;

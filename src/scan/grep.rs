@@ -41,6 +41,8 @@ pub struct FoundLine {
     /// Without the line break.
     pub text: String,
     pub is_match: bool,
+    /// The byte of `text` at which the first match begins.
+    pub match_at: usize,
 }
 
 /// How many lines match in each file of a set.
@@ -138,7 +140,7 @@ impl LineMatcher {
 
     /// Returns the matching lines of a text with their context.
     pub fn lines(&self, text: &str) -> Vec<FoundLine> {
-        let mut found = Collected(Vec::new());
+        let mut found = Collected { lines: Vec::new(), matcher: &self.matcher };
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())
             .invert_match(self.query.invert)
@@ -147,7 +149,7 @@ impl LineMatcher {
             .after_context(self.query.context)
             .build();
         let _ = searcher.search_slice(&self.matcher, text.as_bytes(), &mut found);
-        found.0
+        found.lines
     }
 }
 
@@ -164,18 +166,24 @@ impl Sink for Count {
 }
 
 /// Collects the lines that the searcher reports.
-struct Collected(Vec<FoundLine>);
+struct Collected<'m> {
+    lines: Vec<FoundLine>,
+    matcher: &'m RegexMatcher,
+}
 
-impl Collected {
+impl Collected<'_> {
     fn add(&mut self, first: Option<u64>, bytes: &[u8], is_match: bool) -> bool {
         let text = String::from_utf8_lossy(bytes);
-        let lines = (first.unwrap_or(1)..).zip(text.lines());
-        self.0.extend(lines.map(|(line, text)| FoundLine { line, text: text.into(), is_match }));
+        for (line, text) in (first.unwrap_or(1)..).zip(text.lines()) {
+            let first = self.matcher.find(text.as_bytes()).ok().flatten().filter(|_| is_match);
+            let match_at = first.map_or(0, |found| found.start());
+            self.lines.push(FoundLine { line, text: text.into(), is_match, match_at });
+        }
         true
     }
 }
 
-impl Sink for Collected {
+impl Sink for Collected<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

@@ -52,6 +52,7 @@ pub fn patterns<'a>(
     written: impl Iterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, Pattern>, PatternError> {
     let mut n_files: BTreeMap<&str, usize> = BTreeMap::new();
+    let is_named = !languages.is_empty();
     if languages.is_empty() {
         written.for_each(|language| *n_files.entry(language).or_default() += 1);
     }
@@ -72,6 +73,9 @@ pub fn patterns<'a>(
         }
     }
     match error {
+        Some(PatternError::NotParsed { known, .. }) if found.is_empty() && !is_named => {
+            Err(PatternError::NoCode { known })
+        }
         Some(PatternError::Malformed { pattern, message, .. })
             if found.is_empty() && tried.len() > 1 =>
         {

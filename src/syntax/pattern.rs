@@ -35,6 +35,10 @@ pub enum PatternError {
     )]
     NotParsed { language: String, known: String },
     #[error(
+        "no indexed file is written in a language with a grammar, so patterns match nothing here; languages with a grammar: {known}"
+    )]
+    NoCode { known: String },
+    #[error(
         "`{pattern}` is not a valid {language} pattern: {message}; write it as code, with $NAME for one part and $$$NAME for any number of them"
     )]
     Malformed { language: String, pattern: String, message: String },
@@ -71,10 +75,11 @@ impl Pattern {
         }
         // `{ $$$ }` stands for statements, which end with a semicolon in some languages.
         let ended = END.replace_all(pattern.trim(), "$1; }");
-        let written = [pattern.trim(), &*ended];
-        let n_written = if ended == pattern.trim() { 1 } else { 2 };
+        let mut written = vec![pattern.trim().to_string()];
+        written.extend((ended != pattern.trim()).then(|| ended.into_owned()));
+        written.extend(with_nothing(pattern.trim()));
         let mut shapes: BTreeMap<(usize, u16), Shape> = BTreeMap::new();
-        for (i, written) in written.into_iter().take(n_written).enumerate() {
+        for (i, written) in written.iter().enumerate() {
             let processed = lang.pre_process_pattern(written);
             for context in std::iter::once(&PLACE).chain(grammar.spec.contexts) {
                 if let Some((kind, shape)) = shape_in(lang, context, &processed) {
@@ -120,6 +125,36 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
     // The pattern is valid; the tests compile it.
     Regex::new(r"([{\s]\$\$\$[A-Z_0-9]*)\s*\}").expect("a valid regular expression")
 });
+
+/// Most variables beside commas for which the pattern without them is also searched.
+const MAX_NOTHING: usize = 4;
+
+/// Returns the pattern without each of the `$$$` beside a comma, and without several of them. They stand
+/// for any number of parts, also for none, but the comma is a node of the shape.
+fn with_nothing(pattern: &str) -> Vec<String> {
+    static ANY: LazyLock<Regex> = LazyLock::new(|| {
+        // The pattern is valid; the tests compile it.
+        Regex::new(r"\$\$\$[A-Z_0-9]*").expect("a valid regular expression")
+    });
+    let is_beside = |found: &regex::Match| {
+        pattern[..found.start()].trim_end().ends_with(',')
+            || pattern[found.end()..].trim_start().starts_with(',')
+    };
+    let places: Vec<_> =
+        ANY.find_iter(pattern).filter(is_beside).take(MAX_NOTHING).map(|m| m.range()).collect();
+    let without = |chosen: usize| {
+        let mut text = pattern.to_string();
+        for (_, place) in places.iter().enumerate().rev().filter(|(i, _)| chosen & (1 << i) != 0) {
+            let (before, after) = (text[..place.start].trim_end(), text[place.end..].trim_start());
+            text = match before.strip_suffix(',') {
+                Some(before) => format!("{before}{after}"),
+                None => format!("{before}{}", after.strip_prefix(',').unwrap_or(after)),
+            };
+        }
+        text
+    };
+    (1..1_usize << places.len()).map(without).collect()
+}
 
 /// Marks the place of a pattern in a context.
 const PLACE: &str = "§";
@@ -233,6 +268,35 @@ mod tests {
             find("a.tsx", "$A.map($B)", "const a = <div>{list.map(f)}</div>;\n"),
             Ok(vec![(1, 1)])
         );
+    }
+
+    #[test]
+    fn any_number_of_parts_is_also_none() {
+        for file in
+            ["a.py", "a.ts", "a.rs", "a.go", "a.java", "a.c", "a.rb", "a.php", "a.kt", "a.cs"]
+        {
+            let calls = ["f()", "f(1)", "f(1, 2)", "f(1, 2, 3)"];
+            let (before, after) = match file {
+                "a.py" | "a.rb" | "a.ts" | "a.kt" => ("", ""),
+                "a.php" => ("<?php\n", ""),
+                "a.java" | "a.cs" => ("class A { void g() {\n", "} }\n"),
+                "a.c" => ("void g() {\n", "}\n"),
+                "a.go" => ("package a\nfunc g() {\n", "}\n"),
+                _ => ("fn g() {\n", "}\n"),
+            };
+            let end = if matches!(file, "a.py" | "a.rb" | "a.kt" | "a.go") { "" } else { ";" };
+            let calls = calls.map(|call| format!("{call}{end}\n")).concat();
+            let text = format!("{before}{calls}{after}");
+            for (pattern, n) in
+                [("f($A, $$$B)", 3), ("f($$$A, 2)", 1), ("f($$$A, 2, $$$B)", 2), ("f($$$)", 4)]
+            {
+                let found = find(file, pattern, &text).map(|found| found.len());
+                assert_eq!(found, Ok(n), "{file} {pattern}");
+            }
+        }
+        let python = "f(k=1)\nf(0, k=1)\nf(k=1, j=2)\nf(0, k=1, j=2)\nf(0, j=2)\n";
+        let found = find("a.py", "f($$$A, k=1, $$$B)", python);
+        assert_eq!(found.map(|found| found.len()), Ok(4));
     }
 
     #[test]

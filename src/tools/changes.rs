@@ -146,7 +146,10 @@ impl Reply for ChangesAnswer {
     fn lines(&self) -> Vec<String> {
         let reason = printable(&self.since.reason);
         if self.is_empty() {
-            return vec![format!("nothing changed since {reason}")];
+            let nothing = format!("nothing changed since {reason}");
+            return std::iter::once(nothing)
+                .chain(self.limits.iter().map(|why| printable(why)))
+                .collect();
         }
         let since = match short(&self.since.commit) {
             "" => "the first commit".to_string(),

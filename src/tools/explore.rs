@@ -2,14 +2,14 @@
 
 use super::budget::TokenBudget;
 use super::graph::unresolved;
-use super::hits::{MAX_LINE, lines as lines_of, ranges};
+use super::hits::{lines as lines_of, ranges};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ExploreAnswer, ExploreRequest, Explored, GraphNode,
     Subject, UseRow, Way,
 };
-use crate::text::{count, cut};
+use crate::text::{MAX_LINE, count, cut};
 
 /// The limit of a reply if the caller gives none.
 const TOKENS: usize = 3000;

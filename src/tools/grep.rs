@@ -6,7 +6,7 @@ use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, GrepAnswer, GrepFile, GrepRequest, PublishedRepository,
 };
-use crate::text::{count, cut};
+use crate::text::{count, cut_around};
 
 /// Maximum number of characters of a line that are shown.
 const MAX_LINE: usize = 240;
@@ -92,7 +92,7 @@ fn file_lines(file: &GrepFile) -> Vec<String> {
         lines.push(format!(
             "{}{mark} {}",
             line.line,
-            printable_code(&cut(line.text.trim_end(), MAX_LINE))
+            printable_code(&cut_around(line.text.trim_end(), line.match_at, MAX_LINE))
         ));
     }
     lines

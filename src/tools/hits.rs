@@ -2,10 +2,7 @@
 
 use super::reply::{printable, quoted, shown_place};
 use crate::engine::{ChunkRow, ExcerptRow, ResultRow, Window};
-use crate::text::cut;
-
-/// Maximum number of characters of a line.
-pub(super) const MAX_LINE: usize = 200;
+use crate::text::{MAX_LINE, cut};
 
 /// Formats a place as `src/a.rs:3-9  method Type::name`. A chunk without a file shows its id
 /// instead of a path.

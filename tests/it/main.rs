@@ -78,5 +78,6 @@ mod told;
 mod tools_snapshot;
 mod warm;
 mod why;
+mod written;
 
 use support::{project, server};
