@@ -7,6 +7,7 @@ use std::sync::Arc;
 use uuid::{Builder, Uuid};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::authority;
 use super::chunk::chunk_of;
 use super::code;
 use super::events::quoted;
@@ -15,7 +16,7 @@ use super::statements::{self, is_recognised};
 use super::summary::{is_summary, summary_of};
 use super::{
     ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore,
-    ResponseType, StorageError, TextChunk, TextChunker, Vector,
+    ResponseType, Select, Speaker, StorageError, TextChunk, TextChunker, Vector,
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
@@ -26,6 +27,9 @@ use crate::source::sha256;
 /// Longest text that is stored, in characters. A text longer than one memory may be is stored in
 /// pieces.
 pub(super) const MAX_TEXT_CHARS: usize = 200_000;
+
+/// Number of the newest statements, notes and answers with which new ones are compared.
+const COMPARED: usize = 300;
 
 /// Stores memories.
 #[derive(Clone)]
@@ -132,11 +136,14 @@ impl MemoryCaptureService {
         }
         let (memory, n_secrets) = redacted(memory);
         let mut all = self.pieces(&memory)?;
+        let mut superseded = Vec::new();
         if gives_statements(&memory.source) {
-            all.extend(self.merged(statements::memories(&memory))?);
+            let made = self.without_echoes(&memory, &mut all)?;
+            all.extend(self.merged(made)?);
+            superseded = self.judged(&mut all)?;
         }
         let (stored, _) = self.completed(all)?;
-        self.store.exchange(&[], &stored)?;
+        self.store.store_all(&stored, &superseded)?;
         self.count_redacted(n_secrets);
         // The session's context holds this text until it is compacted.
         if !memory.session_id.is_empty() {
@@ -147,6 +154,84 @@ impl MemoryCaptureService {
             }
         }
         Ok(memory.id)
+    }
+
+    /// Stores a note that a person or an agent wrote down on purpose, and returns its id. A note that
+    /// says what another one says is not stored again: the other one's id is returned, and whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// As [`MemoryCaptureService::capture`].
+    pub fn remember(&self, note: Memory) -> Result<(Uuid, bool), CaptureError> {
+        let (note, n_secrets) = redacted(note);
+        let is_equal = |m: &&Memory| {
+            authority::is_equal(&m.content, &note.content)
+                && m.source == note.source
+                && m.group_id == note.group_id
+                && m.derived_from.is_empty()
+                && m.superseded_by.is_none()
+                && m.speaker() >= note.speaker()
+        };
+        let known = self.known()?;
+        if let Some(before) = known.iter().find(is_equal) {
+            if note.pinned && !before.pinned {
+                self.capture(Memory { pinned: true, ..before.clone() })?;
+            }
+            return Ok((before.id, true));
+        }
+        let mut new = vec![note];
+        let superseded = authority::judge(&mut new, &known);
+        let (stored, _) = self.completed(new)?;
+        self.store.store_all(&stored, &superseded)?;
+        self.count_redacted(n_secrets);
+        Ok((stored[0].0.id, false))
+    }
+
+    /// Returns the newest statements, notes and answers.
+    fn known(&self) -> Result<Vec<Memory>, CaptureError> {
+        let sources = [EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]
+            .map(EpisodeSource::as_str)
+            .into_iter()
+            .chain(["claude_response"]);
+        let sources = sources.map(String::from).collect();
+        Ok(self.store.select(&Select { sources, limit: COMPARED, ..Select::default() })?)
+    }
+
+    /// Compares new memories with what is stored ([`authority::judge`]).
+    fn judged(&self, new: &mut [Memory]) -> Result<Vec<(Uuid, Uuid)>, CaptureError> {
+        if !new.iter().any(authority::makes_claims) {
+            return Ok(Vec::new());
+        }
+        Ok(authority::judge(new, &self.known()?))
+    }
+
+    /// Returns the statements of a text without those in which an agent repeats what this session
+    /// received. An answer that says nothing else is superseded by what it repeats.
+    fn without_echoes(
+        &self,
+        origin: &Memory,
+        pieces: &mut [Memory],
+    ) -> Result<Vec<Memory>, CaptureError> {
+        let mut made = statements::memories(origin);
+        if origin.speaker() == Speaker::Person || origin.session_id.is_empty() {
+            return Ok(made);
+        }
+        let mut received = Vec::new();
+        for id in self.store.given(&origin.session_id)? {
+            received.extend(self.store.get(id)?.filter(|m| m.source.operation().is_none()));
+        }
+        made.retain(|m| {
+            received.iter().all(|r| r.id != m.id)
+                && authority::repeated(&m.content, &received).is_none()
+        });
+        let is_told = |m: &Memory| {
+            !matches!(m.source, MemorySource::HookDescription { .. }) && m.id != origin.id
+        };
+        received.retain(is_told);
+        for piece in pieces {
+            piece.superseded_by = authority::repeated(&piece.content, &received).map(|m| m.id);
+        }
+        Ok(made)
     }
 
     /// Returns the text as one memory, or as several pieces if it is too long for one. The first
@@ -180,6 +265,11 @@ impl MemoryCaptureService {
                 continue;
             };
             if statements::id_of(&before.content) == new.id {
+                // Who says again what does not hold says it anew, but an agent does not outrank a
+                // person by that.
+                let superseded_by =
+                    before.superseded_by.filter(|_| new.speaker() == Speaker::Agent);
+                let said_by = before.speaker().max(new.speaker());
                 let mut derived_from = before.derived_from;
                 derived_from.retain(|id| !new.derived_from.contains(id));
                 derived_from.extend(&new.derived_from);
@@ -188,6 +278,8 @@ impl MemoryCaptureService {
                     name: before.name,
                     pinned: before.pinned,
                     group_id: before.group_id,
+                    said_by: Some(said_by),
+                    superseded_by,
                     ..new
                 });
             }

@@ -361,6 +361,11 @@ impl MemoryFilter {
             && self.period == Period::default()
     }
 
+    /// Returns whether the filter allows this memory.
+    pub(super) fn allows(&self, memory: &Memory) -> bool {
+        self.compiled().allows(Fact::of(memory))
+    }
+
     /// Compiles the filter for tests on many memories.
     fn compiled(&self) -> Allowed {
         let listed = |list: &[String], name: &str| list.iter().any(|one| one == name);
