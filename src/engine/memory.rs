@@ -21,6 +21,8 @@ use crate::memory::{
 
 /// How long a call to a server waits for a write of another process, or for new memories to load.
 const BUSY: Duration = Duration::from_secs(2);
+/// Most vectors that a command asks of a slow embedder before it searches.
+const AT_ONCE: usize = 64;
 /// The warning of an answer in a project without memories.
 const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory stores a decision, `cortex init` makes agents store sessions";
 
@@ -421,7 +423,13 @@ impl Engine {
                 let _ = handle.wait(handle.request(), Instant::now() + BUSY, &call.cancel);
             }
             Some(_) => {}
-            None => self.load_memories()?,
+            None => {
+                // A server makes them in the background. Without them, words find a memory.
+                if let Err(e) = memories.capture.embed_rest(AT_ONCE) {
+                    tracing::debug!("some memories have no vectors yet: {e}");
+                }
+                self.load_memories()?;
+            }
         }
         call.check()
     }

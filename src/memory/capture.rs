@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use uuid::{Builder, Uuid};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::authority;
 use super::chunk::chunk_of;
@@ -30,6 +30,9 @@ pub(super) const MAX_TEXT_CHARS: usize = 200_000;
 
 /// Number of the newest statements, notes and answers with which new ones are compared.
 const COMPARED: usize = 300;
+
+/// Most memories of another embedder that get vectors at once.
+const AT_ONCE: usize = 2_000;
 
 /// Stores memories.
 #[derive(Clone)]
@@ -539,14 +542,49 @@ impl MemoryCaptureService {
     /// # Errors
     /// When the embedder or the database fails.
     pub fn embed_rest(&self, most: usize) -> Result<usize, CaptureError> {
-        if self.embedder.is_immediate() {
-            return Ok(0);
+        if self.embedder.is_immediate() { Ok(0) } else { self.embed_lacking(most) }
+    }
+
+    /// Makes the vectors of memories that were stored under another embedder, the newest first,
+    /// if the present embedder is immediate. A later call makes what is left of many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(super) fn embed_stored(&self) -> Result<(), CaptureError> {
+        let mark = mark_of(&*self.embedder);
+        if !self.embedder.is_immediate() || self.store.complete_embedder()? == mark {
+            return Ok(());
         }
+        if self.embed_lacking(AT_ONCE)? < AT_ONCE {
+            self.store.set_complete_embedder(mark)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that memories may be stored from now on that have no vector of the former embedder. In a
+    /// new database, all of them have vectors of the present one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(super) fn note_embedder(&self) -> Result<(), CaptureError> {
+        let (mark, before) = (mark_of(&*self.embedder), self.store.complete_embedder()?);
+        let is_complete = self.embedder.is_immediate() && self.store.generation()? == 0;
+        let now = if is_complete || before == mark { mark } else { 0 };
+        if now != before {
+            self.store.set_complete_embedder(now)?;
+        }
+        Ok(())
+    }
+
+    fn embed_lacking(&self, most: usize) -> Result<usize, CaptureError> {
         let memories = self.store.without_vector(self.embedder.id(), most)?;
-        for (memory, vectors) in memories.iter().zip(self.make_vectors(&memories)?) {
-            self.store.put_vectors(memory, &vectors)?;
+        let n = memories.len();
+        let vectors = self.make_vectors(&memories)?;
+        let made: Vec<Stored> = memories.into_iter().zip(vectors).collect();
+        if n > 0 {
+            self.store.put_vectors(&made)?;
         }
-        Ok(memories.len())
+        Ok(n)
     }
 
     /// Returns the vectors of each memory. Returns none if the embedder is not immediate.
@@ -571,6 +609,11 @@ impl MemoryCaptureService {
         };
         Ok(made.into_iter().zip(&passages).map(vector).collect())
     }
+}
+
+/// Returns what the database notes of an embedder; never 0.
+fn mark_of(embedder: &dyn Embedder) -> i64 {
+    (xxh3_64(embedder.id().as_bytes()) | 1).cast_signed()
 }
 
 /// Returns whether the memory is a statement about code, which later changes can make false. Events

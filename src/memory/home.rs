@@ -282,6 +282,11 @@ impl MemoryHome {
                 Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
             }
         }
+        if store.read_only().is_none()
+            && let Err(e) = capture.note_embedder()
+        {
+            tracing::debug!("the embedder of new memories is not noted: {e}");
+        }
         Ok(Memories {
             sessions: SessionManager::new(store.clone(), self.place.clone()),
             store,

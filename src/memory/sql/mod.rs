@@ -34,6 +34,8 @@ pub(super) use id::claimed;
 const PRIVATE: u32 = 0o600;
 /// The message for a database without our tables.
 const NOT_OURS: &str = "it holds nothing that cortex wrote";
+/// The counter that holds [`MemoryStore::complete_embedder`].
+const EMBEDDER: &str = "embedder";
 /// How long an operation waits for another process's lock.
 const BUSY: Duration = Duration::from_secs(5);
 /// What happens this long after the last prompt, answer or tool call of a session does not belong
@@ -512,7 +514,7 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
     }
 
-    /// Returns memories without a vector of this embedder, oldest first.
+    /// Returns memories without a vector of this embedder, newest first.
     pub(super) fn without_vector(
         &self,
         embedder: &str,
@@ -523,28 +525,39 @@ impl MemoryStore {
         let values =
             vec![embedder.to_string().into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
         self.all(
-            &format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number LIMIT ?"),
+            &format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number DESC LIMIT ?"),
             values,
         )
     }
 
-    /// Adds vectors to a memory, unless its content changed meanwhile.
-    pub(super) fn put_vectors(
-        &self,
-        memory: &Memory,
-        vectors: &[Vector],
-    ) -> Result<(), StorageError> {
+    /// Adds vectors to memories, in one transaction, except for those whose content changed
+    /// meanwhile.
+    pub(super) fn put_vectors(&self, made: &[Stored]) -> Result<(), StorageError> {
+        let sql = format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
         self.write(|t| {
-            let sql =
-                format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
-            let same = params![memory.id.to_string(), memory.content, memory.name];
-            let Some(number) = t.query_row(&sql, same, |r| r.get::<_, i64>(0)).optional()? else {
-                return Ok(());
-            };
-            let change = add(t, "change", 1)?;
-            t.execute("UPDATE memories SET change = ?2 WHERE number = ?1", [number, change])?;
-            insert_vectors(t, number, vectors)
+            for (memory, vectors) in made {
+                let same = params![memory.id.to_string(), memory.content, memory.name];
+                let number = |r: &Row| r.get::<_, i64>(0);
+                let number = t.prepare_cached(&sql)?.query_row(same, number).optional()?;
+                let Some(number) = number else { continue };
+                let change = add(t, "change", 1)?;
+                t.prepare_cached("UPDATE memories SET change = ?2 WHERE number = ?1")?
+                    .execute([number, change])?;
+                insert_vectors(t, number, vectors)?;
+            }
+            Ok(())
         })
+    }
+
+    /// Returns the mark of the embedder of which every memory has vectors; 0 if none is known.
+    pub(super) fn complete_embedder(&self) -> Result<i64, StorageError> {
+        self.read(|c| counter(c, EMBEDDER))
+    }
+
+    /// Sets the mark of the embedder of which every memory has vectors.
+    pub(super) fn set_complete_embedder(&self, mark: i64) -> Result<(), StorageError> {
+        let sql = "INSERT INTO counters VALUES(?1, ?2) ON CONFLICT DO UPDATE SET n = ?2";
+        self.write(|t| t.execute(sql, params![EMBEDDER, mark]).map(drop))
     }
 
     /// Returns the vectors of passages by one embedder.
