@@ -41,6 +41,11 @@ pub struct MemoryHome {
     /// The project, held open: a memory belongs to that directory, not to another one of the same
     /// name.
     tree: SharedDir,
+    /// The directory to which the memories belong: the project, or what its working tree shares with
+    /// its siblings.
+    owner: SharedDir,
+    /// The name of a linked working tree; empty for any other project.
+    worktree: String,
     /// Which databases this user made. `None`: there is no state directory, so the owner of a
     /// database in the project is unknown.
     records: Option<Records>,
@@ -107,11 +112,20 @@ impl MemoryHome {
             embedder,
             place,
             tree: tree.clone(),
+            owner: tree.clone(),
+            worktree: String::new(),
             records,
             is_in_project,
             found,
             compared_at: Arc::new(|| None),
         }
+    }
+
+    /// Returns the same memories, seen from a linked working tree that shares them. The files, and the
+    /// changes of them, are those of that tree.
+    #[must_use]
+    pub fn seen_from(self, tree: &SharedDir, worktree: String) -> Self {
+        Self { root: tree.path().to_path_buf(), tree: tree.clone(), worktree, ..self }
     }
 
     /// Adds a function that says when the index was last compared with the tree. The first recorded
@@ -209,7 +223,12 @@ impl MemoryHome {
     /// When it came with a clone, is not a regular file, cannot be opened or is locked, or when the
     /// project was moved or removed.
     pub(super) fn store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
+        Ok(self.any_store(busy)?.of_worktree(&self.worktree))
+    }
+
+    fn any_store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
         self.tree.check_in_place()?;
+        self.owner.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
         if !self.is_in_project {
             return self.opened(&dir, busy);
@@ -236,7 +255,7 @@ impl MemoryHome {
     /// that the next git operation is told apart from edits.
     fn opened(&self, dir: &Dir, busy: Duration) -> Result<MemoryStore, StorageError> {
         let is_new = !dir.has_file(DATABASE);
-        let store = MemoryStore::open_within(&self.database, busy)?;
+        let store = MemoryStore::open_within(&self.database, busy)?.of_worktree(&self.worktree);
         if is_new {
             let since = (self.compared_at)().unwrap_or_else(SystemTime::now);
             let position = |tree: String| {

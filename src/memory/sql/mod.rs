@@ -117,6 +117,7 @@ const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE memories ADD COLUMN said_by TEXT;
     ALTER TABLE memories ADD COLUMN superseded_by TEXT;
+    ALTER TABLE changes ADD COLUMN worktree TEXT NOT NULL DEFAULT '';
     CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
     UPDATE memories SET said_by = CASE WHEN EXISTS(
         SELECT 1 FROM json_each(memories.derived_from) d JOIN memories o ON o.id = d.value
@@ -135,6 +136,9 @@ pub struct MemoryStore {
     name: OsString,
     path: PathBuf,
     busy: Duration,
+    /// The linked working tree whose changes and git logs this process records; empty for the main
+    /// one.
+    worktree: String,
 }
 
 /// The open database and the state of its file when it was opened.
@@ -265,7 +269,13 @@ impl MemoryStore {
             make(&directory, &name, busy)?;
         }
         let open = Open::new(&directory, &name, busy)?;
-        Ok(Self { open: Mutex::new(open), path: path.to_path_buf(), directory, name, busy })
+        let (path, worktree) = (path.to_path_buf(), String::new());
+        Ok(Self { open: Mutex::new(open), path, directory, name, busy, worktree })
+    }
+
+    /// Records the changes of a linked working tree, which has the rest in common with its siblings.
+    pub(super) fn of_worktree(self, name: &str) -> Self {
+        Self { worktree: name.into(), ..self }
     }
 
     /// Path of the database.
