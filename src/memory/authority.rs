@@ -4,8 +4,9 @@
 //!
 //! Two sentences are about one subject if they share enough of the words that name it: at least the
 //! weight of [`LEAST_SHARED`], and [`MOST_SHARE`] of one sentence and [`LEAST_SHARE`] of the other.
-//! One contradicts the other if the clauses in which they share these words differ in being negative,
-//! or if the later one says that it replaces something ("no, …", "instead", "from now on").
+//! The later one then takes the place of the other if it says that it replaces something ("no, …",
+//! "instead", "from now on"), or if it denies the other: the clauses in which they share these words
+//! differ in being negative, and one of them holds [`DENIED_SHARE`] of the other.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,7 @@ const NAME: f64 = 3.0;
 const LEAST_SHARED: f64 = 2.0;
 const MOST_SHARE: f64 = 0.6;
 const LEAST_SHARE: f64 = 0.25;
+const DENIED_SHARE: f64 = 0.75;
 /// In a reply to the answer that makes the other statement, one word may be enough.
 const SHARED_IN_REPLY: f64 = 1.0;
 const SHARE_IN_REPLY: f64 = 0.5;
@@ -63,7 +65,7 @@ impl Claim {
         (weight > 0.0).then_some(Self { clauses, weight, replaces, substitutes })
     }
 
-    fn words(&self) -> impl Iterator<Item = &String> {
+    fn words(&self) -> impl Iterator<Item = &String> + Clone {
         self.clauses.iter().flat_map(|clause| &clause.subject)
     }
 
@@ -92,6 +94,7 @@ impl Claim {
     /// Returns whether the claims are about one subject, and one denies what the other says.
     fn denies(&self, other: &Self, is_reply: bool) -> bool {
         self.is_about_same(other, is_reply)
+            && self.share_in(other).max(other.share_in(self)) >= DENIED_SHARE
             && self.is_negative_about(other) != other.is_negative_about(self)
     }
 
@@ -102,15 +105,24 @@ impl Claim {
 
     /// Returns whether this claim says what the other one says.
     fn repeats(&self, other: &Self) -> bool {
+        let agrees = |own: &&Clause| {
+            let shared = |theirs: &Clause| in_common(own, theirs.subject.iter());
+            let nearest = other.clauses.iter().max_by(|a, b| shared(a).total_cmp(&shared(b)));
+            nearest.is_some_and(|theirs| theirs.is_negative == own.is_negative)
+        };
         self.share_in(other) >= REPEATED
             && other.share_in(self) >= MOST_SHARE
-            && self.is_negative_about(other) == other.is_negative_about(self)
+            && self.clauses.iter().filter(|own| shared(own, other) > 0.0).all(|own| agrees(&own))
     }
 }
 
 /// Returns the weight of the words of a clause that another claim holds, too.
 fn shared(clause: &Clause, other: &Claim) -> f64 {
-    let is_there = |word: &&String| other.words().any(|one| is_same(word, one));
+    in_common(clause, other.words())
+}
+
+fn in_common<'a>(clause: &Clause, words: impl Iterator<Item = &'a String> + Clone) -> f64 {
+    let is_there = |word: &&String| words.clone().any(|one| is_same(word, one));
     clause.subject.iter().filter(is_there).map(|word| weight(word)).sum()
 }
 
@@ -260,4 +272,161 @@ fn stem(word: &str) -> String {
     let n = word.chars().count();
     let kept = if is_name(word) { n } else { n.saturating_sub(ENDING).max(STEM.min(n)) };
     word.chars().take(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Episode, EpisodeSource, ResponseType};
+    use super::*;
+
+    fn said(by: Speaker, text: &str) -> Memory {
+        let source = MemorySource::Episode(Episode {
+            source: EpisodeSource::Message,
+            operation: None,
+            origin_path: None,
+            git_batch_id: None,
+        });
+        Memory { said_by: Some(by), ..Memory::new(text, source, "s") }
+    }
+
+    fn answered(text: &str) -> Memory {
+        let response_type = ResponseType::StopResponse;
+        Memory::new(text, MemorySource::ClaudeResponse { response_type }, "s")
+    }
+
+    /// Returns whether `later` takes the place of `earlier`.
+    fn replaces(later: Memory, earlier: &Memory) -> bool {
+        let id = later.id;
+        judge(&mut [later], std::slice::from_ref(earlier)) == [(earlier.id, id)]
+    }
+
+    const PAIRS: [(&str, &str); 12] = [
+        ("The right fix is to trust X-Forwarded-Proto.", "no, never trust X-Forwarded-Proto"),
+        (
+            "The fix is to trust X-Forwarded-Proto.",
+            "Never trust X-Forwarded-Proto, clients can forge it, because it is not signed.",
+        ),
+        ("We always retry failed payments.", "Don't ever retry failed payments."),
+        ("We store session tokens in Redis.", "No, store session tokens in Postgres instead."),
+        ("We store session tokens in Redis.", "From now on session tokens are stored in Postgres."),
+        ("We deploy without migration tests.", "Never deploy without migration tests."),
+        ("Prices are rounded with floats.", "Prices are never rounded with floats."),
+        ("Wir vertrauen dem Header X-Real-IP.", "Vertraue nie dem Header X-Real-IP."),
+        ("Wir speichern Preise als Float.", "Nein, speichere Preise als Decimal."),
+        ("Wir speichern Tokens in Redis.", "Ab jetzt speichern wir Tokens in Postgres."),
+        (
+            "The dog cache keeps wolves for ten minutes",
+            "Correction: the dog cache keeps wolves for twenty minutes, not ten",
+        ),
+        ("Der Cache hält Bilder zehn Minuten.", "Der Cache hält Bilder nicht mehr zehn Minuten."),
+    ];
+
+    #[test]
+    fn a_person_strikes_what_an_agent_says_about_the_same() {
+        for (earlier, later) in PAIRS {
+            let agents = said(Speaker::Agent, earlier);
+            assert!(replaces(said(Speaker::Person, later), &agents), "{later}");
+            assert!(replaces(said(Speaker::Person, later), &answered(earlier)), "{later}");
+            assert!(replaces(said(Speaker::Agent, later), &agents), "a later agent: {later}");
+            let persons = said(Speaker::Person, earlier);
+            assert!(replaces(said(Speaker::Person, later), &persons), "another mind: {later}");
+            assert!(!replaces(said(Speaker::Agent, later), &persons), "a person: {later}");
+        }
+    }
+
+    #[test]
+    fn an_agent_does_not_bring_back_what_a_person_denied() {
+        let rule = said(Speaker::Person, "Never trust X-Forwarded-Proto.");
+        for text in ["The right fix is to trust X-Forwarded-Proto.", "Trust X-Forwarded-Proto."] {
+            for mut new in [[said(Speaker::Agent, text)], [answered(text)]] {
+                assert!(judge(&mut new, std::slice::from_ref(&rule)).is_empty(), "{text}");
+                assert_eq!(new[0].superseded_by, Some(rule.id), "{text}");
+            }
+        }
+        for text in [
+            "The app no longer trusts X-Forwarded-Proto.",
+            "I trusted X-Forwarded-Proto in the test, and it fails now.",
+            "The proxy sets three headers.",
+        ] {
+            let mut new = [answered(text)];
+            assert!(judge(&mut new, std::slice::from_ref(&rule)).is_empty(), "{text}");
+            assert_eq!(new[0].superseded_by, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_agrees_or_is_about_something_else_stands() {
+        for (earlier, later) in [
+            ("Never trust X-Forwarded-Proto.", "X-Forwarded-Proto is never to be trusted."),
+            ("We store session tokens in Redis.", "Never log session tokens."),
+            ("The cache is one file.", "Never rename the session cookie."),
+            ("CI runs with 8 workers.", "Staging runs with 4 workers."),
+            ("We chose SQLite because it is one file.", "From now on answer in German."),
+            ("We put part 1 on page 1 of the atlas.", "We put part 2 on page 2 of the atlas."),
+        ] {
+            let agents = said(Speaker::Agent, earlier);
+            assert!(!replaces(said(Speaker::Person, later), &agents), "{earlier} {later}");
+        }
+    }
+
+    /// In a reply, the answer before says what is meant.
+    #[test]
+    fn a_reply_needs_to_name_less() {
+        let answer = answered("Let me plan that. We go with Redis for sessions.");
+        let decision = Memory {
+            derived_from: vec![answer.id],
+            ..said(Speaker::Agent, "We go with Redis for sessions.")
+        };
+        for text in ["No, use Postgres for that instead.", "Nein, nimm stattdessen Postgres."] {
+            let rule = said(Speaker::Person, text);
+            let id = rule.id;
+            let gone = judge(&mut [rule], &[decision.clone(), answer.clone()]);
+            assert_eq!(gone, [(decision.id, id), (answer.id, id)], "{text}");
+        }
+        let other = said(Speaker::Person, "From now on answer in German.");
+        assert!(judge(&mut [other], &[decision, answer]).is_empty());
+    }
+
+    #[test]
+    fn an_echo_is_told_from_news() {
+        let told = [said(Speaker::Person, "We decided on SQLite because it is one file.")];
+        for text in [
+            "We decided on SQLite because it is one file.",
+            "According to the notes, we decided on SQLite, because it is one file.",
+            "- We decided on SQLite because it is one file. (message, 2026-01-31)",
+        ] {
+            assert_eq!(repeated(text, &told).map(|m| m.id), Some(told[0].id), "{text}");
+        }
+        for text in [
+            "We decided against SQLite because it is one file.",
+            "We decided on SQLite with a write-ahead log and two readers for the reports.",
+            "We decided on SQLite because it is one file. The log is kept for ten days.",
+            "Done.",
+            "",
+        ] {
+            assert_eq!(repeated(text, &told).map(|m| m.id), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn equal_facts_differ_in_nothing_but_form() {
+        let fact = "The dog cache keeps wolves for ten minutes";
+        for same in [fact, "Remember: the dog cache keeps wolves for ten minutes!"] {
+            assert!(is_equal(fact, same), "{same}");
+        }
+        for other in ["The dog cache keeps wolves for two minutes", "The dog cache keeps wolves"] {
+            assert!(!is_equal(fact, other), "{other}");
+        }
+        assert!(!is_equal("We write C.", "We write C++."));
+        assert!(is_equal("…", "…") && !is_equal("…", "—"));
+    }
+
+    #[test]
+    fn any_text_is_compared() {
+        for odd in ["", "\u{0}", "no", "No.", "…", "never ".repeat(2_000).as_str(), "ß€ 最近"]
+        {
+            let _ = judge(&mut [said(Speaker::Person, odd)], &[answered(odd)]);
+            let _ = repeated(odd, &[answered(odd)]);
+        }
+    }
 }

@@ -18,9 +18,13 @@ fn is_in(list: &str, word: &str) -> bool {
     !word.is_empty() && list.contains(&format!(" {word} "))
 }
 
+/// Words that do not help to choose a file of code, and name something in a memory.
+const NAMING: &str = " class classes code file files function functions handle handled handles handling implement implementation implemented implements \
+method methods ";
+
 /// Returns whether a word in lower case names nothing in a prompt.
 pub(super) fn is_common(word: &str) -> bool {
-    is_in(FILLERS, word) || is_stop_word(word)
+    is_in(FILLERS, word) || is_stop_word(word) && !is_in(NAMING, word)
 }
 
 /// Words that ask for a reason, and words for making a decision.
