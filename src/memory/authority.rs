@@ -5,8 +5,8 @@
 //! Two sentences are about one subject if they share enough of the words that name it: at least the
 //! weight of [`LEAST_SHARED`], and [`MOST_SHARE`] of one sentence and [`LEAST_SHARE`] of the other.
 //! The later one then takes the place of the other if it says that it replaces something ("no, …",
-//! "instead", "from now on"), or if it denies the other: the clauses in which they share these words
-//! differ in being negative, and one of them holds [`DENIED_SHARE`] of the other.
+//! "instead", "from now on"). It also does if it denies the other: of a clause of one of them, at least
+//! [`DENIED_SHARE`] are in the other, and the clauses that have most in common differ in being negative.
 
 use std::collections::BTreeSet;
 
@@ -93,9 +93,21 @@ impl Claim {
 
     /// Returns whether the claims are about one subject, and one denies what the other says.
     fn denies(&self, other: &Self, is_reply: bool) -> bool {
-        self.is_about_same(other, is_reply)
-            && self.share_in(other).max(other.share_in(self)) >= DENIED_SHARE
+        let least = if is_reply { SHARED_IN_REPLY } else { LEAST_SHARED };
+        let share = self.share_of_clause(other, least).max(other.share_of_clause(self, least));
+        share >= DENIED_SHARE
+            && self.share_in(other).min(other.share_in(self)) >= LEAST_SHARE
             && self.is_negative_about(other) != other.is_negative_about(self)
+    }
+
+    /// Returns the largest share of a clause that the other claim holds, if its weight is at least
+    /// `least`.
+    fn share_of_clause(&self, other: &Self, least: f64) -> f64 {
+        let share = |clause: &Clause| {
+            let (in_other, all) = (shared(clause, other), in_common(clause, clause.subject.iter()));
+            if in_other >= least { in_other / all } else { 0.0 }
+        };
+        self.clauses.iter().map(share).fold(0.0, f64::max)
     }
 
     /// Returns whether an earlier claim does not hold beside this one.
@@ -306,7 +318,10 @@ mod tests {
             "The fix is to trust X-Forwarded-Proto.",
             "Never trust X-Forwarded-Proto, clients can forge it, because it is not signed.",
         ),
-        ("We always retry failed payments.", "Don't ever retry failed payments."),
+        (
+            "We always retry failed payments three times.",
+            "Don't ever retry failed payments: customers are charged twice.",
+        ),
         ("We store session tokens in Redis.", "No, store session tokens in Postgres instead."),
         ("We store session tokens in Redis.", "From now on session tokens are stored in Postgres."),
         ("We deploy without migration tests.", "Never deploy without migration tests."),
@@ -359,6 +374,7 @@ mod tests {
         for (earlier, later) in [
             ("Never trust X-Forwarded-Proto.", "X-Forwarded-Proto is never to be trusted."),
             ("We store session tokens in Redis.", "Never log session tokens."),
+            ("The upload limit is ten megabytes.", "Never change the upload form without a test."),
             ("The cache is one file.", "Never rename the session cookie."),
             ("CI runs with 8 workers.", "Staging runs with 4 workers."),
             ("We chose SQLite because it is one file.", "From now on answer in German."),
