@@ -552,7 +552,8 @@ impl Project {
             };
             let home = match self.shared_memory() {
                 Some((owner, keep_out, worktree)) => {
-                    place(&owner, keep_out).seen_from(layout.tree(), worktree)
+                    let (tree, own) = (layout.tree(), layout.own_place());
+                    place(&owner, keep_out).seen_from(tree, worktree, own, state.as_deref())
                 }
                 None => place(layout, layout.is_in_cache()),
             };

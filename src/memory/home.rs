@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use super::folder::trace;
 use super::trust::Records;
 use super::{
-    CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError,
+    CaptureError, Memory, MemoryCaptureService, MemoryStore, Select, SessionManager, StorageError,
     sessions, spool, sql,
 };
 use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
@@ -21,6 +21,8 @@ use crate::source::{self, FileChange, GitWatch};
 /// How long an index run waits to store the changed files.
 const NOTING: Duration = Duration::from_secs(1);
 const DATABASE: &str = "memory.db";
+/// A database of a linked working tree whose memories are among those of the repository now.
+const TAKEN_OVER: &str = "memory.moved.db";
 const SPOOL: &str = "memory.spool";
 const PRIVATE_DIR: u32 = 0o700;
 
@@ -46,6 +48,9 @@ pub struct MemoryHome {
     owner: SharedDir,
     /// The name of a linked working tree; empty for any other project.
     worktree: String,
+    /// The place in a linked working tree where an earlier version kept the memories of that tree
+    /// alone.
+    former: Option<FormerPlace>,
     /// Which databases this user made. `None`: there is no state directory, so the owner of a
     /// database in the project is unknown.
     records: Option<Records>,
@@ -53,6 +58,12 @@ pub struct MemoryHome {
     /// The database found in the project.
     found: DatabaseState,
     compared_at: Arc<dyn Fn() -> Option<SystemTime> + Send + Sync>,
+}
+
+#[derive(Clone)]
+struct FormerPlace {
+    own: OwnedDir,
+    records: Option<Records>,
 }
 
 /// An open memory.
@@ -114,6 +125,7 @@ impl MemoryHome {
             tree: tree.clone(),
             owner: tree.clone(),
             worktree: String::new(),
+            former: None,
             records,
             is_in_project,
             found,
@@ -122,10 +134,18 @@ impl MemoryHome {
     }
 
     /// Returns the same memories, seen from a linked working tree that shares them. The files, and the
-    /// changes of them, are those of that tree.
+    /// changes of them, are those of that tree. `own` is its `.cortex`, whose memories are taken over.
     #[must_use]
-    pub fn seen_from(self, tree: &SharedDir, worktree: String) -> Self {
-        Self { root: tree.path().to_path_buf(), tree: tree.clone(), worktree, ..self }
+    pub fn seen_from(
+        self,
+        tree: &SharedDir,
+        worktree: String,
+        own: OwnedDir,
+        state: Option<&Path>,
+    ) -> Self {
+        let records = state.map(|state| Records::new(state, tree));
+        let former = Some(FormerPlace { own, records });
+        Self { root: tree.path().to_path_buf(), tree: tree.clone(), worktree, former, ..self }
     }
 
     /// Adds a function that says when the index was last compared with the tree. The first recorded
@@ -301,16 +321,48 @@ impl MemoryHome {
                 Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
             }
         }
-        if store.read_only().is_none()
-            && let Err(e) = capture.note_embedder()
-        {
-            tracing::debug!("the embedder of new memories is not noted: {e}");
+        if store.read_only().is_none() {
+            if let Err(e) = capture.note_embedder() {
+                tracing::debug!("the embedder of new memories is not noted: {e}");
+            }
+            if let Err(e) = self.take_over(&store, busy) {
+                tracing::warn!("the former memories of this working tree are not taken over: {e}");
+            }
         }
         Ok(Memories {
             sessions: SessionManager::new(store.clone(), self.place.clone()),
             store,
             capture,
         })
+    }
+
+    /// Takes over the memories that an earlier version stored for a linked working tree alone. Its
+    /// database stays under another name.
+    fn take_over(&self, store: &MemoryStore, busy: Duration) -> Result<(), StorageError> {
+        let Some(FormerPlace { own, records }) = &self.former else { return Ok(()) };
+        let Ok(dir) = own.open() else { return Ok(()) };
+        if !dir.has_file(DATABASE) || found(own, records.as_ref()) != DatabaseState::Ours {
+            return Ok(());
+        }
+        let former = MemoryStore::open_within(&own.path().join(DATABASE), busy)?;
+        for session in former.sessions(0)? {
+            if store.session(&session.id)?.is_none() {
+                store.put_session(&session)?;
+            }
+        }
+        let mut new = Vec::new();
+        for memory in former.select(&Select::default())? {
+            if store.get(memory.id)?.is_none() {
+                let vectors = former.vectors_of(memory.id)?;
+                new.push((memory, vectors));
+            }
+        }
+        store.store_all(&new, &[])?;
+        store.set_complete_embedder(0)?;
+        // Everything must be in the file that gets the other name.
+        former.claim()?;
+        drop(former);
+        Ok(dir.rename(DATABASE, TAKEN_OVER)?)
     }
 
     /// Spools a memory; the next process that opens the database stores it.

@@ -239,18 +239,12 @@ impl Recall<'_> {
     }
 }
 
-/// Adds a result, unless a better one is the same memory or says the same. Pieces of files and events
-/// are results of their own.
+/// Adds a result, unless a better one is the same memory, or a note or statement of the same fact.
 fn add(found: &mut Vec<RecalledMemory>, one: RecalledMemory) {
-    let is_text = |m: &Memory| match &m.source {
-        MemorySource::Episode(episode) => !episode.source.is_event(),
-        MemorySource::MDFileChunk { .. } => false,
-        MemorySource::HookDescription { file_path, .. } => file_path.is_none(),
-        MemorySource::ClaudeResponse { .. } => true,
-    };
+    let is_fact = |m: &Memory| matches!(&m.source, MemorySource::Episode(episode) if !episode.source.is_event());
     let is_known = |f: &RecalledMemory| {
-        is_text(&f.memory)
-            && is_text(&one.memory)
+        is_fact(&f.memory)
+            && is_fact(&one.memory)
             && f.memory.group_id == one.memory.group_id
             && authority::is_equal(&f.memory.content, &one.memory.content)
     };

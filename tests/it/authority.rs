@@ -202,6 +202,22 @@ fn working_trees_share_memories_that_outlive_them() {
     p.git(&["worktree", "remove", "--force", tree.to_str().unwrap()]);
     assert!(p.run(&["memory", "search", "refunds"]).expect(0).stdout.contains("on purpose"));
 
+    // An earlier version kept the memories of a linked tree in it.
+    let (tree, aside) = (p.home().join("old"), p.home().join("aside"));
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::create_dir(tree.join(".git")).unwrap();
+    run(p.cortex(&["memory", "add", "Vouchers never expire"]).current_dir(&tree)).expect(0);
+    std::fs::rename(tree.join(".cortex"), &aside).unwrap();
+    std::fs::remove_dir_all(&tree).unwrap();
+    p.git(&["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
+    std::fs::rename(&aside, tree.join(".cortex")).unwrap();
+    for _ in 0..2 {
+        let all = run(p.cortex(&["memory", "list"]).current_dir(&tree)).expect(0).stdout;
+        assert_eq!(all.matches("Vouchers never expire").count(), 1, "{all}");
+    }
+    p.git(&["worktree", "remove", "--force", tree.to_str().unwrap()]);
+    assert!(p.run(&["memory", "search", "vouchers"]).expect(0).stdout.contains("never expire"));
+
     // A bare repository has no working tree of its own to keep them in.
     let bare = p.home().join("bare.git");
     p.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
