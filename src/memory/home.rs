@@ -66,6 +66,14 @@ struct FormerPlace {
     records: Option<Records>,
 }
 
+impl FormerPlace {
+    /// Returns whether this user's memories are still there.
+    fn has_memories(&self) -> bool {
+        self.own.open().is_ok_and(|dir| dir.has_file(DATABASE))
+            && found(&self.own, self.records.as_ref()) == DatabaseState::Ours
+    }
+}
+
 /// An open memory.
 pub struct Memories {
     pub store: Arc<MemoryStore>,
@@ -177,7 +185,8 @@ impl MemoryHome {
         let is_strange = self.is_in_project
             && matches!(self.found, DatabaseState::Foreign | DatabaseState::Traces);
         let is_there = |dir: Dir| !matches!(dir.stat(DATABASE), Ok(None)) || trace(&dir).is_some();
-        !is_strange && self.place.open().is_ok_and(is_there)
+        let has_former = || self.former.as_ref().is_some_and(FormerPlace::has_memories);
+        !is_strange && (self.place.open().is_ok_and(is_there) || has_former())
     }
 
     /// Returns the identity of the database file, or `None` if there is none.
@@ -339,12 +348,10 @@ impl MemoryHome {
     /// Takes over the memories that an earlier version stored for a linked working tree alone. Its
     /// database stays under another name.
     fn take_over(&self, store: &MemoryStore, busy: Duration) -> Result<(), StorageError> {
-        let Some(FormerPlace { own, records }) = &self.former else { return Ok(()) };
-        let Ok(dir) = own.open() else { return Ok(()) };
-        if !dir.has_file(DATABASE) || found(own, records.as_ref()) != DatabaseState::Ours {
+        let Some(place) = self.former.as_ref().filter(|former| former.has_memories()) else {
             return Ok(());
-        }
-        let former = MemoryStore::open_within(&own.path().join(DATABASE), busy)?;
+        };
+        let former = MemoryStore::open_within(&place.own.path().join(DATABASE), busy)?;
         for session in former.sessions(0)? {
             if store.session(&session.id)?.is_none() {
                 store.put_session(&session)?;
@@ -362,7 +369,7 @@ impl MemoryHome {
         // Everything must be in the file that gets the other name.
         former.claim()?;
         drop(former);
-        Ok(dir.rename(DATABASE, TAKEN_OVER)?)
+        Ok(place.own.open()?.rename(DATABASE, TAKEN_OVER)?)
     }
 
     /// Spools a memory; the next process that opens the database stores it.
