@@ -28,7 +28,9 @@ const SHARE_IN_REPLY: f64 = 0.5;
 /// A sentence repeats another one if this share of it comes from there, and it holds most of it.
 const REPEATED: f64 = 0.8;
 /// Most sentences of a text that are compared.
-const MOST_SENTENCES: usize = 60;
+const MOST_SENTENCES: usize = 30;
+/// A longer text without a full stop is not a sentence.
+const MOST_WORDS: usize = 60;
 /// Words have one stem if they differ in at most this many letters at their ends, behind at least
 /// [`STEM`] equal ones.
 const ENDING: usize = 3;
@@ -47,15 +49,16 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Returns the claims of a text: its sentences that name a subject, except for questions and what
-    /// their author says to have done.
+    /// Returns the claims of a text: its first sentences that name a subject, except for questions and
+    /// what their author says to have done.
     pub(super) fn all(text: &str) -> Vec<Self> {
         let sentences = statements::plain_sentences(text).into_iter().take(MOST_SENTENCES);
         sentences.filter_map(|sentence| Self::of(&sentence)).collect()
     }
 
     fn of(sentence: &str) -> Option<Self> {
-        if sentence.ends_with('?') || is_report(sentence) {
+        let n_words = sentence.split_whitespace().take(MOST_WORDS + 1).count();
+        if n_words > MOST_WORDS || sentence.ends_with('?') || is_report(sentence) {
             return None;
         }
         let clauses = statements::clauses(sentence);
