@@ -269,7 +269,9 @@ impl Args {
             pinned: *pinned,
             ..RememberRequest::default()
         };
-        self.told(&engine.remember(&request, &Call::default())?.memory, "remembered")
+        let stored = engine.remember(&request, &Call::default())?;
+        let what = if stored.was_known { "already remembered as" } else { "remembered" };
+        self.told(&stored.memory, what)
     }
 
     fn told(&self, memory: &Memory, what: &str) -> Result<Outcome> {

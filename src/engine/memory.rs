@@ -15,12 +15,14 @@ use crate::chunk::Cancel;
 use crate::live::{Served, Snapshot};
 use crate::memory::{
     self, BRIEFING_TOKENS, Episode, EpisodeSource, MAX_CONTENT_CHARS, Memories, Memory, MemoryFeed,
-    MemoryFilter, MemorySource, Operation, Period, Recall, RecalledMemory, Session, StorageError,
-    forget_in_backups, now,
+    MemoryFilter, MemorySource, Operation, Period, Recall, RecalledMemory, Session, Speaker,
+    StorageError, forget_in_backups, now,
 };
 
 /// How long a call to a server waits for a write of another process, or for new memories to load.
 const BUSY: Duration = Duration::from_secs(2);
+/// Most vectors that a command asks of a slow embedder before it searches.
+const AT_ONCE: usize = 64;
 /// The warning of an answer in a project without memories.
 const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory stores a decision, `cortex init` makes agents store sessions";
 
@@ -69,12 +71,16 @@ pub struct RememberRequest {
     pub group_id: String,
     /// Whether the briefing of every session contains it.
     pub pinned: bool,
+    /// The author; a person if none is given.
+    pub said_by: Option<Speaker>,
 }
 
 /// The memory as it was stored.
 #[derive(Debug, Clone)]
 pub struct RememberAnswer {
     pub memory: Memory,
+    /// Whether it was stored before, and this request changed nothing but that it may be pinned now.
+    pub was_known: bool,
     /// Number of secrets that were removed before the memory was stored.
     pub secrets_redacted: usize,
     pub state: AnswerState,
@@ -289,16 +295,22 @@ impl Engine {
             name: request.name.clone(),
             group_id: request.group_id.clone(),
             pinned: request.pinned,
+            said_by: request.said_by,
             ..Memory::new(request.content.trim(), episode, &session)
         };
         let before = memories.store.redacted()?;
-        let id = memories.capture.capture(memory)?;
+        let (id, was_known) = if source.is_event() {
+            (memories.capture.capture(memory)?, false)
+        } else {
+            memories.capture.remember(memory)?
+        };
         let secrets_redacted = memories.store.redacted()?.saturating_sub(before);
         let gone = || AskError::Failed("another process removed the memory: add it again".into());
         let memory = memories.store.get(id)?.ok_or_else(gone)?;
         self.serve_change(&memories, call)?;
         Ok(RememberAnswer {
             memory,
+            was_known,
             secrets_redacted,
             state: self.state_of_memories(&memories, call),
         })
@@ -411,7 +423,13 @@ impl Engine {
                 let _ = handle.wait(handle.request(), Instant::now() + BUSY, &call.cancel);
             }
             Some(_) => {}
-            None => self.load_memories()?,
+            None => {
+                // A server makes them in the background. Without them, words find a memory.
+                if let Err(e) = memories.capture.embed_rest(AT_ONCE) {
+                    tracing::debug!("some memories have no vectors yet: {e}");
+                }
+                self.load_memories()?;
+            }
         }
         call.check()
     }

@@ -20,7 +20,7 @@ use crate::memory::{
     self, CaptureError, EventSettings, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder,
 };
 use crate::projects::{self, Projects};
-use crate::source::{self, ReadError, Scope, WalkOptions};
+use crate::source::{self, ReadError, Scope, SharedPlace, WalkOptions};
 use crate::store::{
     self, ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError, WriteLock,
 };
@@ -498,11 +498,24 @@ impl Project {
     /// When it cannot be opened.
     pub fn memories_within(&self, busy: Duration) -> Result<Memories, ProjectError> {
         let home = self.memory_home();
-        match self.layout.create() {
+        let shared = self.shared_memory().filter(|(_, keep_out, _)| !keep_out);
+        let made = self.layout.create();
+        match made.and_then(|()| shared.map_or(Ok(()), |(layout, ..)| layout.create())) {
             // An existing database can be read although nothing can be written.
             Err(e) if !home.is_in_use() => Err(e.into()),
             _ => Ok(home.open(busy)?),
         }
+    }
+
+    /// Returns the project that holds the memories, whether nothing may be written there, and the name
+    /// of this working tree, if it is a linked one: it shares the memories with its siblings, and they
+    /// stay when it is removed.
+    fn shared_memory(&self) -> Option<(Layout, bool, String)> {
+        let SharedPlace { root, is_bare, worktree } = source::shared_place(self.layout.root())?;
+        let layout = Layout::at(&root).ok()?;
+        let is_elsewhere = is_bare || self.config.location == Location::Cache;
+        let keep_out = is_elsewhere || !layout.is_writable();
+        Some((layout, keep_out, worktree))
     }
 
     /// Starts a watcher that stores notes as memories, once there are notes and any other memory.
@@ -532,15 +545,23 @@ impl Project {
     pub fn memory_home(&self) -> MemoryHome {
         let decide = || {
             let (state, layout) = (config::state_home(), &self.layout);
-            let (own, keep_out) = (layout.own_place(), layout.is_in_cache());
-            let home = MemoryHome::of(
-                layout.tree(),
-                own,
-                keep_out,
-                state.as_deref(),
-                database_of(layout),
-                self.embedder.clone(),
-            );
+            let place = |owner: &Layout, keep_out: bool| {
+                MemoryHome::of(
+                    owner.tree(),
+                    owner.own_place(),
+                    keep_out,
+                    state.as_deref(),
+                    database_of(layout),
+                    self.embedder.clone(),
+                )
+            };
+            let home = match self.shared_memory() {
+                Some((owner, keep_out, worktree)) => {
+                    let (tree, own) = (layout.tree(), layout.own_place());
+                    place(&owner, keep_out).seen_from(tree, worktree, own, state.as_deref())
+                }
+                None => place(layout, layout.is_in_cache()),
+            };
             let layout = layout.clone();
             home.counting_from(move || layout.compared_at())
         };

@@ -1,6 +1,7 @@
 //! Builds the briefing, the text that a session receives at its start: pinned memories, decisions,
 //! and what happened since; one line each, with its source.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use uuid::Uuid;
 use super::recall::{DATA, source_of};
 use super::standing::{Standing, undone};
 use super::statements::{self, StatementKind, is_recognised};
-use super::summary::{DECIDED, parts_of_summary};
+use super::summary::{ANSWERED, DECIDED, is_summary, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
 use crate::source::printable;
 use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
@@ -74,11 +75,11 @@ pub fn briefing(
     given: &[Uuid],
     max_tokens: usize,
 ) -> Result<(String, Vec<Uuid>), StorageError> {
-    let mut sections = sections(store, root, given)?;
+    let (mut sections, known) = sections(store, root, given)?;
     let mut budget = Budget {
         left: max_tokens.saturating_sub(tokens(DATA) + tokens(CLOSING) + 2),
         n: 0,
-        known: Vec::new(),
+        known,
         told: Vec::new(),
     };
     for is_shared in [true, false] {
@@ -98,7 +99,7 @@ struct Budget {
     left: usize,
     /// Number of lines so far.
     n: usize,
-    /// Normalized texts that were shown, each between blanks.
+    /// Normalized texts that were shown, or that do not hold any longer, each between blanks.
     known: Vec<String>,
     told: Vec<Uuid>,
 }
@@ -162,12 +163,13 @@ impl Line {
     }
 }
 
-/// Returns the sections in the order in which they are shown and use the budget.
+/// Returns the sections in the order in which they are shown and use the budget, and the normalized
+/// texts that do not hold any longer.
 fn sections(
     store: &MemoryStore,
     root: &Path,
     given: &[Uuid],
-) -> Result<Vec<Section>, StorageError> {
+) -> Result<(Vec<Section>, Vec<String>), StorageError> {
     let of = |sources: &[EpisodeSource]| Select {
         sources: sources.iter().map(|s| s.as_str().into()).collect(),
         exclude_operations: vec!["move".into(), "rename".into()],
@@ -175,22 +177,34 @@ fn sections(
         limit: LOOKED_AT,
         ..Select::default()
     };
-    let read = |select: Select| -> Result<Vec<Memory>, StorageError> {
+    let mut superseded: Vec<String> = Vec::new();
+    let mut read = |select: Select| -> Result<Vec<Memory>, StorageError> {
         let mut memories = store.select(&select)?;
-        memories.retain(|m| !given.contains(&m.id));
+        // Summaries repeat them.
+        let are_repeated =
+            memories.iter().filter(|m| m.superseded_by.is_some() && is_recognised(m));
+        superseded.extend(are_repeated.map(|m| between_blanks(&m.content)));
+        let is_answer = |m: &Memory| matches!(m.source, MemorySource::ClaudeResponse { .. });
+        memories.retain(|m| !given.contains(&m.id) && (m.superseded_by.is_none() || is_answer(m)));
         Ok(memories)
     };
     let pinned = read(Select { pinned: Some(true), limit: LOOKED_AT, ..Select::default() })?;
     let mut decided =
         read(of(&[EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]))?;
-    // Notes of a person count as decisions.
-    decided.sort_by_key(
-        |m| if is_recognised(m) { statements::kind_of(&m.content).unwrap_or(StatementKind::Fact) } else { StatementKind::Decision } == StatementKind::Fact,
-    );
+    // Notes count as decisions.
+    let is_fact = |m: &Memory| {
+        is_recognised(m)
+            && statements::kind_of(&m.content).is_none_or(|kind| kind == StatementKind::Fact)
+    };
+    decided.sort_by_key(|m| (is_fact(m), Reverse(m.speaker())));
     let mut answers = read(Select { sources: vec!["claude_response".into()], ..of(&[]) })?;
+    let refuted: BTreeSet<Uuid> =
+        answers.iter().filter(|m| m.superseded_by.is_some()).map(|m| m.id).collect();
+    answers.retain(|m| m.superseded_by.is_none() || is_summary(m));
     answers.retain(|m| !m.is_continued());
     let operations = read(of(&[EpisodeSource::GitMetadata]))?;
-    let reasons = read(of(&[EpisodeSource::GitContext]))?;
+    let mut reasons = read(of(&[EpisodeSource::GitContext]))?;
+    reasons.retain(|m| m.derived_from.iter().all(|id| !refuted.contains(id)));
     let mut files: BTreeSet<String> = BTreeSet::new();
     let mut edits: Vec<Line> = Vec::new();
     let edited = read(of(&[EpisodeSource::FilesystemWatch]))?;
@@ -213,7 +227,7 @@ fn sections(
         |m: &Memory| Line::new(m, &named(m), source_and_time(m), STATEMENT).with(&standing, m);
     let section =
         |heading, share, candidates| Section { heading, share, candidates, lines: Vec::new() };
-    Ok(vec![
+    let sections = vec![
         section("Always", 120, pinned.iter().map(statement).collect()),
         section("Decided and noted", 170, decided.iter().map(statement).collect()),
         section("Last session", 120, last.map(summary).into_iter().collect()),
@@ -230,7 +244,8 @@ fn sections(
                 .map(|m| Line::new(m, &statements::rest(m), source_and_time(m), LINE))
                 .collect(),
         ),
-    ])
+    ];
+    Ok((sections, superseded))
 }
 
 impl Line {
@@ -255,7 +270,10 @@ fn summary(memory: &Memory) -> Line {
         text: folded(text),
         may_be_left_out: true,
     };
-    let mut parts: Vec<Part> = parts_of_summary(&memory.content).into_iter().map(part).collect();
+    // An answer in it says what does not hold.
+    let is_refuted = |start: &str| memory.superseded_by.is_some() && start == ANSWERED;
+    let parts = parts_of_summary(&memory.content).into_iter();
+    let mut parts: Vec<Part> = parts.filter(|(start, _)| !is_refuted(start)).map(part).collect();
     // Older versions wrote the decisions in any place.
     parts.sort_by_key(|p| p.start != DECIDED);
     Line { ids: vec![memory.id], parts, source: source_and_time(memory), most: SUMMARY }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use uuid::{Builder, Uuid};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use super::authority;
 use super::chunk::chunk_of;
 use super::code;
 use super::events::quoted;
@@ -15,7 +16,7 @@ use super::statements::{self, is_recognised};
 use super::summary::{is_summary, summary_of};
 use super::{
     ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore,
-    ResponseType, StorageError, TextChunk, TextChunker, Vector,
+    ResponseType, Select, Speaker, StorageError, TextChunk, TextChunker, Vector,
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
@@ -26,6 +27,12 @@ use crate::source::sha256;
 /// Longest text that is stored, in characters. A text longer than one memory may be is stored in
 /// pieces.
 pub(super) const MAX_TEXT_CHARS: usize = 200_000;
+
+/// Number of the newest statements, notes and answers with which new ones are compared.
+const COMPARED: usize = 300;
+
+/// Most memories of another embedder that get vectors at once.
+const AT_ONCE: usize = 2_000;
 
 /// Stores memories.
 #[derive(Clone)]
@@ -132,11 +139,14 @@ impl MemoryCaptureService {
         }
         let (memory, n_secrets) = redacted(memory);
         let mut all = self.pieces(&memory)?;
+        let mut superseded = Vec::new();
         if gives_statements(&memory.source) {
-            all.extend(self.merged(statements::memories(&memory))?);
+            let made = self.without_echoes(&memory, &mut all)?;
+            all.extend(self.merged(made)?);
+            superseded = self.judged(&mut all)?;
         }
         let (stored, _) = self.completed(all)?;
-        self.store.exchange(&[], &stored)?;
+        self.store.store_all(&stored, &superseded)?;
         self.count_redacted(n_secrets);
         // The session's context holds this text until it is compacted.
         if !memory.session_id.is_empty() {
@@ -147,6 +157,84 @@ impl MemoryCaptureService {
             }
         }
         Ok(memory.id)
+    }
+
+    /// Stores a note that a person or an agent wrote down on purpose, and returns its id. A note that
+    /// says what another one says is not stored again: the other one's id is returned, and whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// As [`MemoryCaptureService::capture`].
+    pub fn remember(&self, note: Memory) -> Result<(Uuid, bool), CaptureError> {
+        let (note, n_secrets) = redacted(note);
+        let is_equal = |m: &&Memory| {
+            authority::is_equal(&m.content, &note.content)
+                && m.source == note.source
+                && m.group_id == note.group_id
+                && m.derived_from.is_empty()
+                && m.superseded_by.is_none()
+                && m.speaker() >= note.speaker()
+        };
+        let known = self.known()?;
+        if let Some(before) = known.iter().find(is_equal) {
+            if note.pinned && !before.pinned {
+                self.capture(Memory { pinned: true, ..before.clone() })?;
+            }
+            return Ok((before.id, true));
+        }
+        let mut new = vec![note];
+        let superseded = authority::judge(&mut new, &known);
+        let (stored, _) = self.completed(new)?;
+        self.store.store_all(&stored, &superseded)?;
+        self.count_redacted(n_secrets);
+        Ok((stored[0].0.id, false))
+    }
+
+    /// Returns the newest statements, notes and answers.
+    fn known(&self) -> Result<Vec<Memory>, CaptureError> {
+        let sources = [EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]
+            .map(EpisodeSource::as_str)
+            .into_iter()
+            .chain(["claude_response"]);
+        let sources = sources.map(String::from).collect();
+        Ok(self.store.select(&Select { sources, limit: COMPARED, ..Select::default() })?)
+    }
+
+    /// Compares new memories with what is stored ([`authority::judge`]).
+    fn judged(&self, new: &mut [Memory]) -> Result<Vec<(Uuid, Uuid)>, CaptureError> {
+        if !new.iter().any(authority::makes_claims) {
+            return Ok(Vec::new());
+        }
+        Ok(authority::judge(new, &self.known()?))
+    }
+
+    /// Returns the statements of a text without those in which an agent repeats what this session
+    /// received. An answer that says nothing else is superseded by what it repeats.
+    fn without_echoes(
+        &self,
+        origin: &Memory,
+        pieces: &mut [Memory],
+    ) -> Result<Vec<Memory>, CaptureError> {
+        let mut made = statements::memories(origin);
+        if origin.speaker() == Speaker::Person || origin.session_id.is_empty() {
+            return Ok(made);
+        }
+        let mut received = Vec::new();
+        for id in self.store.given(&origin.session_id)? {
+            received.extend(self.store.get(id)?.filter(|m| m.source.operation().is_none()));
+        }
+        made.retain(|m| {
+            received.iter().all(|r| r.id != m.id)
+                && authority::repeated(&m.content, &received).is_none()
+        });
+        let is_told = |m: &Memory| {
+            !matches!(m.source, MemorySource::HookDescription { .. }) && m.id != origin.id
+        };
+        received.retain(is_told);
+        for piece in pieces {
+            piece.superseded_by = authority::repeated(&piece.content, &received).map(|m| m.id);
+        }
+        Ok(made)
     }
 
     /// Returns the text as one memory, or as several pieces if it is too long for one. The first
@@ -180,6 +268,11 @@ impl MemoryCaptureService {
                 continue;
             };
             if statements::id_of(&before.content) == new.id {
+                // Who says again what does not hold says it anew, but an agent does not outrank a
+                // person by that.
+                let superseded_by =
+                    before.superseded_by.filter(|_| new.speaker() == Speaker::Agent);
+                let said_by = before.speaker().max(new.speaker());
                 let mut derived_from = before.derived_from;
                 derived_from.retain(|id| !new.derived_from.contains(id));
                 derived_from.extend(&new.derived_from);
@@ -188,6 +281,8 @@ impl MemoryCaptureService {
                     name: before.name,
                     pinned: before.pinned,
                     group_id: before.group_id,
+                    said_by: Some(said_by),
+                    superseded_by,
                     ..new
                 });
             }
@@ -447,14 +542,49 @@ impl MemoryCaptureService {
     /// # Errors
     /// When the embedder or the database fails.
     pub fn embed_rest(&self, most: usize) -> Result<usize, CaptureError> {
-        if self.embedder.is_immediate() {
-            return Ok(0);
+        if self.embedder.is_immediate() { Ok(0) } else { self.embed_lacking(most) }
+    }
+
+    /// Makes the vectors of memories that were stored under another embedder, the newest first,
+    /// if the present embedder is immediate. A later call makes what is left of many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(super) fn embed_stored(&self) -> Result<(), CaptureError> {
+        let mark = mark_of(&*self.embedder);
+        if !self.embedder.is_immediate() || self.store.complete_embedder()? == mark {
+            return Ok(());
         }
+        if self.embed_lacking(AT_ONCE)? < AT_ONCE {
+            self.store.set_complete_embedder(mark)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that memories may be stored from now on that have no vector of the former embedder. In a
+    /// new database, all of them have vectors of the present one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(super) fn note_embedder(&self) -> Result<(), CaptureError> {
+        let (mark, before) = (mark_of(&*self.embedder), self.store.complete_embedder()?);
+        let is_complete = self.embedder.is_immediate() && self.store.generation()? == 0;
+        let now = if is_complete || before == mark { mark } else { 0 };
+        if now != before {
+            self.store.set_complete_embedder(now)?;
+        }
+        Ok(())
+    }
+
+    fn embed_lacking(&self, most: usize) -> Result<usize, CaptureError> {
         let memories = self.store.without_vector(self.embedder.id(), most)?;
-        for (memory, vectors) in memories.iter().zip(self.make_vectors(&memories)?) {
-            self.store.put_vectors(memory, &vectors)?;
+        let n = memories.len();
+        let vectors = self.make_vectors(&memories)?;
+        let made: Vec<Stored> = memories.into_iter().zip(vectors).collect();
+        if n > 0 {
+            self.store.put_vectors(&made)?;
         }
-        Ok(memories.len())
+        Ok(n)
     }
 
     /// Returns the vectors of each memory. Returns none if the embedder is not immediate.
@@ -479,6 +609,11 @@ impl MemoryCaptureService {
         };
         Ok(made.into_iter().zip(&passages).map(vector).collect())
     }
+}
+
+/// Returns what the database notes of an embedder; never 0.
+fn mark_of(embedder: &dyn Embedder) -> i64 {
+    (xxh3_64(embedder.id().as_bytes()) | 1).cast_signed()
 }
 
 /// Returns whether the memory is a statement about code, which later changes can make false. Events

@@ -15,7 +15,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::chunk::chunk_of;
 use super::{
-    Memory, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select, StorageError,
+    Memory, MemoryCaptureService, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select,
+    StorageError,
 };
 use crate::chunk::{
     Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint,
@@ -257,7 +258,16 @@ impl Feed for MemoryFeed {
     fn load(&mut self, _cancel: &Cancel) -> Result<Loaded, FeedError> {
         let error = |e: StorageError| FeedError(Box::new(e));
         match self.store().map_err(error)? {
-            Some(store) => self.read(&store).map_err(error)?,
+            Some(store) => {
+                let embedder = self.home.embedder.clone();
+                let capture = MemoryCaptureService::new(store.clone(), embedder);
+                if store.read_only().is_none()
+                    && let Err(e) = capture.embed_stored()
+                {
+                    tracing::debug!("memories of another embedder have no vectors yet: {e}");
+                }
+                self.read(&store).map_err(error)?;
+            }
             None => self.forget(),
         }
         let generation = u64::try_from(self.position.change + self.position.deleted).ok();
@@ -359,6 +369,11 @@ impl MemoryFilter {
             .iter()
             .all(|list| list.is_empty())
             && self.period == Period::default()
+    }
+
+    /// Returns whether the filter allows this memory.
+    pub(super) fn allows(&self, memory: &Memory) -> bool {
+        self.compiled().allows(Fact::of(memory))
     }
 
     /// Compiles the filter for tests on many memories.

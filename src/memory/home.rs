@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use super::folder::trace;
 use super::trust::Records;
 use super::{
-    CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError,
+    CaptureError, Memory, MemoryCaptureService, MemoryStore, Select, SessionManager, StorageError,
     sessions, spool, sql,
 };
 use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
@@ -21,6 +21,8 @@ use crate::source::{self, FileChange, GitWatch};
 /// How long an index run waits to store the changed files.
 const NOTING: Duration = Duration::from_secs(1);
 const DATABASE: &str = "memory.db";
+/// A database of a linked working tree whose memories are among those of the repository now.
+const TAKEN_OVER: &str = "memory.moved.db";
 const SPOOL: &str = "memory.spool";
 const PRIVATE_DIR: u32 = 0o700;
 
@@ -41,6 +43,14 @@ pub struct MemoryHome {
     /// The project, held open: a memory belongs to that directory, not to another one of the same
     /// name.
     tree: SharedDir,
+    /// The directory to which the memories belong: the project, or what its working tree shares with
+    /// its siblings.
+    owner: SharedDir,
+    /// The name of a linked working tree; empty for any other project.
+    worktree: String,
+    /// The place in a linked working tree where an earlier version kept the memories of that tree
+    /// alone.
+    former: Option<FormerPlace>,
     /// Which databases this user made. `None`: there is no state directory, so the owner of a
     /// database in the project is unknown.
     records: Option<Records>,
@@ -48,6 +58,20 @@ pub struct MemoryHome {
     /// The database found in the project.
     found: DatabaseState,
     compared_at: Arc<dyn Fn() -> Option<SystemTime> + Send + Sync>,
+}
+
+#[derive(Clone)]
+struct FormerPlace {
+    own: OwnedDir,
+    records: Option<Records>,
+}
+
+impl FormerPlace {
+    /// Returns whether this user's memories are still there.
+    fn has_memories(&self) -> bool {
+        self.own.open().is_ok_and(|dir| dir.has_file(DATABASE))
+            && found(&self.own, self.records.as_ref()) == DatabaseState::Ours
+    }
 }
 
 /// An open memory.
@@ -107,11 +131,29 @@ impl MemoryHome {
             embedder,
             place,
             tree: tree.clone(),
+            owner: tree.clone(),
+            worktree: String::new(),
+            former: None,
             records,
             is_in_project,
             found,
             compared_at: Arc::new(|| None),
         }
+    }
+
+    /// Returns the same memories, seen from a linked working tree that shares them. The files, and the
+    /// changes of them, are those of that tree. `own` is its `.cortex`, whose memories are taken over.
+    #[must_use]
+    pub fn seen_from(
+        self,
+        tree: &SharedDir,
+        worktree: String,
+        own: OwnedDir,
+        state: Option<&Path>,
+    ) -> Self {
+        let records = state.map(|state| Records::new(state, tree));
+        let former = Some(FormerPlace { own, records });
+        Self { root: tree.path().to_path_buf(), tree: tree.clone(), worktree, former, ..self }
     }
 
     /// Adds a function that says when the index was last compared with the tree. The first recorded
@@ -143,7 +185,8 @@ impl MemoryHome {
         let is_strange = self.is_in_project
             && matches!(self.found, DatabaseState::Foreign | DatabaseState::Traces);
         let is_there = |dir: Dir| !matches!(dir.stat(DATABASE), Ok(None)) || trace(&dir).is_some();
-        !is_strange && self.place.open().is_ok_and(is_there)
+        let has_former = || self.former.as_ref().is_some_and(FormerPlace::has_memories);
+        !is_strange && (self.place.open().is_ok_and(is_there) || has_former())
     }
 
     /// Returns the identity of the database file, or `None` if there is none.
@@ -209,7 +252,12 @@ impl MemoryHome {
     /// When it came with a clone, is not a regular file, cannot be opened or is locked, or when the
     /// project was moved or removed.
     pub(super) fn store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
+        Ok(self.any_store(busy)?.of_worktree(&self.worktree))
+    }
+
+    fn any_store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
         self.tree.check_in_place()?;
+        self.owner.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
         if !self.is_in_project {
             return self.opened(&dir, busy);
@@ -236,7 +284,7 @@ impl MemoryHome {
     /// that the next git operation is told apart from edits.
     fn opened(&self, dir: &Dir, busy: Duration) -> Result<MemoryStore, StorageError> {
         let is_new = !dir.has_file(DATABASE);
-        let store = MemoryStore::open_within(&self.database, busy)?;
+        let store = MemoryStore::open_within(&self.database, busy)?.of_worktree(&self.worktree);
         if is_new {
             let since = (self.compared_at)().unwrap_or_else(SystemTime::now);
             let position = |tree: String| {
@@ -282,11 +330,46 @@ impl MemoryHome {
                 Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
             }
         }
+        if store.read_only().is_none() {
+            if let Err(e) = capture.note_embedder() {
+                tracing::debug!("the embedder of new memories is not noted: {e}");
+            }
+            if let Err(e) = self.take_over(&store, busy) {
+                tracing::warn!("the former memories of this working tree are not taken over: {e}");
+            }
+        }
         Ok(Memories {
             sessions: SessionManager::new(store.clone(), self.place.clone()),
             store,
             capture,
         })
+    }
+
+    /// Takes over the memories that an earlier version stored for a linked working tree alone. Its
+    /// database stays under another name.
+    fn take_over(&self, store: &MemoryStore, busy: Duration) -> Result<(), StorageError> {
+        let Some(place) = self.former.as_ref().filter(|former| former.has_memories()) else {
+            return Ok(());
+        };
+        let former = MemoryStore::open_within(&place.own.path().join(DATABASE), busy)?;
+        for session in former.sessions(0)? {
+            if store.session(&session.id)?.is_none() {
+                store.put_session(&session)?;
+            }
+        }
+        let mut new = Vec::new();
+        for memory in former.select(&Select::default())? {
+            if store.get(memory.id)?.is_none() {
+                let vectors = former.vectors_of(memory.id)?;
+                new.push((memory, vectors));
+            }
+        }
+        store.store_all(&new, &[])?;
+        store.set_complete_embedder(0)?;
+        // Everything must be in the file that gets the other name.
+        former.claim()?;
+        drop(former);
+        Ok(place.own.open()?.rename(DATABASE, TAKEN_OVER)?)
     }
 
     /// Spools a memory; the next process that opens the database stores it.

@@ -1,5 +1,6 @@
 //! Converts the input of an agent's hooks into memories, and finds the memories that hooks return.
 
+use std::cmp::Reverse;
 use std::path::{Component, Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use super::capture::MAX_TEXT_CHARS;
 use super::recall::{DATA, context, source_of};
-use super::statements::{self, is_recognised};
+use super::statements::{self, StatementKind, is_recognised};
 use crate::source::printable;
 use crate::text::{cut_at_word as cut, folded, tokens};
 
@@ -215,6 +216,14 @@ pub fn for_prompt(
     // Memories of this session, and those that it received, must not raise the threshold for the
     // others.
     found.retain(|f| !given.contains(&f.memory.id) && f.memory.content.trim() != prompt.trim());
+    found.retain(|f| f.superseded.is_none());
+    if question::is_for_decision(prompt) {
+        // A decision about the subject answers, however few words the subject has.
+        let decides = |m: &Memory| statements::kind_of(&m.content) == Some(StatementKind::Decision);
+        for one in found.iter_mut().filter(|f| decides(&f.memory)) {
+            one.evidence = f64::from(one.similarity) + one.words;
+        }
+    }
     let best = found.iter().map(|f| f.evidence).fold(0.0, f64::max);
     found.retain(|f| f.evidence >= LEAST_EVIDENCE.max(LEAST_BESIDE_BEST * best));
     found.truncate(MOST);
@@ -246,7 +255,8 @@ pub fn for_file(
     let is_edit = |m: &Memory| matches!(m.source, MemorySource::HookDescription { .. });
     let mut memories = store.select(&said)?;
     memories.extend(store.get_by_file_path(path)?.into_iter().filter(is_edit).take(MOST_OF_FILE));
-    memories.sort_by_key(|m| (!is_recognised(m), is_edit(m)));
+    memories.retain(|m| m.superseded_by.is_none());
+    memories.sort_by_key(|m| (!is_recognised(m), is_edit(m), Reverse(m.speaker())));
     let heading = format!("{DATA} About `{}`:\n", printable(path));
     let room = FILE_TOKENS.saturating_sub(tokens(&heading));
     let (mut text, mut told, mut known) = (String::new(), Vec::new(), Vec::new());

@@ -31,6 +31,7 @@ macro_rules! names {
     };
 }
 
+mod authority;
 mod backup;
 mod briefing;
 mod capture;
@@ -115,6 +116,12 @@ pub struct Memory {
     /// session and names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived_from: Vec<Uuid>,
+    /// The author, if the source does not tell who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<Speaker>,
+    /// The memory that holds in its place. It is then neither in briefings nor told for a prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<Uuid>,
 }
 
 /// Where a memory comes from.
@@ -169,6 +176,11 @@ pub struct CodeReference {
     /// file before it; empty if there was none.
     pub hash: String,
 }
+
+names!(
+    /// The author of a text, the one with less authority first.
+    Speaker { Agent = "agent", Person = "person" }
+);
 
 names!(
     /// The source of an episode.
@@ -285,7 +297,19 @@ impl Memory {
             pinned: false,
             code: Vec::new(),
             derived_from: Vec::new(),
+            said_by: None,
+            superseded_by: None,
         }
+    }
+
+    /// Returns who said it.
+    #[must_use]
+    pub fn speaker(&self) -> Speaker {
+        let by_source = match self.source {
+            MemorySource::ClaudeResponse { .. } => Speaker::Agent,
+            _ => Speaker::Person,
+        };
+        self.said_by.unwrap_or(by_source)
     }
 
     /// Returns the index of this piece of a long text, from 0, and the number of pieces; `None` if

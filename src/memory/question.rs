@@ -18,6 +18,28 @@ fn is_in(list: &str, word: &str) -> bool {
     !word.is_empty() && list.contains(&format!(" {word} "))
 }
 
+/// Words that do not help to choose a file of code, and name something in a memory.
+const NAMING: &str = " class classes code file files function functions handle handled handles handling implement implementation implemented implements \
+method methods ";
+
+/// Returns whether a word in lower case names nothing in a prompt.
+pub(super) fn is_common(word: &str) -> bool {
+    is_in(FILLERS, word) || is_stop_word(word) && !is_in(NAMING, word)
+}
+
+/// Words that ask for a reason, and words for making a decision.
+const REASONS: &str = " why warum wieso weshalb reason grund ";
+const DECISIONS: &str = " agree agreed choose chose chosen decide decided decision pick picked select selected settle settled beschlossen entscheiden entscheidung \
+entschieden gewählt wählten ";
+const OURS: &str = " we our us wir uns unser unsere team ";
+
+/// Returns whether a prompt asks what was decided, or why.
+pub(super) fn is_for_decision(prompt: &str) -> bool {
+    let all: Vec<String> = words(prompt).map(|(_, word)| word).collect();
+    let has = |list: &str| all.iter().any(|word| is_in(list, word));
+    has(OURS) && (has(REASONS) || has(DECISIONS))
+}
+
 /// Returns the words of a text with the form that the lists use.
 fn words(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split_whitespace()
@@ -27,7 +49,7 @@ fn words(text: &str) -> impl Iterator<Item = (&str, String)> {
 /// Returns the words of a prompt that name its subject; empty if there are none ("ok, go on").
 pub(super) fn subject(prompt: &str) -> String {
     let named: Vec<&str> = words(prompt)
-        .filter(|(_, word)| !word.is_empty() && !is_in(FILLERS, word))
+        .filter(|(_, word)| !word.is_empty() && !is_in(FILLERS, word) && !is_in(DECISIONS, word))
         .map(|(as_typed, _)| as_typed)
         .collect();
     named.join(" ")
@@ -51,6 +73,22 @@ mod tests {
         }
         assert_eq!(subject("What does `E4711` mean?"), "`E4711`");
         assert_eq!(subject("Please rename the session cookie"), "rename session cookie");
+    }
+
+    #[test]
+    fn a_question_for_a_decision_is_told_from_an_order() {
+        for prompt in [
+            "why did we choose sqlite?",
+            "What did we decide about the cookie",
+            "Why do we use Redis here?",
+            "warum haben wir SQLite genommen?",
+        ] {
+            assert!(is_for_decision(prompt), "{prompt}");
+        }
+        for prompt in ["pick a colour", "why is the build red?", "we need a test"] {
+            assert!(!is_for_decision(prompt), "{prompt}");
+        }
+        assert_eq!(subject("why did we choose sqlite?"), "sqlite?");
     }
 
     #[test]

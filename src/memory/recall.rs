@@ -7,15 +7,17 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::authority;
 use super::code::is_stale;
 use super::standing::Standing;
 use super::{
-    Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question,
+    EpisodeSource, Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError,
+    question,
 };
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::search::{Corpus, Filter, Hit, SearchError, Searcher, Term};
 use crate::source::{printable, printable_lines};
-use crate::text::{bytes_of_tokens, cut_at_word as cut, tokens};
+use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
 
 /// Weight of recency, next to words and meaning, and the number of days after which it is half.
 const RECENCY: f64 = 1.0;
@@ -27,6 +29,10 @@ const HALF_LIFE_DAYS: f64 = 14.0;
 const CERTAIN: f64 = 3.0;
 /// Number of results, as a multiple of the limit, among which recency can move a memory up.
 const NEXT: usize = 5;
+/// Most memories that replaced each other one after the other.
+const MOST_SUCCESSORS: usize = 8;
+/// Bytes of what holds in the place of a memory that are shown with it.
+const SUCCESSOR: usize = 160;
 /// The retriever that ranks by recency.
 const RECENT: &str = "recency";
 /// The retriever of each ranking feature. Features that are not listed distinguish files, not
@@ -59,6 +65,9 @@ pub struct RecalledMemory {
     /// Says that the checked-out commit does not contain what it describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_in_head: Option<String>,
+    /// What holds in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded: Option<String>,
 }
 
 impl RecalledMemory {
@@ -67,7 +76,9 @@ impl RecalledMemory {
     pub fn doubt(&self) -> Option<String> {
         let changed =
             (!self.stale.is_empty()).then(|| format!("{} changed since", self.stale.join(", ")));
-        let doubts: Vec<String> = changed.into_iter().chain(self.not_in_head.clone()).collect();
+        let superseded = self.superseded.as_ref().map(|by| format!("superseded by: {by}"));
+        let doubts: Vec<String> =
+            superseded.into_iter().chain(changed).chain(self.not_in_head.clone()).collect();
         (!doubts.is_empty()).then(|| doubts.join("; "))
     }
 }
@@ -123,7 +134,7 @@ impl Recall<'_> {
         now: DateTime<Utc>,
     ) -> Result<Vec<RecalledMemory>, RecallError> {
         let searcher = Searcher::new(self.corpus);
-        let query = searcher.query(words, &StaticModel::knows)?;
+        let query = searcher.query(words, &StaticModel::knows)?.in_any_spelling();
         let (vector, warning) = vector_of_question(self.embedder, meaning);
         if let Some(warning) = warning {
             tracing::debug!("memories: {warning}");
@@ -143,8 +154,49 @@ impl Recall<'_> {
         found.sort_by(|a, b| {
             b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id))
         });
+        let mut found = self.with_successors(found, filter, now)?;
         found.truncate(limit);
         Ok(compared_with_head(found, self.store, self.root)?)
+    }
+
+    /// Puts before each memory that does not hold the one that holds in its place, moves those that
+    /// do not hold to the end, and leaves out texts that a better result says already.
+    fn with_successors(
+        &self,
+        found: Vec<RecalledMemory>,
+        filter: &MemoryFilter,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<RecalledMemory>, StorageError> {
+        let (mut hold, mut rest): (Vec<RecalledMemory>, Vec<RecalledMemory>) =
+            (Vec::new(), Vec::new());
+        let mut waiting: Vec<Option<RecalledMemory>> = found.into_iter().map(Some).collect();
+        for at in 0..waiting.len() {
+            let Some(mut one) = waiting[at].take() else { continue };
+            let Some(successor) = successor(self.store, &one.memory)? else {
+                add(&mut hold, one);
+                continue;
+            };
+            one.superseded = Some(cut(&folded(&successor.content), SUCCESSOR));
+            let is_it = |f: &Option<RecalledMemory>| {
+                f.as_ref().is_some_and(|f| f.memory.id == successor.id)
+            };
+            let mut by = match waiting.iter_mut().find(|f| is_it(f)).and_then(Option::take) {
+                Some(by) => by,
+                // It may be in front already; then it is not added again.
+                None => dated(successor, self.root, now),
+            };
+            if filter.is_empty() || filter.allows(&by.memory) {
+                by.score = by.score.max(one.score);
+                by.similarity = by.similarity.max(one.similarity);
+                by.words = by.words.max(one.words);
+                by.evidence = by.evidence.max(one.evidence);
+                by.dominant = one.dominant;
+                add(&mut hold, by);
+            }
+            rest.push(one);
+        }
+        hold.extend(rest);
+        Ok(hold)
     }
 
     /// Returns the result of a hit; `None` if the memory was deleted after it was indexed.
@@ -187,6 +239,41 @@ impl Recall<'_> {
     }
 }
 
+/// Adds a result, unless a better one is the same memory, or a note or statement of the same fact.
+fn add(found: &mut Vec<RecalledMemory>, one: RecalledMemory) {
+    let is_fact = |m: &Memory| matches!(&m.source, MemorySource::Episode(episode) if !episode.source.is_event());
+    let is_known = |f: &RecalledMemory| {
+        is_fact(&f.memory)
+            && is_fact(&one.memory)
+            && f.memory.group_id == one.memory.group_id
+            && authority::is_equal(&f.memory.content, &one.memory.content)
+    };
+    if let Some(same) = found.iter_mut().find(|f| f.memory.id == one.memory.id) {
+        same.evidence = same.evidence.max(one.evidence);
+    } else if !found.iter().any(is_known) {
+        found.push(one);
+    }
+}
+
+/// Returns the memory that holds in the place of one that does not hold.
+fn successor(store: &MemoryStore, memory: &Memory) -> Result<Option<Memory>, StorageError> {
+    let mut last = None;
+    let mut next = memory.superseded_by;
+    if memory.source.name() == EpisodeSource::GitContext.as_str() {
+        // It quotes a prompt and an answer.
+        for id in &memory.derived_from {
+            next = next.or(store.get(*id)?.and_then(|quoted| quoted.superseded_by));
+        }
+    }
+    for _ in 0..MOST_SUCCESSORS {
+        let Some(id) = next.filter(|id| *id != memory.id) else { break };
+        let Some(found) = store.get(id)? else { break };
+        next = found.superseded_by;
+        last = Some(found);
+    }
+    Ok(last)
+}
+
 /// Returns the memories that `select` selects, newest first.
 ///
 /// # Errors
@@ -209,6 +296,10 @@ fn compared_with_head(
 ) -> Result<Vec<RecalledMemory>, StorageError> {
     let standing = Standing::of(found.iter().map(|f| &f.memory), store, root)?;
     for one in &mut found {
+        if one.superseded.is_none() {
+            let by = successor(store, &one.memory)?;
+            one.superseded = by.map(|by| cut(&folded(&by.content), SUCCESSOR));
+        }
         one.not_in_head = standing.note(&one.memory);
     }
     Ok(found)
@@ -239,6 +330,7 @@ fn dated(memory: Memory, root: &Path, now: DateTime<Utc>) -> RecalledMemory {
         dominant: RECENT,
         stale,
         not_in_head: None,
+        superseded: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Builds the summary of a session.
 
+use std::cmp::Reverse;
+
 use super::statements::{self, is_recognised};
 use super::{HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError};
 use crate::text::{cut_at_word as cut, folded};
@@ -20,7 +22,7 @@ pub(super) const DECIDED: &str = "Decided: ";
 const ASKED_FIRST: &str = "Asked: ";
 const ASKED_LAST: &str = "Asked last: ";
 const CHANGED: &str = "Changed: ";
-const ANSWERED: &str = "Answered: ";
+pub(super) const ANSWERED: &str = "Answered: ";
 /// A prompt with fewer words ("thanks!") does not say what a session was about.
 const TELLING: usize = 3;
 
@@ -34,8 +36,9 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     let n_prompts = of(HookType::UserPromptSubmit).count();
     let any_asked = of(HookType::UserPromptSubmit).next()?;
     let mut parts: Vec<String> = Vec::new();
-    let mut decided: Vec<&Memory> = memories.iter().filter(|m| is_recognised(m)).collect();
-    decided.sort_by_key(|m| statements::kind_of(&m.content));
+    let mut decided: Vec<&Memory> =
+        memories.iter().filter(|m| is_recognised(m) && m.superseded_by.is_none()).collect();
+    decided.sort_by_key(|m| (statements::kind_of(&m.content), Reverse(m.speaker())));
     parts.extend(
         decided
             .iter()
@@ -79,8 +82,11 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
             files.iter().take(8).copied().collect::<Vec<_>>().join(", ")
         ));
     }
-    let is_answer =
-        |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
+    let is_answer = |m: &&Memory| {
+        matches!(m.source, MemorySource::ClaudeResponse { .. })
+            && !is_summary(m)
+            && m.superseded_by.is_none()
+    };
     let answer = begun()
         .rev()
         .filter(is_answer)

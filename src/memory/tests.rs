@@ -1809,3 +1809,65 @@ fn a_secret_that_stands_apart_from_its_name_stays_in_a_memory() {
         assert!(!stored.content.contains(secret), "{stored:?}");
     }
 }
+
+/// An embedder of another name.
+struct Other;
+
+impl Embedder for Other {
+    fn id(&self) -> &'static str {
+        "other"
+    }
+    fn dimensions(&self) -> usize {
+        2
+    }
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(vec![vec![1.0, 0.0]; passages.len()])
+    }
+    fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(vec![1.0, 0.0])
+    }
+}
+
+#[test]
+fn memories_of_another_embedder_get_vectors_of_the_present_one() {
+    let f = fixture();
+    let other = MemoryCaptureService::new(f.store.clone(), Arc::new(Other));
+    let embedders = |id: Uuid| {
+        let vectors = f.store.vectors_of(id).unwrap();
+        vectors.into_iter().map(|v| v.embedder).collect::<BTreeSet<String>>()
+    };
+    let manager = f.manager();
+    for text in ["The kettle in the kitchen is red.", "The kettle of the gardener is green."] {
+        // As a process with this embedder does when it opens the database.
+        other.note_embedder().unwrap();
+        let id = other.capture(said(text)).unwrap();
+        assert_eq!(embedders(id), BTreeSet::from(["other".into()]));
+        let found = f.found(&manager, "which colour has the kettle", &MemoryFilter::default());
+        let found = found.iter().find(|one| one.memory.id == id).unwrap();
+        assert!(found.similarity > 0.2, "{found:?}");
+        assert_eq!(embedders(id).len(), 2, "the other one finds its own again");
+    }
+}
+
+#[test]
+fn a_linked_working_tree_records_its_own_changes() {
+    let f = fixture();
+    let linked = MemoryStore::open(f.store.path()).unwrap().of_worktree("linked");
+    let noted = |path: &str| [(change(path, None, Some("x"), &[]), String::new(), now())];
+    f.store.note_changes(&noted("main.rs")).unwrap();
+    linked.note_changes(&noted("linked.rs")).unwrap();
+    let paths = |store: &MemoryStore| {
+        let noted = store.noted_changes().unwrap();
+        noted.into_iter().map(|one| one.change.path).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (paths(&f.store), paths(&linked)),
+        (vec!["main.rs".into()], vec!["linked.rs".into()])
+    );
+    for (store, position) in [(&*f.store, "1"), (&linked, "2")] {
+        store.begin_at([("sub".to_string(), position.to_string())].into_iter()).unwrap();
+    }
+    for (store, position) in [(&*f.store, "1"), (&linked, "2")] {
+        assert_eq!(store.git_positions().unwrap()["sub"], position);
+    }
+}

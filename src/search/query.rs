@@ -112,6 +112,22 @@ impl Query {
         }
     }
 
+    /// Lets each word match an identifier whose parts make the word: `sqlite` finds `SQLite`.
+    #[must_use]
+    pub fn in_any_spelling(mut self) -> Self {
+        let mut analyzer = Analyzer::default();
+        for (word, _) in &self.words {
+            let canonical = analyzer.canonical(word);
+            let is_it = |term: &&mut QueryTerm| !term.is_whole && term.canonical == canonical;
+            for term in self.terms.iter_mut().filter(is_it) {
+                if !term.variants.contains(word) {
+                    term.variants.push(word.clone());
+                }
+            }
+        }
+        self
+    }
+
     /// Parses a text as words only, without operators.
     pub(super) fn words(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();

@@ -564,6 +564,31 @@ pub fn other_worktrees(root: &Path) -> Vec<PathBuf> {
     others.into_iter().map(|tree| tree.top).collect()
 }
 
+/// The place that all working trees of a repository share, seen from a linked one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedPlace {
+    /// The root of the main working tree, or the repository itself if it is bare.
+    pub root: PathBuf,
+    pub is_bare: bool,
+    /// The name by which the repository knows the linked working tree.
+    pub worktree: String,
+}
+
+/// Returns the place that the working tree rooted at `root` shares with its siblings; `None` if it is
+/// not a linked working tree.
+#[must_use]
+pub fn shared_place(root: &Path) -> Option<SharedPlace> {
+    let git = GitDir::at(root)?;
+    if git.own == git.common {
+        return None;
+    }
+    let worktree = git.own.file_name()?.to_str()?.to_string();
+    let main = git.common.parent().and_then(GitDir::at);
+    let main = main.filter(|main| main.own == git.common && main.top != git.top);
+    let is_bare = main.is_none();
+    Some(SharedPlace { root: main.map_or(git.common, |main| main.top), is_bare, worktree })
+}
+
 /// Reads `.git/info/exclude` of the repository whose work tree is rooted at `directory`,
 /// which has the path `path`.
 pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
@@ -775,6 +800,35 @@ mod tests {
         assert_eq!(head(root), Some(one), "detached");
         fs::create_dir(root.join("below")).unwrap();
         assert_eq!(head(&root.join("below")), head(root), "below the root of the repository");
+    }
+
+    #[test]
+    fn working_trees_share_a_place_that_outlives_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(dir.path()).unwrap();
+        let main = base.join("main");
+        fs::create_dir(&main).unwrap();
+        git(&main, &["init", "-q"]);
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "one"]);
+        let linked = base.join("elsewhere/main");
+        git(&main, &["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);
+        let shared = shared_place(&linked).unwrap();
+        assert_eq!((&shared.root, shared.is_bare, &*shared.worktree), (&main, false, "main"));
+        assert_eq!(shared_place(&main), None, "the main one is its own place");
+        assert_eq!(shared_place(&base), None, "no repository");
+
+        let bare = base.join("bare.git");
+        git(&base, &["clone", "-q", "--bare", main.to_str().unwrap(), bare.to_str().unwrap()]);
+        let of_bare = base.join("of-bare");
+        git(&bare, &["worktree", "add", "-q", "--detach", of_bare.to_str().unwrap()]);
+        let shared = shared_place(&of_bare).unwrap();
+        assert_eq!((&shared.root, shared.is_bare), (&bare, true));
+
+        // A `.git` from an archive that names a repository is not one of its working trees.
+        let stranger = base.join("stranger");
+        fs::create_dir(&stranger).unwrap();
+        fs::copy(linked.join(".git"), stranger.join(".git")).unwrap();
+        assert_eq!(shared_place(&stranger), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::budget::TokenBudget;
 use super::reply::Reply;
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, RememberRequest};
-use crate::memory::{EpisodeSource, Operation};
+use crate::memory::{EpisodeSource, Operation, Speaker};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -62,6 +62,9 @@ pub(super) struct Added {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = 0))]
     secrets_redacted: Option<usize>,
+    /// Whether it was stored before.
+    #[serde(skip)]
+    was_known: bool,
     #[serde(flatten)]
     state: AnswerState,
 }
@@ -89,10 +92,16 @@ of the files it concerns. Do not store what the code or the documents already sa
             git_batch_id,
             group_id,
             pinned,
+            said_by: Some(Speaker::Agent),
         };
         let answer = engine.remember(&request, call)?;
         let secrets_redacted = Some(answer.secrets_redacted).filter(|n| *n > 0);
-        Ok(Added { id: answer.memory.id.to_string(), secrets_redacted, state: answer.state })
+        Ok(Added {
+            id: answer.memory.id.to_string(),
+            secrets_redacted,
+            was_known: answer.was_known,
+            state: answer.state,
+        })
     }
 }
 
@@ -103,6 +112,7 @@ impl Reply for Added {
 
     fn lines(&self) -> Vec<String> {
         let redacted = self.secrets_redacted.map(|n| format!("secrets redacted: {n}"));
-        std::iter::once(format!("remembered {}", self.id)).chain(redacted).collect()
+        let what = if self.was_known { "already remembered as" } else { "remembered" };
+        std::iter::once(format!("{what} {}", self.id)).chain(redacted).collect()
     }
 }

@@ -11,6 +11,9 @@ use super::super::EpisodeSource;
 use super::{MemoryStore, StorageError, Stored, check, delete, put, time};
 use crate::source::FileChange;
 
+/// Separates the name of a linked working tree from a tree in it. Names have no such character.
+const BELOW: char = '\n';
+
 /// A change of a file as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::memory) struct Noted {
@@ -56,15 +59,15 @@ impl MemoryStore {
     ) -> Result<(), StorageError> {
         self.write(|t| {
             let mut statement =
-                t.prepare_cached("INSERT INTO changes(path, before, after, symbols, session_id, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
+                t.prepare_cached("INSERT INTO changes(path, before, after, symbols, session_id, at, worktree) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             for (FileChange { path, before, after, symbols }, session_id, at) in changes {
-                statement.execute(params![path, before, after, symbols.join("\n"), session_id, at.timestamp_millis()])?;
+                statement.execute(params![path, before, after, symbols.join("\n"), session_id, at.timestamp_millis(), self.worktree])?;
             }
             Ok(())
         })
     }
 
-    /// Returns the stored changes, oldest first.
+    /// Returns the stored changes of this working tree, oldest first.
     pub(in crate::memory) fn noted_changes(&self) -> Result<Vec<Noted>, StorageError> {
         let noted = |r: &Row| {
             let symbols: String = r.get(4)?;
@@ -73,8 +76,8 @@ impl MemoryStore {
                 FileChange { path: r.get(1)?, before: r.get(2)?, after: r.get(3)?, symbols };
             Ok(Noted { number: r.get(0)?, change, session_id: r.get(5)?, at: time(r.get(6)?) })
         };
-        let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes ORDER BY number";
-        self.read(|c| c.prepare_cached(sql)?.query_map([], noted)?.collect())
+        let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes WHERE worktree = ?1 ORDER BY number";
+        self.read(|c| c.prepare_cached(sql)?.query_map([&self.worktree], noted)?.collect())
     }
 
     /// Stores the position in each work tree's git logs, for work trees without one.
@@ -86,9 +89,9 @@ impl MemoryStore {
         self.write(|t| {
             let mut statement =
                 t.prepare_cached("INSERT OR IGNORE INTO git_positions VALUES(?1, ?2)")?;
-            positions
-                .iter()
-                .try_for_each(|(tree, position)| statement.execute([tree, position]).map(drop))
+            positions.iter().try_for_each(|(tree, position)| {
+                statement.execute([&self.key_of(tree), position]).map(drop)
+            })
         })
     }
 
@@ -103,11 +106,25 @@ impl MemoryStore {
     pub(in crate::memory) fn git_positions(
         &self,
     ) -> Result<BTreeMap<String, String>, StorageError> {
-        self.read(|c| {
+        let all: Vec<(String, String)> = self.read(|c| {
             c.prepare_cached("SELECT tree, position FROM git_positions")?
                 .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
                 .collect()
-        })
+        })?;
+        let own = |(key, position): (String, String)| {
+            let (worktree, tree) = key.split_once(BELOW).unwrap_or(("", key.as_str()));
+            (worktree == self.worktree).then(|| (tree.to_string(), position))
+        };
+        Ok(all.into_iter().filter_map(own).collect())
+    }
+
+    /// Returns the key of a position: the tree, behind the name of a linked working tree.
+    fn key_of(&self, tree: &str) -> String {
+        if self.worktree.is_empty() {
+            tree.to_string()
+        } else {
+            format!("{}{BELOW}{tree}", self.worktree)
+        }
     }
 
     /// Replaces changes by the episodes that were made of them, and deletes episodes beyond the
@@ -122,8 +139,8 @@ impl MemoryStore {
         self.write(|t| {
             let position = "SELECT position FROM git_positions WHERE tree = ?1";
             for (tree, before, _) in &recorded.positions {
-                if t.prepare_cached(position)?.query_row([tree], |r| r.get(0)).optional()?
-                    != *before
+                let key = self.key_of(tree);
+                if t.prepare_cached(position)?.query_row([key], |r| r.get(0)).optional()? != *before
                 {
                     return Ok(false);
                 }
@@ -134,6 +151,7 @@ impl MemoryStore {
                 }
             }
             for (tree, _, after) in &recorded.positions {
+                let tree = &self.key_of(tree);
                 match after {
                     Some(after) => t
                         .prepare_cached("INSERT OR REPLACE INTO git_positions VALUES(?1, ?2)")?

@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::folder::{folder_of, trace};
 use super::session::{Session, SessionStatus};
-use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, now};
+use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, Speaker, now};
 use crate::chunk::{Fingerprint, Quantized};
 use crate::dir::{Dir, DirId, FileKind, Stat};
 use crate::platform::set_mode;
@@ -34,6 +34,8 @@ pub(super) use id::claimed;
 const PRIVATE: u32 = 0o600;
 /// The message for a database without our tables.
 const NOT_OURS: &str = "it holds nothing that cortex wrote";
+/// The counter that holds [`MemoryStore::complete_embedder`].
+const EMBEDDER: &str = "embedder";
 /// How long an operation waits for another process's lock.
 const BUSY: Duration = Duration::from_secs(5);
 /// What happens this long after the last prompt, answer or tool call of a session does not belong
@@ -111,6 +113,18 @@ const MIGRATIONS: &[&str] = &[
     CREATE TABLE project(id TEXT NOT NULL);
     INSERT INTO project VALUES(lower(hex(randomblob(16))));
 ",
+    // The author of a statement follows from the texts that it was recognised in.
+    "
+    ALTER TABLE memories ADD COLUMN said_by TEXT;
+    ALTER TABLE memories ADD COLUMN superseded_by TEXT;
+    ALTER TABLE changes ADD COLUMN worktree TEXT NOT NULL DEFAULT '';
+    CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
+    UPDATE memories SET said_by = CASE WHEN EXISTS(
+        SELECT 1 FROM json_each(memories.derived_from) d JOIN memories o ON o.id = d.value
+        WHERE o.source_name = 'hook_description'
+    ) THEN 'person' ELSE 'agent' END
+    WHERE source_name = 'message' AND derived_from <> '[]';
+",
 ];
 
 /// The memories of a project. If another file replaces the open database (a restored backup), the
@@ -122,6 +136,9 @@ pub struct MemoryStore {
     name: OsString,
     path: PathBuf,
     busy: Duration,
+    /// The linked working tree whose changes and git logs this process records; empty for the main
+    /// one.
+    worktree: String,
 }
 
 /// The open database and the state of its file when it was opened.
@@ -225,7 +242,7 @@ pub struct Stats {
     pub bytes: u64,
 }
 
-const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number, m.derived_from";
+const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number, m.derived_from, m.said_by, m.superseded_by";
 const FROM: &str = "FROM memories m JOIN bodies b ON b.number = m.body";
 
 impl MemoryStore {
@@ -252,7 +269,13 @@ impl MemoryStore {
             make(&directory, &name, busy)?;
         }
         let open = Open::new(&directory, &name, busy)?;
-        Ok(Self { open: Mutex::new(open), path: path.to_path_buf(), directory, name, busy })
+        let (path, worktree) = (path.to_path_buf(), String::new());
+        Ok(Self { open: Mutex::new(open), path, directory, name, busy, worktree })
+    }
+
+    /// Records the changes of a linked working tree, which has the rest in common with its siblings.
+    pub(super) fn of_worktree(self, name: &str) -> Self {
+        Self { worktree: name.into(), ..self }
     }
 
     /// Path of the database.
@@ -439,6 +462,20 @@ impl MemoryStore {
         })
     }
 
+    /// Stores memories, and notes for each of `superseded` (first) which memory holds in its place
+    /// (second), in one transaction.
+    pub(super) fn store_all(
+        &self,
+        new: &[Stored],
+        superseded: &[(Uuid, Uuid)],
+    ) -> Result<(), StorageError> {
+        new.iter().try_for_each(|(memory, _)| check(memory))?;
+        self.write(|t| {
+            new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))?;
+            superseded.iter().try_for_each(|(old, by)| supersede(t, *old, *by))
+        })
+    }
+
     /// Deletes the memories made of a file's pieces. Returns how many there were.
     ///
     /// # Errors
@@ -487,7 +524,7 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
     }
 
-    /// Returns memories without a vector of this embedder, oldest first.
+    /// Returns memories without a vector of this embedder, newest first.
     pub(super) fn without_vector(
         &self,
         embedder: &str,
@@ -498,28 +535,39 @@ impl MemoryStore {
         let values =
             vec![embedder.to_string().into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
         self.all(
-            &format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number LIMIT ?"),
+            &format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number DESC LIMIT ?"),
             values,
         )
     }
 
-    /// Adds vectors to a memory, unless its content changed meanwhile.
-    pub(super) fn put_vectors(
-        &self,
-        memory: &Memory,
-        vectors: &[Vector],
-    ) -> Result<(), StorageError> {
+    /// Adds vectors to memories, in one transaction, except for those whose content changed
+    /// meanwhile.
+    pub(super) fn put_vectors(&self, made: &[Stored]) -> Result<(), StorageError> {
+        let sql = format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
         self.write(|t| {
-            let sql =
-                format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
-            let same = params![memory.id.to_string(), memory.content, memory.name];
-            let Some(number) = t.query_row(&sql, same, |r| r.get::<_, i64>(0)).optional()? else {
-                return Ok(());
-            };
-            let change = add(t, "change", 1)?;
-            t.execute("UPDATE memories SET change = ?2 WHERE number = ?1", [number, change])?;
-            insert_vectors(t, number, vectors)
+            for (memory, vectors) in made {
+                let same = params![memory.id.to_string(), memory.content, memory.name];
+                let number = |r: &Row| r.get::<_, i64>(0);
+                let number = t.prepare_cached(&sql)?.query_row(same, number).optional()?;
+                let Some(number) = number else { continue };
+                let change = add(t, "change", 1)?;
+                t.prepare_cached("UPDATE memories SET change = ?2 WHERE number = ?1")?
+                    .execute([number, change])?;
+                insert_vectors(t, number, vectors)?;
+            }
+            Ok(())
         })
+    }
+
+    /// Returns the mark of the embedder of which every memory has vectors; 0 if none is known.
+    pub(super) fn complete_embedder(&self) -> Result<i64, StorageError> {
+        self.read(|c| counter(c, EMBEDDER))
+    }
+
+    /// Sets the mark of the embedder of which every memory has vectors.
+    pub(super) fn set_complete_embedder(&self, mark: i64) -> Result<(), StorageError> {
+        let sql = "INSERT INTO counters VALUES(?1, ?2) ON CONFLICT DO UPDATE SET n = ?2";
+        self.write(|t| t.execute(sql, params![EMBEDDER, mark]).map(drop))
     }
 
     /// Returns the vectors of passages by one embedder.
@@ -1028,10 +1076,10 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
         .optional()?;
     let change = add(t, "change", 1)?;
     t.prepare_cached(
-        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change, derived_from)
-         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change, derived_from, said_by, superseded_by)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
          ON CONFLICT(id) DO UPDATE SET name = ?2, body = ?3, source_name = ?4, source = ?5, operation = ?6, file_path = ?7, session_id = ?8, group_id = ?9,
-         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16, derived_from = ?17",
+         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16, derived_from = ?17, said_by = ?18, superseded_by = ?19",
     )?
     .execute(params![
         memory.id.to_string(),
@@ -1051,6 +1099,8 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
         json(serde_json::to_string(&memory.code))?,
         change,
         json(serde_json::to_string(&memory.derived_from))?,
+        memory.said_by.map(Speaker::as_str),
+        memory.superseded_by.map(|id| id.to_string()),
     ])?;
     if let Some(before) = before.filter(|before| *before != body) {
         drop_body(t, before)?;
@@ -1078,6 +1128,13 @@ fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
     delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", &[&path])
 }
 
+fn supersede(t: &Transaction, old: Uuid, by: Uuid) -> rusqlite::Result<()> {
+    t.prepare_cached("UPDATE memories SET superseded_by = ?2 WHERE id = ?1")?
+        .execute([old.to_string(), by.to_string()])
+        .map(drop)
+}
+
+/// Deletes memories. A memory that one of them superseded holds again.
 fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::Result<usize> {
     let gone = |r: &Row| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
     let sql = format!("DELETE FROM memories WHERE {condition} RETURNING id, body");
@@ -1086,6 +1143,8 @@ fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::
     for (id, body) in &gone {
         drop_body(t, *body)?;
         t.prepare_cached("DELETE FROM given WHERE memory = ?1")?.execute([id])?;
+        t.prepare_cached("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?1")?
+            .execute([id])?;
     }
     if !gone.is_empty() {
         add(t, "deleted", i64::try_from(gone.len()).unwrap_or(i64::MAX))?;
@@ -1150,6 +1209,8 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
         chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
     let derived_from: Vec<Uuid> =
         serde_json::from_str(&derived_from).map_err(|e| damaged(e.to_string()))?;
+    let optional = |at: usize| r.get::<_, Option<String>>(at).map_err(|e| damaged(e.to_string()));
+    let (said_by, superseded_by) = (optional(14)?, optional(15)?);
     Ok(Memory {
         id: Uuid::parse_str(&id).map_err(|e| damaged(e.to_string()))?,
         name,
@@ -1164,6 +1225,8 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
         pinned,
         code,
         derived_from,
+        said_by: said_by.as_deref().and_then(Speaker::parse),
+        superseded_by: superseded_by.and_then(|id| Uuid::parse_str(&id).ok()),
     })
 }
 

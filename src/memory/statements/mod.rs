@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use uuid::{Builder, Uuid};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Episode, EpisodeSource, Memory, MemorySource};
+use super::{Episode, EpisodeSource, Memory, MemorySource, Speaker, question};
 use crate::text::{cut_at_word as cut, folded};
 
 /// Most statements of one text. If there are more, the first ones of the strongest kinds are kept.
@@ -42,23 +42,6 @@ pub(super) struct Statement {
     pub kind: StatementKind,
 }
 
-/// The author of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
-    Person,
-    Agent,
-}
-
-impl Speaker {
-    fn of(memory: &Memory) -> Self {
-        if matches!(memory.source, MemorySource::ClaudeResponse { .. }) {
-            Self::Agent
-        } else {
-            Self::Person
-        }
-    }
-}
-
 /// Returns the statements of a text in order. Code, quotations and program output are ignored.
 pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
     let mut found: Vec<(usize, Statement)> = Vec::new();
@@ -79,7 +62,7 @@ pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
 /// Returns the sentences of a memory that are not statements and name a subject, on one line.
 pub(super) fn rest(memory: &Memory) -> String {
     let is_rest = |s: &Sentence| s.kind.is_none() && !s.is_chat;
-    let rest: Vec<String> = sentences(&memory.content, Speaker::of(memory))
+    let rest: Vec<String> = sentences(&memory.content, memory.speaker())
         .into_iter()
         .filter(is_rest)
         .map(|s| s.text)
@@ -110,9 +93,10 @@ pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
         updated_at: origin.updated_at,
         group_id: origin.group_id.clone(),
         derived_from: vec![origin.id],
+        said_by: Some(origin.speaker()),
         ..Memory::new(statement.text, source.clone(), &origin.session_id)
     };
-    statements(&origin.content, Speaker::of(origin)).into_iter().map(memory).collect()
+    statements(&origin.content, origin.speaker()).into_iter().map(memory).collect()
 }
 
 /// Returns the id of a statement, made from its words: the same statement is always one memory.
@@ -154,7 +138,15 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
             if all.len() == MOST_SENTENCES {
                 return all;
             }
-            let text = folded(sentence);
+            let mut text = folded(sentence);
+            // A refusal may be a sentence of its own: "No. Use the other one."
+            if speaker == Speaker::Person
+                && all.len() > from
+                && let Some(refusal) = all.pop_if(|before| is_refusal(&before.text))
+            {
+                let refusal = refusal.text.trim_end_matches(|c: char| !c.is_alphanumeric());
+                text = format!("{refusal}, {text}");
+            }
             let words = words(&text, true);
             let starts = starts(&words);
             let kind = recognised(&text, &words, &starts, speaker);
@@ -164,7 +156,11 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
                     .iter()
                     .any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
             // A sentence that depends on the one before is stored together with it.
-            let dangles = kind.is_some() && RULES.dangles.iter().any(|r| r.is_in(&words, &starts));
+            let is_dangling = |at: &usize| {
+                let clause = clause(&words[*at..]);
+                RULES.dangles.iter().any(|rule| rule.is_in(clause, &[0]))
+            };
+            let dangles = kind.is_some() && starts.iter().any(is_dangling);
             let before = all.last().filter(|b| {
                 let leans = leans(&words, &starts) && b.kind.is_none();
                 kind.is_some() && (dangles || leans) && all.len() > from
@@ -203,8 +199,15 @@ fn recognised(
     if is_any(&RULES.not) {
         return None;
     }
+    let refuses = || {
+        is_any(&RULES.refusals)
+            && !is_any(&RULES.not_refusals)
+            && question::subject(text).split_whitespace().count() > 1
+    };
     let is_ordered = |kind: &StatementKind| {
-        *kind == StatementKind::Rule && speaker == Speaker::Person && is_any(&RULES.orders)
+        *kind == StatementKind::Rule
+            && speaker == Speaker::Person
+            && (is_any(&RULES.orders) || refuses())
     };
     let is_excepted =
         |kind: &StatementKind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
@@ -212,6 +215,77 @@ fn recognised(
         (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind)
     };
     [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].into_iter().find(holds)
+}
+
+/// Returns the words up to the end of the clause.
+fn clause(words: &[String]) -> &[String] {
+    let ends = |word: &String| matches!(&**word, "," | ":" | ";");
+    &words[..words.iter().position(ends).unwrap_or(words.len())]
+}
+
+/// Returns whether a sentence is a refusal without anything else: "No."
+fn is_refusal(text: &str) -> bool {
+    let mut words = words(text, true);
+    if words.len() != 1 {
+        return false;
+    }
+    words.push(",".into());
+    RULES.refusals.iter().any(|rule| rule.is_in(&words, &[]))
+}
+
+/// Returns the sentences of a text, each on one line, without code, quotations and program output.
+pub(super) fn plain_sentences(text: &str) -> Vec<String> {
+    let blocks = prose(text);
+    let all = blocks.iter().flat_map(|block| block.unicode_sentences()).map(folded);
+    all.take(MOST_SENTENCES).collect()
+}
+
+/// A clause of a sentence.
+#[derive(Debug, Default)]
+pub(super) struct Clause {
+    /// The words that name its subject.
+    pub subject: Vec<String>,
+    /// Whether it says that something is not so.
+    pub is_negative: bool,
+}
+
+/// Returns the clauses of a sentence.
+pub(super) fn clauses(sentence: &str) -> Vec<Clause> {
+    let mut all = vec![Clause::default()];
+    let words = words(sentence, false);
+    // A refusal denies what was said before, and not what follows.
+    let refuses = RULES.refusals.iter().any(|rule| rule.is_in(&words, &[]));
+    for word in words.into_iter().skip(usize::from(refuses)) {
+        let is_mark = matches!(&*word, "," | ":" | ";");
+        if is_mark || RULES.clauses.contains(&word) {
+            all.push(Clause::default());
+        } else if let Some(last) = all.last_mut() {
+            if RULES.negations.contains(&word) {
+                // Two negations are none: "never without".
+                last.is_negative = !last.is_negative;
+            } else if word.chars().any(char::is_alphabetic)
+                && !RULES.common.contains(&word)
+                && !question::is_common(&word)
+            {
+                last.subject.push(word);
+            }
+        }
+    }
+    all
+}
+
+/// Returns whether a sentence does not hold beside an earlier one about the same subject.
+pub(super) fn replaces(sentence: &str) -> bool {
+    let words = words(sentence, true);
+    let starts = starts(&words);
+    let rules = [&RULES.refusals, &RULES.replaces, &RULES.substitutes];
+    rules.into_iter().flatten().any(|rule| rule.is_in(&words, &starts))
+}
+
+/// Returns whether a sentence puts one thing in the place of another.
+pub(super) fn substitutes(sentence: &str) -> bool {
+    let words = words(sentence, true);
+    RULES.substitutes.iter().any(|rule| rule.is_in(&words, &[]))
 }
 
 /// Returns whether a sentence begins with a word that refers to the sentence before.
@@ -372,6 +446,13 @@ fn in_full(word: &str, all: &mut Vec<String>) {
 struct Rules {
     kinds: BTreeMap<StatementKind, Vec<Rule>>,
     orders: Vec<Rule>,
+    refusals: Vec<Rule>,
+    not_refusals: Vec<Rule>,
+    substitutes: Vec<Rule>,
+    replaces: Vec<Rule>,
+    negations: BTreeSet<String>,
+    clauses: BTreeSet<String>,
+    common: BTreeSet<String>,
     exceptions: BTreeMap<StatementKind, Vec<Rule>>,
     not: Vec<Rule>,
     chat: Vec<Rule>,
@@ -388,11 +469,15 @@ struct Rules {
 struct Rule(Vec<SentencePart>);
 
 enum SentencePart {
+    /// The first word of the sentence.
+    First,
     Start,
     End,
     Gap,
     /// Any of these words; the flag says whether it is optional.
     Word(Vec<&'static str>, bool),
+    /// A word that is none of these.
+    Other(Vec<&'static str>),
 }
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(include_str!("rules.tsv")));
@@ -404,6 +489,13 @@ impl Rules {
                 .map(|kind| (kind, Vec::new()))
                 .into(),
             orders: Vec::new(),
+            refusals: Vec::new(),
+            not_refusals: Vec::new(),
+            substitutes: Vec::new(),
+            replaces: Vec::new(),
+            negations: BTreeSet::new(),
+            clauses: BTreeSet::new(),
+            common: BTreeSet::new(),
             exceptions: BTreeMap::new(),
             not: Vec::new(),
             chat: Vec::new(),
@@ -432,6 +524,13 @@ impl Rules {
                     rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule));
                 }
                 "order" => rules.orders.push(Rule::new(rule)),
+                "refusal" => rules.refusals.push(Rule::new(rule)),
+                "not-refusal" => rules.not_refusals.push(Rule::new(rule)),
+                "substitutes" => rules.substitutes.push(Rule::new(rule)),
+                "replaces" => rules.replaces.push(Rule::new(rule)),
+                "negation" => rules.negations.extend(listed(rule)),
+                "clause" => rules.clauses.extend(listed(rule)),
+                "common" => rules.common.extend(listed(rule)),
                 "chat" => rules.chat.push(Rule::new(rule)),
                 "not" => rules.not.push(Rule::new(rule)),
                 "opener" => rules.openers.extend(listed(rule)),
@@ -452,9 +551,11 @@ impl Rules {
 impl Rule {
     fn new(text: &'static str) -> Self {
         let part = |part: &'static str| match part {
+            "<" => SentencePart::First,
             "^" => SentencePart::Start,
             "$" => SentencePart::End,
             "*" => SentencePart::Gap,
+            word if word.starts_with('!') => SentencePart::Other(word[1..].split('|').collect()),
             word => SentencePart::Word(
                 word.trim_end_matches('?').split('|').collect(),
                 word.ends_with('?'),
@@ -471,6 +572,11 @@ impl Rule {
 fn follows(parts: &[SentencePart], words: &[String], at: usize, starts: &[usize]) -> bool {
     let Some((part, rest)) = parts.split_first() else { return true };
     match part {
+        SentencePart::First => at == 0 && follows(rest, words, at, starts),
+        SentencePart::Other(none) => {
+            words.get(at).is_some_and(|word| !none.contains(&&**word))
+                && follows(rest, words, at + 1, starts)
+        }
         SentencePart::Start => starts.contains(&at) && follows(rest, words, at, starts),
         SentencePart::End => at == words.len() && follows(rest, words, at, starts),
         SentencePart::Gap => {

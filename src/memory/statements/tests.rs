@@ -36,8 +36,28 @@ fn prompts_were_repeated_instead_of_decisions() {
 #[test]
 fn every_line_of_the_rules_is_understood() {
     let kinds = [
-        "decision", "rule", "order", "fact", "not", "not-rule", "not-fact", "chat", "opener",
-        "leans", "dangles", "stands", "same", "label", "line",
+        "decision",
+        "rule",
+        "order",
+        "fact",
+        "not",
+        "not-rule",
+        "not-fact",
+        "chat",
+        "opener",
+        "leans",
+        "dangles",
+        "stands",
+        "same",
+        "label",
+        "line",
+        "refusal",
+        "not-refusal",
+        "substitutes",
+        "replaces",
+        "negation",
+        "clause",
+        "common",
     ];
     for line in include_str!("rules.tsv").lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
         let (kind, rule) = line.split_once('\t').unwrap();
