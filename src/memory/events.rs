@@ -24,6 +24,8 @@ const MAX_PLACES: usize = 8;
 const ONE_EVENT: TimeDelta = TimeDelta::hours(12);
 /// Bytes kept of the session's last prompt and answer with a git operation.
 const REASONING: usize = 600;
+/// Git states its times in units of this.
+const ONE_SECOND: TimeDelta = TimeDelta::seconds(1);
 /// Number of newest memories in which the last prompt and answer are looked for; a long one is in
 /// pieces.
 const RECENT: usize = 1_000;
@@ -410,8 +412,9 @@ pub(super) struct GitEvent {
     pub at: DateTime<Utc>,
 }
 
-/// Returns the reasons for events of git: the last prompt and answer before them in their sessions.
-/// Events with the same reason share one memory. An event outside of sessions has none.
+/// Returns the reasons for events of git: the prompt and the answer of the turn in which each
+/// happened. Events with the same reason share one memory. An event outside of sessions, or between
+/// two turns, has none.
 pub(super) fn contexts(
     events: &[GitEvent],
     store: &MemoryStore,
@@ -428,18 +431,9 @@ pub(super) fn contexts(
             };
             said.insert(&event.session_id, store.select(&select)?);
         }
-        // Git states its times in whole seconds.
-        let end = event.at + TimeDelta::seconds(1);
-        let newest = |is: fn(&MemorySource) -> bool| {
-            let before = said[&*event.session_id].iter().filter(|m| m.created_at < end);
-            before.into_iter().find(|m| is(&m.source) && !m.is_continued())
+        let Some((asked, answered)) = turn_at(event.at, &said[&*event.session_id]) else {
+            continue;
         };
-        let asked = newest(|s| {
-            matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. })
-        });
-        let answered = newest(
-            |s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary),
-        );
         let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", answered)]
             .into_iter()
             .filter_map(|(who, m)| Some((who, m?)))
@@ -474,6 +468,32 @@ pub(super) fn contexts(
         });
     }
     Ok(all)
+}
+
+/// Returns the prompt and the answer of the turn that went on at a time; the memories of the session
+/// are newest first. A turn begins with a prompt and ends with its answer. Git states its times in
+/// whole seconds, so what was said within a second may have come before or after.
+fn turn_at(at: DateTime<Utc>, said: &[Memory]) -> Option<(Option<&Memory>, Option<&Memory>)> {
+    let is_prompt = |m: &&Memory| {
+        matches!(
+            m.source,
+            MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }
+        )
+    };
+    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type != ResponseType::SessionSummary);
+    let end = at + ONE_SECOND;
+    let whole = || said.iter().filter(|m| !m.is_continued());
+    let asked = whole().find(|m| is_prompt(m) && m.created_at < end);
+    let next = whole().rfind(|m| is_prompt(m) && m.created_at >= end);
+    let is_of_turn = |m: &&Memory| {
+        asked.is_none_or(|asked| m.created_at >= asked.created_at)
+            && next.is_none_or(|next| m.created_at < next.created_at)
+    };
+    // Oldest first.
+    let answers: Vec<&Memory> = whole().rev().filter(|m| is_answer(m) && is_of_turn(m)).collect();
+    let answered = answers.iter().find(|m| m.created_at + ONE_SECOND > at).copied();
+    let is_over = answered.is_none() && !answers.is_empty();
+    ((asked.is_some() || answered.is_some()) && !is_over).then_some((asked, answered))
 }
 
 /// Returns the part of a prompt or an answer that is kept with a git operation.
