@@ -220,7 +220,11 @@ fn sections(
         section(
             "Git",
             70,
-            operations.iter().map(|m| operation(m, &reasons).with(&standing, m)).collect(),
+            operations
+                .iter()
+                .filter(|m| !standing.is_rewritten(m))
+                .map(|m| operation(m, &reasons).with(&standing, m))
+                .collect(),
         ),
         section("Edited by hand", 70, edits),
         section(

@@ -8,6 +8,7 @@ mod objects;
 mod patches;
 mod private;
 mod reflog;
+mod rewritten;
 mod since;
 mod watch;
 mod whose;
@@ -31,6 +32,7 @@ pub use difference::{
 };
 pub use patches::{LineChange, PatchText, patches, texts_at};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
+pub use rewritten::carried_over;
 pub use since::{Beginning, before, from_last_day, named};
 pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
 pub use whose::{Attribution, ChangedFile};
