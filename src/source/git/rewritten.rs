@@ -22,7 +22,7 @@ const MAX_PICKED: usize = 100;
 /// Most files by which the compared history is narrowed down.
 const MAX_PATHS: usize = 200;
 /// A user waits for the answer. Patches that git has not printed by then count as different.
-const LONGEST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_millis(250);
 
 /// Returns those of the commits that the checked-out commit of their tree (`root` or one of its
 /// submodules) does not contain, but whose changes it contains. Commits that git does not know are
