@@ -12,7 +12,7 @@ use super::standing::{Standing, undone};
 use super::statements::{self, StatementKind, is_recognised};
 use super::summary::{DECIDED, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
-use crate::source::printable;
+use crate::source::{OperationKind, printable, stashes};
 use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
 
 /// Most lines of a briefing.
@@ -189,7 +189,13 @@ fn sections(
     );
     let mut answers = read(Select { sources: vec!["claude_response".into()], ..of(&[]) })?;
     answers.retain(|m| !m.is_continued());
-    let operations = read(of(&[EpisodeSource::GitMetadata]))?;
+    let mut operations = read(of(&[EpisodeSource::GitMetadata]))?;
+    // A stash that was taken or dropped since is not put away any more.
+    if operations.iter().any(|m| made_stash(m).is_some()) {
+        let stashes = stashes(root);
+        let is_there = |made: &str| stashes.iter().any(|stash| stash.starts_with(made));
+        operations.retain(|m| made_stash(m).is_none_or(is_there));
+    }
     let reasons = read(of(&[EpisodeSource::GitContext]))?;
     let mut files: BTreeSet<String> = BTreeSet::new();
     let mut edits: Vec<Line> = Vec::new();
@@ -288,6 +294,13 @@ fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
         line.ids.push(reason.id);
     }
     line
+}
+
+/// Returns the short id of the stash that an operation made.
+fn made_stash(memory: &Memory) -> Option<&str> {
+    let is_stash = memory.name.starts_with(&format!("{}:", OperationKind::Stash.text()));
+    let (_, rest) = memory.content.lines().find_map(|line| line.split_once(" → "))?;
+    is_stash.then(|| rest.split(' ').next().unwrap_or_default())
 }
 
 /// Returns the text on one line, after the memory's name if that adds something. Returns only the

@@ -46,13 +46,18 @@ pub(super) struct Event {
     pub at: DateTime<Utc>,
 }
 
-/// Merges changes of one file within a session, and drops those that cancel out.
-pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
-    let mut all: BTreeMap<(String, String), Noted> = BTreeMap::new();
-    for new in noted {
-        let key = (new.change.path.clone(), new.session_id.clone());
-        let Some(before) = all.get_mut(&key) else {
-            all.insert(key, new);
+/// Merges changes of one file within a session, those by hand and those by git each for themselves,
+/// and drops those that cancel out.
+pub(super) fn coalesced(
+    noted: Vec<(Noted, Attribution)>,
+    root: &Path,
+) -> Vec<(Noted, Attribution)> {
+    let mut all: BTreeMap<(String, String, bool), (Noted, Attribution)> = BTreeMap::new();
+    for (new, whose) in noted {
+        let is_git = whose == Attribution::Git;
+        let key = (new.change.path.clone(), new.session_id.clone(), is_git);
+        let Some((before, _)) = all.get_mut(&key) else {
+            all.insert(key, (new, whose));
             continue;
         };
         let symbols: BTreeSet<String> =
@@ -66,7 +71,7 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
         *before = Noted { change, ..new };
     }
     // A file that exists but is no longer indexed was not deleted.
-    let is_event = |n: &Noted| {
+    let is_event = |(n, _): &(Noted, Attribution)| {
         n.change.before != n.change.after
             && (n.change.after.is_some() || root.join(&n.change.path).symlink_metadata().is_err())
     };
@@ -94,9 +99,12 @@ pub(super) fn events(
             noted;
         let (content_before, is_new) = (before.clone(), before.is_none());
         let is_gone = after.is_none();
-        let from = after
-            .filter(|_| is_new)
-            .and_then(|after| gone.get_mut(&(after, tree_of(&path)))?.pop());
+        let from = after.filter(|_| is_new).and_then(|after| {
+            let gone = gone.get_mut(&(after, tree_of(&path)))?;
+            // The file itself may be gone again.
+            let other = gone.iter().rposition(|from| *from != path)?;
+            Some(gone.remove(other))
+        });
         moved.extend(from.clone());
         let operation = match &from {
             Some(from) if Path::new(from).parent() == Path::new(&path).parent() => {
@@ -229,7 +237,7 @@ pub(super) struct Batch {
     pub git_batch_id: String,
     session_id: String,
     n_files: usize,
-    /// The number of its files that git names, for an operation of which the index knows none.
+    /// The number of its files that git names, for an operation of which the index does not know all.
     pub n_by_git: usize,
     /// Number of files by top folder.
     places: BTreeMap<String, usize>,
@@ -311,7 +319,7 @@ impl Batch {
 
     /// Returns a line such as `git reset --hard: 47 files at 15:30`.
     fn summary(&self) -> String {
-        self.operation.summary(if self.is_empty() { self.n_by_git } else { self.n_files })
+        self.operation.summary(self.n_files.max(self.n_by_git))
     }
 
     /// Returns the memory of the whole operation.

@@ -35,7 +35,7 @@ pub use patches::{LineChange, PatchText, patches, texts_at};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use rewritten::carried_over;
 pub use since::{Beginning, before, from_last_day, named};
-pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
+pub use watch::{Committed, GitOperation, GitWatch, OperationKind, stashes};
 pub use whose::{Attribution, ChangedFile};
 
 /// Most bytes read of a git file such as `HEAD` or `MERGE_MSG`.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::reflog::{self, Log, ReflogLine, lines, parse};
-use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text};
+use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text, submodules};
 
 #[cfg(test)]
 mod tests;
@@ -586,7 +586,11 @@ impl GitWatch {
                 made.push(entry.at);
             }
         }
-        let at = SystemTime::now();
+        // Git removes a line of this log, or the log.
+        let log = self.dir.common.join(STASHES);
+        let at = modified(&log)
+            .or_else(|e| log.parent().map_or(Err(e), modified))
+            .unwrap_or_else(|_| SystemTime::now());
         for entry in before.iter().filter(|e| !is_in(&self.stashes, e)) {
             // A stash that was only dropped changes nothing else.
             if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
@@ -663,6 +667,18 @@ fn stash_made(entry: &ReflogLine, stash: Option<String>) -> GitOperation {
     }
 }
 
+/// Returns the ids of the stashes of a tree and its submodules.
+#[must_use]
+pub fn stashes(root: &Path) -> Vec<String> {
+    let trees = std::iter::once(root.to_path_buf())
+        .chain(submodules(root).into_iter().map(|tree| root.join(tree)));
+    let stashes = |tree: PathBuf| {
+        let text = own_bytes(&GitDir::of(&tree)?.common, STASHES, MAX_LIST_BYTES)?;
+        Some(lines(&text).filter_map(|line| parse(line)?.to).collect::<Vec<_>>())
+    };
+    trees.filter_map(stashes).flatten().collect()
+}
+
 /// The meaning of a reflog line for the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
@@ -725,6 +741,12 @@ impl OperationKind {
 }
 
 impl GitOperation {
+    /// Whether it is a reset that stays at its commit: only the times of files tell which it restored.
+    #[must_use]
+    pub fn is_restoring(&self) -> bool {
+        self.kind == OperationKind::Reset && self.from == self.to
+    }
+
     /// Returns a summary such as `git reset --hard: 47 files at 15:30` (the user's time zone).
     #[must_use]
     pub fn summary(&self, files: usize) -> String {

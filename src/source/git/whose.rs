@@ -135,14 +135,15 @@ impl GitWatch {
     /// how many of them it wrote: none if it only moved HEAD.
     #[must_use]
     pub fn effect_of(&self, operation: &GitOperation) -> (usize, usize) {
+        if operation.is_restoring() {
+            let files = self.written_by_reset(operation);
+            // Without a file that it wrote, it only changed the index.
+            let n = if self.has_written(&files) { files.len() } else { 0 };
+            return (n, n);
+        }
         let files = match (&operation.kind, &operation.from, &operation.to) {
             (OperationKind::Stash, _, Some(stash)) | (OperationKind::StashPop, Some(stash), _) => {
                 self.names_between(&format!("{stash}^1"), stash)
-            }
-            (OperationKind::Reset, Some(from), Some(to)) if from == to => {
-                let files = self.written_by_reset(operation);
-                // Without a file that it wrote, it only moved HEAD or changed the index.
-                return if self.has_written(&files) { (files.len(), files.len()) } else { (0, 0) };
             }
             (_, Some(from), Some(to)) => self.names_between(from, to),
             _ => return (0, 0),
