@@ -1,7 +1,6 @@
 //! Finds out afterwards what git did where its log does not say so: which files a reset restored,
 //! that a reset was part of a stash which is gone, and that a commit is a squashed merge.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -47,8 +46,12 @@ impl GitWatch {
 
     /// Returns the stash, and its message, that was made by the command which wrote this line, but is
     /// not among the stashes any more: `git stash` resets the work tree, and `git stash pop` removes
-    /// the line of the stash.
-    pub(super) fn vanished_stash(&self, reset: &ReflogLine) -> Option<(String, String)> {
+    /// the line of the stash. Each of `known` made another line.
+    pub(super) fn vanished_stash(
+        &self,
+        reset: &ReflogLine,
+        known: &[String],
+    ) -> Option<(String, String)> {
         let head = reset.from.as_ref().filter(|from| reset.to.as_ref() == Some(*from))?;
         let at = time(reset.at);
         let new = self.objects_since(at.checked_sub(SECOND).unwrap_or(at));
@@ -80,7 +83,8 @@ impl GitWatch {
             let is_stash = parents.split(' ').count() > 1
                 && parents.split(' ').next() == Some(head.as_str())
                 && at.parse::<i64>().is_ok_and(|at| reset.at.abs_diff(at) <= 1)
-                && (message.starts_with("WIP on ") || message.starts_with("On "));
+                && (message.starts_with("WIP on ") || message.starts_with("On "))
+                && known.iter().all(|known| known != id);
             is_stash.then(|| (id.to_string(), message.to_string()))
         })
     }
@@ -114,9 +118,9 @@ impl GitWatch {
             let (out, _) = ask(command.args(["merge-base", from, tip]), Vec::new())?;
             object_id(&String::from_utf8_lossy(&out)).filter(|base| base != tip)
         };
-        let wanted = branches.iter().filter(|(tip, _)| tip != from && tip != to);
-        let mut asked: Vec<String> = wanted
-            .take(MAX_BRANCHES)
+        let mut asked: Vec<String> = branches
+            .iter()
+            .filter(|(tip, _)| tip != from && tip != to)
             .filter_map(|(tip, _)| Some(format!("{tip} {}", base_of(tip)?)))
             .collect();
         if asked.is_empty() {
@@ -125,7 +129,9 @@ impl GitWatch {
         asked.push(to.clone());
         let patches = patch_ids(&self.dir.top, &asked);
         let own = patches.get(to)?;
-        let is_it = |(tip, _): &&(String, String)| tip != to && patches.get(tip) == Some(own);
+        let is_it = |(tip, _): &&(String, String)| {
+            tip != to && patches.get(tip) == Some(own) && self.is_before(tip, to)
+        };
         let (_, name) = branches.iter().find(is_it)?;
         Some(GitOperation {
             kind: OperationKind::Merge,
@@ -139,13 +145,35 @@ impl GitWatch {
         })
     }
 
+    /// Whether a commit is older than another one with the same patch, and not a copy of it: a rebase
+    /// or a cherry-pick keeps the author's date and the subject.
+    fn is_before(&self, old: &str, new: &str) -> bool {
+        let mut command = self.git();
+        command.args([
+            "log",
+            "--no-walk=unsorted",
+            "--no-mailmap",
+            "--format=%ct %at %s",
+            old,
+            new,
+        ]);
+        let Some((out, true)) = ask(&mut command, Vec::new()) else { return false };
+        let text = String::from_utf8_lossy(&out);
+        let mut both = text.lines().filter_map(|line| line.split_once(' '));
+        let (Some((old, old_rest)), Some((new, new_rest))) = (both.next(), both.next()) else {
+            return false;
+        };
+        let time = |text: &str| text.parse::<i64>().unwrap_or_default();
+        time(old) <= time(new) && old_rest != new_rest
+    }
+
     /// Whether git wrote a file of a commit since the last report. A file that was written by hand is
     /// older than its blob.
     fn is_git_since_report(&self, commit: &str, path: &Path) -> bool {
         let name = name_bytes(self.prefix.join(path).as_os_str()).to_vec();
         let Ok(written) = modified(&self.full(&name)) else { return false };
         let since_1970 = written.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        if self.reported.is_some_and(|(reported, _)| since_1970 <= reported) {
+        if self.reported.is_some_and(|(reported, _)| since_1970 < reported) {
             return false;
         }
         let mut spec = commit.as_bytes().to_vec();
@@ -158,16 +186,17 @@ impl GitWatch {
         blob.is_some_and(|blob| !self.is_fresh(&blob, written))
     }
 
-    /// Returns branches with their names: those that exist, and those that were checked out.
+    /// Returns branches with their names: those that exist, and then those that were checked out, the
+    /// latest first.
     fn branches(&self) -> Vec<(String, String)> {
         let mut command = self.git();
         command.args(["for-each-ref", "--format=%(objectname) %(refname:short)"]);
         let listed = ask(command.args(["refs/heads", "refs/remotes"]), Vec::new());
         let listed = String::from_utf8_lossy(&listed.unwrap_or_default().0).into_owned();
-        let mut all: BTreeMap<String, String> = BTreeMap::new();
+        let mut all: Vec<(String, String)> = Vec::new();
         let mut put = |tip: Option<String>, name: &str| {
-            if let Some(tip) = tip {
-                all.entry(tip).or_insert_with(|| name.to_string());
+            if let Some(tip) = tip.filter(|tip| all.iter().all(|(known, _)| known != tip)) {
+                all.push((tip, name.to_string()));
             }
         };
         for line in listed.lines() {
@@ -181,6 +210,7 @@ impl GitWatch {
                 put(entry.from, left);
             }
         }
-        all.into_iter().collect()
+        all.truncate(MAX_BRANCHES);
+        all
     }
 }

@@ -435,6 +435,7 @@ impl GitWatch {
             e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)))
         };
         let mut by_stash_left = stashed.len();
+        let (mut vanished, mut is_back) = (Vec::new(), false);
         let mut running: Option<OperationKind> = None;
         for (i, entry) in entries.into_iter().enumerate() {
             let Some(to) = entry.to.clone() else { continue };
@@ -448,10 +449,16 @@ impl GitWatch {
                 continue;
             }
             if action == Action::Operation(OperationKind::Reset) && i >= n_old {
-                match self.vanished_stash(&entry) {
-                    // The work tree is as it was before both.
-                    Some((stash, _)) if self.is_taken(&stash) => continue,
+                match self.vanished_stash(&entry, &vanished) {
+                    // The work tree is as it was before, so the merge that brought it back is none.
+                    Some((stash, _)) if self.is_taken(&stash) => {
+                        self.evidence.merges.retain(|merge| merge.at < time(entry.at));
+                        (self.merging, is_back) = (false, true);
+                        vanished.push(stash);
+                        continue;
+                    }
                     Some((stash, message)) => {
+                        vanished.push(stash.clone());
                         let (id, at) = (stash.clone(), time(entry.at));
                         self.evidence.stashes.push(Stashed { id, popped: false, at });
                         let entry = ReflogLine { message, ..entry };
@@ -508,7 +515,7 @@ impl GitWatch {
                 Action::Nothing => {}
             }
         }
-        if rewritten && !self.merging {
+        if rewritten && !self.merging && !is_back {
             self.note_former_merge();
         }
         if std::mem::take(&mut self.merging) && happened.operations.is_empty() {
