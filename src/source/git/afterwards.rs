@@ -190,8 +190,10 @@ impl GitWatch {
     /// latest first.
     fn branches(&self) -> Vec<(String, String)> {
         let mut command = self.git();
-        command.args(["for-each-ref", "--format=%(objectname) %(refname:short)"]);
-        let listed = ask(command.args(["refs/heads", "refs/remotes"]), Vec::new());
+        let newest = format!("--count={}", MAX_BRANCHES / 2);
+        command.args(["for-each-ref", "--sort=-committerdate", &newest]);
+        command.args(["--format=%(objectname) %(refname:short)", "refs/heads", "refs/remotes"]);
+        let listed = ask(&mut command, Vec::new());
         let listed = String::from_utf8_lossy(&listed.unwrap_or_default().0).into_owned();
         let mut all: Vec<(String, String)> = Vec::new();
         let mut put = |tip: Option<String>, name: &str| {
