@@ -584,6 +584,7 @@ fn attributed(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, 
             whose[i] = by;
         }
     }
+    drop(last);
     noted.into_iter().zip(whose).collect()
 }
 

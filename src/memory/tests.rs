@@ -1786,7 +1786,7 @@ fn the_reason_for_an_operation_of_git_is_told_with_it() {
 #[test]
 fn a_reason_comes_only_from_the_turn_in_which_git_was_called() {
     let f = fixture();
-    let begin = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+    let begin = chrono::DateTime::from_timestamp(1_700_000_000, 0).unwrap();
     let at = |seconds: i64| begin + chrono::TimeDelta::seconds(seconds);
     let put = |id: Uuid, seconds: i64| {
         let memory = f.store.get(id).unwrap().unwrap();

@@ -81,7 +81,7 @@ fn carried_in(tree: &Path, ids: &[&str]) -> Option<HashSet<String>> {
     }
 
     // A squashed merge has the patch of a whole branch.
-    let branches = lost.iter().take(MAX_BRANCHES).filter_map(|id| {
+    let branches = lost.iter().copied().take(MAX_BRANCHES).filter_map(|id| {
         let base = ask(tree, &["merge-base", "HEAD", id], String::new())?;
         Some(format!("{id} {}", object_id(base.trim())?))
     });

@@ -435,7 +435,8 @@ impl GitWatch {
             e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)))
         };
         let mut by_stash_left = stashed.len();
-        let (mut vanished, mut is_back) = (Vec::new(), false);
+        let mut vanished: Vec<String> = Vec::new();
+        let mut is_back = false;
         let mut running: Option<OperationKind> = None;
         for (i, entry) in entries.into_iter().enumerate() {
             let Some(to) = entry.to.clone() else { continue };
