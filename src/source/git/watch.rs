@@ -435,7 +435,7 @@ impl GitWatch {
             e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)))
         };
         let mut by_stash_left = stashed.len();
-        let mut vanished: Vec<String> = Vec::new();
+        let mut stashes: Vec<String> = self.stashes.iter().filter_map(|s| s.to.clone()).collect();
         let mut is_back = false;
         let mut running: Option<OperationKind> = None;
         for (i, entry) in entries.into_iter().enumerate() {
@@ -450,16 +450,16 @@ impl GitWatch {
                 continue;
             }
             if action == Action::Operation(OperationKind::Reset) && i >= n_old {
-                match self.vanished_stash(&entry, &vanished) {
+                match self.vanished_stash(&entry, &stashes) {
                     // The work tree is as it was before, so the merge that brought it back is none.
                     Some((stash, _)) if self.is_taken(&stash) => {
                         self.evidence.merges.retain(|merge| merge.at < time(entry.at));
                         (self.merging, is_back) = (false, true);
-                        vanished.push(stash);
+                        stashes.push(stash);
                         continue;
                     }
                     Some((stash, message)) => {
-                        vanished.push(stash.clone());
+                        stashes.push(stash.clone());
                         let (id, at) = (stash.clone(), time(entry.at));
                         self.evidence.stashes.push(Stashed { id, popped: false, at });
                         let entry = ReflogLine { message, ..entry };
