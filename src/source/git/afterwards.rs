@@ -115,12 +115,12 @@ impl GitWatch {
         let branches: Vec<(String, String)> = self.branches();
         let base_of = |tip: &String| {
             let mut command = self.git();
-            let (out, _) = ask(command.args(["merge-base", from, tip]), Vec::new())?;
-            object_id(&String::from_utf8_lossy(&out)).filter(|base| base != tip)
+            let (out, _) = ask(command.args(["merge-base", to, tip]), Vec::new())?;
+            // One that contains the other is not a branch beside it.
+            object_id(&String::from_utf8_lossy(&out)).filter(|base| base != tip && base != to)
         };
         let mut asked: Vec<String> = branches
             .iter()
-            .filter(|(tip, _)| tip != from && tip != to)
             .filter_map(|(tip, _)| Some(format!("{tip} {}", base_of(tip)?)))
             .collect();
         if asked.is_empty() {

@@ -570,9 +570,11 @@ fn a_commit_by_hand_that_was_picked_elsewhere_is_no_squash() {
     watched.git(&["commit", "-q", "-am", "four"]);
     repo.git(&["checkout", "-q", "-b", "release", "HEAD~1"]);
     repo.git(&["cherry-pick", "main"]);
+    repo.git(&["checkout", "-q", "-b", "after", "main"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
     repo.git(&["checkout", "-q", "main"]);
     let (happened, _) = watched.close();
-    assert_eq!(happened.commits.len(), 1, "{happened:?}");
+    assert_eq!(happened.commits.len(), 2, "{happened:?}");
     assert!(happened.operations.iter().all(|o| o.kind != Kind::Merge), "{happened:?}");
 }
 
