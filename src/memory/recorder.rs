@@ -338,24 +338,11 @@ impl Recorder {
         let uses = |key: &ChangeKey| is_complete || used.contains(key) || moved.contains(&key.0);
         recorded.changes =
             numbers.into_iter().filter(|(_, key)| uses(key)).map(|(number, _)| number).collect();
-        for i in untold {
-            let Batch { operation, tree, .. } = &self.recent[i].0;
-            // The index may have seen only some of the files that a reset restored.
-            let is_known = touched.contains(&i) && !operation.is_restoring();
-            if let Some(watch) = trees[tree].watch.as_ref().filter(|_| !is_known) {
-                let (n_changed, n_written) = watch.effect_of(operation);
-                // A rebase that changes no file still replaces commits.
-                let is_rebase = operation.kind == OperationKind::Rebase
-                    && operation.to.is_some()
-                    && operation.from != operation.to;
-                if n_changed > 0 || is_rebase {
-                    touched.insert(i);
-                }
-                self.recent[i].0.n_by_git = n_written;
-            }
+        self.ask_effects(&untold, trees, &mut touched);
+        told.extend(untold.iter().map(|&i| {
             let Batch { tree, memory_id, .. } = &self.recent[i].0;
-            told.push((tree.clone(), *memory_id));
-        }
+            (tree.clone(), *memory_id)
+        }));
         for batch in touched.into_iter().map(|i| &self.recent[i].0) {
             by_git.push(batch.event());
             new.push(batch.memory());
@@ -388,6 +375,31 @@ impl Recorder {
             })
             .collect();
         self.store(recorded, new, trees, memories)
+    }
+
+    /// Asks git for the files of operations, unless the index knows them, and adds those operations to
+    /// `touched` that changed something.
+    fn ask_effects(
+        &mut self,
+        untold: &[usize],
+        trees: &BTreeMap<String, Tree>,
+        touched: &mut BTreeSet<usize>,
+    ) {
+        for &i in untold {
+            let Batch { operation, tree, .. } = &self.recent[i].0;
+            // The index may have seen only some of the files that a reset restored.
+            let is_known = touched.contains(&i) && !operation.is_restoring();
+            let Some(watch) = trees[tree].watch.as_ref().filter(|_| !is_known) else { continue };
+            let (n_changed, n_written) = watch.effect_of(operation);
+            // A rebase that changes no file still replaces commits.
+            let is_rebase = operation.kind == OperationKind::Rebase
+                && operation.to.is_some()
+                && operation.from != operation.to;
+            if n_changed > 0 || is_rebase {
+                touched.insert(i);
+            }
+            self.recent[i].0.n_by_git = n_written;
+        }
     }
 
     /// Stores the result of a recording. Returns false if another process recorded meanwhile.

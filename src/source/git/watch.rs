@@ -449,25 +449,12 @@ impl GitWatch {
                 by_stash_left -= 1;
                 continue;
             }
-            if action == Action::Operation(OperationKind::Reset) && i >= n_old {
-                match self.vanished_stash(&entry, &stashes) {
-                    // The work tree is as it was before, so the merge that brought it back is none.
-                    Some((stash, _)) if self.is_taken(&stash) => {
-                        self.evidence.merges.retain(|merge| merge.at < time(entry.at));
-                        (self.merging, is_back) = (false, true);
-                        stashes.push(stash);
-                        continue;
-                    }
-                    Some((stash, message)) => {
-                        stashes.push(stash.clone());
-                        let (id, at) = (stash.clone(), time(entry.at));
-                        self.evidence.stashes.push(Stashed { id, popped: false, at });
-                        let entry = ReflogLine { message, ..entry };
-                        happened.operations.push(stash_made(&entry, Some(stash)));
-                        continue;
-                    }
-                    None => {}
-                }
+            let is_reset = action == Action::Operation(OperationKind::Reset) && i >= n_old;
+            if is_reset
+                && let Some(is_taken) = self.by_vanished_stash(&entry, &mut stashes, &mut happened)
+            {
+                is_back |= is_taken;
+                continue;
             }
             let is_commit = action == Action::Commit && i >= n_old;
             let squash = if is_commit { self.squash_by(&entry) } else { None };
@@ -526,6 +513,29 @@ impl GitWatch {
         happened.operations.sort_by_key(|o| o.at);
         self.reported = self.index;
         happened
+    }
+
+    /// Reports the stash to which the reset of a line belongs, if it is gone. Returns whether it was
+    /// taken: then the work tree is as it was before, and nothing is reported.
+    fn by_vanished_stash(
+        &mut self,
+        entry: &ReflogLine,
+        known: &mut Vec<String>,
+        happened: &mut Happened,
+    ) -> Option<bool> {
+        let (stash, message) = self.vanished_stash(entry, known)?;
+        known.push(stash.clone());
+        let (is_taken, at) = (self.is_taken(&stash), time(entry.at));
+        if is_taken {
+            // The merge that brought the files back is none.
+            self.evidence.merges.retain(|merge| merge.at < at);
+            self.merging = false;
+        } else {
+            let made = stash_made(&ReflogLine { message, ..entry.clone() }, Some(stash.clone()));
+            happened.operations.push(made);
+            self.evidence.stashes.push(Stashed { id: stash, popped: false, at });
+        }
+        Some(is_taken)
     }
 
     /// Notes a merge with the same result as the last one, for which git
