@@ -1006,6 +1006,21 @@ fn an_edit_that_is_reset_stays_with_who_made_it() {
     }
 }
 
+#[test]
+fn an_edit_that_is_stashed_and_taken_stays_with_who_made_it() {
+    let r = Repository::new();
+    r.project.write(file(55), code(55, "edited"));
+    r.project.index();
+    r.git(&["stash", "-q"]);
+    r.project.index();
+    r.git(&["stash", "pop", "-q"]);
+    r.index_later();
+    let (by_hand, _, did) = r.told();
+    assert_eq!(by_hand, [format!("update {}", file(55))], "{did:?}");
+    assert!(!did.iter().any(|did| did.contains("reset")), "{did:?}");
+    assert!(r.briefing("one").contains(&format!("update {}", file(55))));
+}
+
 /// Bug: a squashed merge that was committed was told as that many edits by hand.
 #[test]
 fn a_squashed_merge_is_one_operation() {

@@ -208,7 +208,10 @@ impl GitWatch {
         }
         let steps = self.evidence.joined_steps();
         let mut specs = self.specs(&steps);
-        specs.retain(|(role, _)| !matches!(role, Role::Index | Role::Side));
+        // A stash has what somebody wrote by hand.
+        let is_by_git =
+            |role| matches!(role, Role::Target | Role::Reset | Role::Merged(_) | Role::PutBase(_));
+        specs.retain(|(role, _)| is_by_git(*role));
         let changed: Vec<ChangedFile> = former
             .iter()
             .map(|(path, hash)| ChangedFile { path: path.clone(), exists: hash.is_some() })
