@@ -139,7 +139,8 @@ impl Recorder {
             if !is_responsible() || !self.home.is_in_use() {
                 watching = Watching::default();
                 self.forget();
-                return pause;
+                // Another process may record changes before this one has looked at the tree.
+                return window.max(LEAST_PAUSE);
             }
             let opened = self.home.open(window);
             let work = |memories: Memories| {
