@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
@@ -28,8 +28,9 @@ const WORTH_SAVING: f64 = 0.002;
 /// A hook compares the tree with an index of up to this many bytes, because a user waits for it. It
 /// holds about 15 000 files.
 const QUICKLY_COMPARED: u64 = 150 << 20;
-/// How long a briefing waits for the edits since the last session.
-const BEFORE_BRIEFING: Duration = Duration::from_millis(700);
+/// How long a briefing waits for the edits since the last session. This process needs the rest of its
+/// time for git and for the briefing.
+const BEFORE_BRIEFING: Duration = Duration::from_secs(1);
 
 /// An event of an agent session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,12 +190,14 @@ impl<'a> Hook<'a> {
                 answered
             }
             SessionEvent::Start => {
-                // The briefing contains what happened since the last session.
+                // The briefing contains what happened since the last session, also beside a server
+                // that has just started and waits.
+                let start = SystemTime::now();
                 let catching_up = self.catch_up();
-                if let Some(is_done) = &catching_up {
-                    let _ = is_done.recv_timeout(BEFORE_BRIEFING);
-                }
-                self.engine.project.record_past_in(memories, None);
+                let is_compared = catching_up
+                    .as_ref()
+                    .is_some_and(|is_done| is_done.recv_timeout(BEFORE_BRIEFING).is_ok());
+                self.engine.project.record_past_now(memories, is_compared.then_some(start));
                 if self.input.session_id.is_empty() {
                     self.input.session_id = match memories.sessions.start_session() {
                         Ok(id) | Err(SessionError::AlreadyActive { session_id: id }) => id,
@@ -246,22 +249,29 @@ impl<'a> Hook<'a> {
     }
 
     /// Brings an index up to date in the background, which records edits that no other process saw.
-    /// Returns `None` if there is nothing to do: without an index, under a server, and in a project
-    /// that is too large to be compared while a user waits.
+    /// The channel receives a message if that succeeded.
+    /// Returns `None` if there is nothing to do: without an index, in a project that is too large to be
+    /// compared while a user waits, and under a server, except at the start of a session: the server may
+    /// not have looked at the tree yet.
     fn catch_up(&self) -> Option<Receiver<()>> {
         let project = self.engine.project.clone();
         let index = Manifest::read(&project.layout).ok()??;
         let bytes: u64 = index.files.values().map(|file| file.bytes).sum();
-        if bytes > QUICKLY_COMPARED || LeaderLock::is_held(&project.layout) {
+        let is_start = self.event == SessionEvent::Start;
+        let is_followed = LeaderLock::is_held(&project.layout);
+        if bytes > QUICKLY_COMPARED || is_followed && !is_start {
             return None;
         }
+        // A server that starts at the same time may be updating the index.
+        let lock_wait = if is_start { BEFORE_BRIEFING } else { Duration::ZERO };
         let (done, is_done) = channel::<()>();
         let work = move || {
-            let index = || project.index(Mode::Incremental, Duration::ZERO, &|_| ()).map(|_| ());
-            if let Err(e) = project.bring_up_to_date(index) {
-                tracing::info!("the index is not updated by this hook: {e}");
+            let index = || project.index(Mode::Incremental, lock_wait, &|_| ()).map(|_| ());
+            match project.bring_up_to_date(index) {
+                // The hook may have stopped waiting.
+                Ok(()) => drop(done.send(())),
+                Err(e) => tracing::info!("the index is not updated by this hook: {e}"),
             }
-            drop(done);
         };
         // A hook whose time ends ends this thread: an index run that is cut off leaves no damage.
         thread::Builder::new().name("catch-up".into()).spawn(work).ok()?;
@@ -358,7 +368,7 @@ impl<'a> Hook<'a> {
     }
 }
 
-/// Waits for a thread that closes its channel when it is done.
+/// Waits for a thread that sends a message or closes its channel when it is done.
 fn wait_for(is_done: Option<Receiver<()>>) {
     if let Some(is_done) = is_done {
         let _ = is_done.recv();

@@ -413,7 +413,16 @@ impl Project {
     /// Does the same in an open memory, unless a server records. `compared_at` is `None` in a
     /// process that does not look at the tree. A failure is left to the next process.
     pub fn record_past_in(&self, memories: &Memories, compared_at: Option<SystemTime>) {
-        if memories.store.read_only().is_some() || LeaderLock::is_held(&self.layout) {
+        if !LeaderLock::is_held(&self.layout) {
+            self.record_past_now(memories, compared_at);
+        }
+    }
+
+    /// Does the same, also beside a server. A server knows more about who changed a file, but it
+    /// waits until nothing changes, and a session that starts cannot wait for that. Recording is one
+    /// transaction, so nothing is recorded twice.
+    pub(super) fn record_past_now(&self, memories: &Memories, compared_at: Option<SystemTime>) {
+        if memories.store.read_only().is_some() {
             return;
         }
         if let Err(e) = self.recorder().record_past(memories, compared_at) {

@@ -13,7 +13,7 @@ use super::standing::{Standing, undone};
 use super::statements::{self, StatementKind, is_recognised};
 use super::summary::{ANSWERED, DECIDED, is_summary, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
-use crate::source::printable;
+use crate::source::{OperationKind, printable, stashes};
 use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
 
 /// Most lines of a briefing.
@@ -202,7 +202,13 @@ fn sections(
         answers.iter().filter(|m| m.superseded_by.is_some()).map(|m| m.id).collect();
     answers.retain(|m| m.superseded_by.is_none() || is_summary(m));
     answers.retain(|m| !m.is_continued());
-    let operations = read(of(&[EpisodeSource::GitMetadata]))?;
+    let mut operations = read(of(&[EpisodeSource::GitMetadata]))?;
+    // A stash that was taken or dropped since is not put away any more.
+    if operations.iter().any(|m| made_stash(m).is_some()) {
+        let stashes = stashes(root);
+        let is_there = |made: &str| stashes.iter().any(|stash| stash.starts_with(made));
+        operations.retain(|m| made_stash(m).is_none_or(is_there));
+    }
     let mut reasons = read(of(&[EpisodeSource::GitContext]))?;
     reasons.retain(|m| m.derived_from.iter().all(|id| !refuted.contains(id)));
     let mut files: BTreeSet<String> = BTreeSet::new();
@@ -234,7 +240,11 @@ fn sections(
         section(
             "Git",
             70,
-            operations.iter().map(|m| operation(m, &reasons).with(&standing, m)).collect(),
+            operations
+                .iter()
+                .filter(|m| !standing.is_rewritten(m))
+                .map(|m| operation(m, &reasons).with(&standing, m))
+                .collect(),
         ),
         section("Edited by hand", 70, edits),
         section(
@@ -302,6 +312,13 @@ fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
         line.ids.push(reason.id);
     }
     line
+}
+
+/// Returns the short id of the stash that an operation made.
+fn made_stash(memory: &Memory) -> Option<&str> {
+    let is_stash = memory.name.starts_with(&format!("{}:", OperationKind::Stash.text()));
+    let (_, rest) = memory.content.lines().find_map(|line| line.split_once(" → "))?;
+    is_stash.then(|| rest.split(' ').next().unwrap_or_default())
 }
 
 /// Returns the text on one line, after the memory's name if that adds something. Returns only the

@@ -24,6 +24,8 @@ const MAX_PLACES: usize = 8;
 const ONE_EVENT: TimeDelta = TimeDelta::hours(12);
 /// Bytes kept of the session's last prompt and answer with a git operation.
 const REASONING: usize = 600;
+/// Git states its times in units of this.
+const ONE_SECOND: TimeDelta = TimeDelta::seconds(1);
 /// Number of newest memories in which the last prompt and answer are looked for; a long one is in
 /// pieces.
 const RECENT: usize = 1_000;
@@ -44,13 +46,18 @@ pub(super) struct Event {
     pub at: DateTime<Utc>,
 }
 
-/// Merges changes of one file within a session, and drops those that cancel out.
-pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
-    let mut all: BTreeMap<(String, String), Noted> = BTreeMap::new();
-    for new in noted {
-        let key = (new.change.path.clone(), new.session_id.clone());
-        let Some(before) = all.get_mut(&key) else {
-            all.insert(key, new);
+/// Merges changes of one file within a session, those by hand and those by git each for themselves,
+/// and drops those that cancel out.
+pub(super) fn coalesced(
+    noted: Vec<(Noted, Attribution)>,
+    root: &Path,
+) -> Vec<(Noted, Attribution)> {
+    let mut all: BTreeMap<(String, String, bool), (Noted, Attribution)> = BTreeMap::new();
+    for (new, whose) in noted {
+        let is_git = whose == Attribution::Git;
+        let key = (new.change.path.clone(), new.session_id.clone(), is_git);
+        let Some((before, _)) = all.get_mut(&key) else {
+            all.insert(key, (new, whose));
             continue;
         };
         let symbols: BTreeSet<String> =
@@ -64,7 +71,7 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
         *before = Noted { change, ..new };
     }
     // A file that exists but is no longer indexed was not deleted.
-    let is_event = |n: &Noted| {
+    let is_event = |(n, _): &(Noted, Attribution)| {
         n.change.before != n.change.after
             && (n.change.after.is_some() || root.join(&n.change.path).symlink_metadata().is_err())
     };
@@ -92,9 +99,12 @@ pub(super) fn events(
             noted;
         let (content_before, is_new) = (before.clone(), before.is_none());
         let is_gone = after.is_none();
-        let from = after
-            .filter(|_| is_new)
-            .and_then(|after| gone.get_mut(&(after, tree_of(&path)))?.pop());
+        let from = after.filter(|_| is_new).and_then(|after| {
+            let gone = gone.get_mut(&(after, tree_of(&path)))?;
+            // The file itself may be gone again.
+            let other = gone.iter().rposition(|from| *from != path)?;
+            Some(gone.remove(other))
+        });
         moved.extend(from.clone());
         let operation = match &from {
             Some(from) if Path::new(from).parent() == Path::new(&path).parent() => {
@@ -227,7 +237,7 @@ pub(super) struct Batch {
     pub git_batch_id: String,
     session_id: String,
     n_files: usize,
-    /// The number of its files that git names, for an operation of which the index knows none.
+    /// The number of its files that git names, for an operation of which the index does not know all.
     pub n_by_git: usize,
     /// Number of files by top folder.
     places: BTreeMap<String, usize>,
@@ -309,7 +319,7 @@ impl Batch {
 
     /// Returns a line such as `git reset --hard: 47 files at 15:30`.
     fn summary(&self) -> String {
-        self.operation.summary(if self.is_empty() { self.n_by_git } else { self.n_files })
+        self.operation.summary(self.n_files.max(self.n_by_git))
     }
 
     /// Returns the memory of the whole operation.
@@ -410,8 +420,9 @@ pub(super) struct GitEvent {
     pub at: DateTime<Utc>,
 }
 
-/// Returns the reasons for events of git: the last prompt and answer before them in their sessions.
-/// Events with the same reason share one memory. An event outside of sessions has none.
+/// Returns the reasons for events of git: the prompt and the answer of the turn in which each
+/// happened. Events with the same reason share one memory. An event outside of sessions, or between
+/// two turns, has none.
 pub(super) fn contexts(
     events: &[GitEvent],
     store: &MemoryStore,
@@ -428,18 +439,9 @@ pub(super) fn contexts(
             };
             said.insert(&event.session_id, store.select(&select)?);
         }
-        // Git states its times in whole seconds.
-        let end = event.at + TimeDelta::seconds(1);
-        let newest = |is: fn(&MemorySource) -> bool| {
-            let before = said[&*event.session_id].iter().filter(|m| m.created_at < end);
-            before.into_iter().find(|m| is(&m.source) && !m.is_continued())
+        let Some((asked, answered)) = turn_at(event.at, &said[&*event.session_id]) else {
+            continue;
         };
-        let asked = newest(|s| {
-            matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. })
-        });
-        let answered = newest(
-            |s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary),
-        );
         let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", answered)]
             .into_iter()
             .filter_map(|(who, m)| Some((who, m?)))
@@ -474,6 +476,32 @@ pub(super) fn contexts(
         });
     }
     Ok(all)
+}
+
+/// Returns the prompt and the answer of the turn that went on at a time; the memories of the session
+/// are newest first. A turn begins with a prompt and ends with its answer. Git states its times in
+/// whole seconds, so what was said within a second may have come before or after.
+fn turn_at(at: DateTime<Utc>, said: &[Memory]) -> Option<(Option<&Memory>, Option<&Memory>)> {
+    let is_prompt = |m: &&Memory| {
+        matches!(
+            m.source,
+            MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }
+        )
+    };
+    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type != ResponseType::SessionSummary);
+    let end = at + ONE_SECOND;
+    let whole = || said.iter().filter(|m| !m.is_continued());
+    let asked = whole().find(|m| is_prompt(m) && m.created_at < end);
+    let next = whole().rfind(|m| is_prompt(m) && m.created_at >= end);
+    let is_of_turn = |m: &&Memory| {
+        asked.is_none_or(|asked| m.created_at >= asked.created_at)
+            && next.is_none_or(|next| m.created_at < next.created_at)
+    };
+    // Oldest first.
+    let answers: Vec<&Memory> = whole().rev().filter(|m| is_answer(m) && is_of_turn(m)).collect();
+    let answered = answers.iter().find(|m| m.created_at + ONE_SECOND > at).copied();
+    let is_over = answered.is_none() && !answers.is_empty();
+    ((asked.is_some() || answered.is_some()) && !is_over).then_some((asked, answered))
 }
 
 /// Returns the part of a prompt or an answer that is kept with a git operation.

@@ -3,7 +3,7 @@
 //! the tree reads git's own files meanwhile. The recorder waits until nothing changes any more,
 //! because git writes its log last. Only the recording waits, never the index.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,7 +19,9 @@ use super::events::{
 };
 use super::sql::{EventLimits, Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageError};
-use crate::source::{self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, TreeChange};
+use crate::source::{
+    self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, OperationKind, TreeChange,
+};
 use crate::worker::{Worker, WorkerHandle};
 
 /// Files that change later can still belong to an operation that was recorded this recently.
@@ -137,7 +139,8 @@ impl Recorder {
             if !is_responsible() || !self.home.is_in_use() {
                 watching = Watching::default();
                 self.forget();
-                return pause;
+                // Another process may record changes before this one has looked at the tree.
+                return window.max(LEAST_PAUSE);
             }
             let opened = self.home.open(window);
             let work = |memories: Memories| {
@@ -308,12 +311,15 @@ impl Recorder {
             by_git.push(GitEvent { name: commit_name(&commit), at: time(at), session_id });
         }
         let mut touched = BTreeSet::new();
-        let numbers: Vec<(i64, String)> =
-            noted.iter().map(|n| (n.number, n.change.path.clone())).collect();
-        let mut used: BTreeSet<String> = BTreeSet::new();
-        for event in events(classified(coalesced(noted, &self.home.root), trees), |path| {
-            tree_of(path, trees)
-        }) {
+        let noted = attributed(noted, trees);
+        let key = |path: &str, session: &str, whose| (path.to_string(), session.to_string(), whose);
+        let numbers: Vec<(i64, ChangeKey)> = noted
+            .iter()
+            .map(|(n, whose)| (n.number, key(&n.change.path, &n.session_id, *whose)))
+            .collect();
+        let mut used: HashSet<ChangeKey> = HashSet::new();
+        let mut moved: HashSet<String> = HashSet::new();
+        for event in events(coalesced(noted, &self.home.root), |path| tree_of(path, trees)) {
             if event.whose == Attribution::Git {
                 if is_complete {
                     let i = self.batch_of(&event, n_before, trees);
@@ -322,28 +328,22 @@ impl Recorder {
                 }
                 continue;
             }
-            used.extend([event.path.clone()].into_iter().chain(event.from.clone()));
+            used.insert(key(&event.path, &event.session_id, event.whose));
+            moved.extend(event.from.clone());
             let tree = self.home.root.join(tree_of(&event.path, trees).unwrap_or_default());
             match edit(&event, source::head(&tree), store)? {
                 Edit::Kept(memory) => new.push(*memory),
                 Edit::Undone(id) => recorded.undone.push(id),
             }
         }
-        let uses = |path: &String| is_complete || used.contains(path);
+        let uses = |key: &ChangeKey| is_complete || used.contains(key) || moved.contains(&key.0);
         recorded.changes =
-            numbers.into_iter().filter(|(_, path)| uses(path)).map(|(number, _)| number).collect();
-        for i in untold {
-            let Batch { operation, tree, .. } = &self.recent[i].0;
-            if let Some(watch) = trees[tree].watch.as_ref().filter(|_| !touched.contains(&i)) {
-                let (n_changed, n_written) = watch.effect_of(operation);
-                self.recent[i].0.n_by_git = n_written;
-                if n_changed > 0 {
-                    touched.insert(i);
-                }
-            }
+            numbers.into_iter().filter(|(_, key)| uses(key)).map(|(number, _)| number).collect();
+        self.ask_effects(&untold, trees, &mut touched);
+        told.extend(untold.iter().map(|&i| {
             let Batch { tree, memory_id, .. } = &self.recent[i].0;
-            told.push((tree.clone(), *memory_id));
-        }
+            (tree.clone(), *memory_id)
+        }));
         for batch in touched.into_iter().map(|i| &self.recent[i].0) {
             by_git.push(batch.event());
             new.push(batch.memory());
@@ -376,6 +376,31 @@ impl Recorder {
             })
             .collect();
         self.store(recorded, new, trees, memories)
+    }
+
+    /// Asks git for the files of operations, unless the index knows them, and adds those operations to
+    /// `touched` that changed something.
+    fn ask_effects(
+        &mut self,
+        untold: &[usize],
+        trees: &BTreeMap<String, Tree>,
+        touched: &mut BTreeSet<usize>,
+    ) {
+        for &i in untold {
+            let Batch { operation, tree, .. } = &self.recent[i].0;
+            // The index may have seen only some of the files that a reset restored.
+            let is_known = touched.contains(&i) && !operation.is_restoring();
+            let Some(watch) = trees[tree].watch.as_ref().filter(|_| !is_known) else { continue };
+            let (n_changed, n_written) = watch.effect_of(operation);
+            // A rebase that changes no file still replaces commits.
+            let is_rebase = operation.kind == OperationKind::Rebase
+                && operation.to.is_some()
+                && operation.from != operation.to;
+            if n_changed > 0 || is_rebase {
+                touched.insert(i);
+            }
+            self.recent[i].0.n_by_git = n_written;
+        }
     }
 
     /// Stores the result of a recording. Returns false if another process recorded meanwhile.
@@ -540,31 +565,40 @@ fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
     trees.keys().filter(is_in).max_by_key(|name| name.len()).cloned()
 }
 
-/// Decides for each change whether git made it.
-fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Attribution)> {
-    let mut whose: HashMap<String, Attribution> = HashMap::new();
+/// Identifies the stored changes that become one event: path, session, and who made them.
+type ChangeKey = (String, String, Attribution);
+
+/// Decides for each change whether git made it. The present content of a file tells who made its last
+/// change. If that was git, earlier changes may still be by hand: their contents tell.
+fn attributed(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Attribution)> {
+    let mut whose = vec![Attribution::Hand; noted.len()];
+    let path = |i: usize| noted[i].change.path.as_str();
+    let last: HashMap<&str, usize> = (0..noted.len()).map(|i| (path(i), i)).collect();
     for (name, tree) in trees {
-        let own: Vec<&Noted> = noted
-            .iter()
-            .filter(|n| tree_of(&n.change.path, trees).as_ref() == Some(name))
-            .collect();
-        let inside = |path: &str| PathBuf::from(path[name.len()..].trim_start_matches('/'));
-        let changed: Vec<ChangedFile> = own
-            .iter()
-            .map(|n| ChangedFile { path: inside(&n.change.path), exists: n.change.after.is_some() })
-            .collect();
-        let by_whom = match &tree.watch {
-            Some(watch) => watch.classify(&changed),
+        let own = (0..noted.len()).filter(|i| tree_of(path(*i), trees).as_ref() == Some(name));
+        let inside = |i: usize| PathBuf::from(path(i)[name.len()..].trim_start_matches('/'));
+        let Some(watch) = &tree.watch else {
             // The whole tree disappeared at once.
-            None => vec![Attribution::Git; changed.len()],
+            own.for_each(|i| whose[i] = Attribution::Git);
+            continue;
         };
-        whose.extend(own.iter().map(|n| n.change.path.clone()).zip(by_whom));
+        let (newest, former): (Vec<usize>, Vec<usize>) = own.partition(|i| last[path(*i)] == *i);
+        let exists = |i: usize| noted[i].change.after.is_some();
+        let changed: Vec<ChangedFile> =
+            newest.iter().map(|&i| ChangedFile { path: inside(i), exists: exists(i) }).collect();
+        for (i, by) in newest.into_iter().zip(watch.classify(&changed)) {
+            whose[i] = by;
+        }
+        let former: Vec<usize> =
+            former.into_iter().filter(|i| whose[last[path(*i)]] == Attribution::Git).collect();
+        let versions: Vec<(PathBuf, Option<String>)> =
+            former.iter().map(|&i| (inside(i), noted[i].change.after.clone())).collect();
+        for (i, by) in former.into_iter().zip(watch.classify_former(&versions)) {
+            whose[i] = by;
+        }
     }
-    noted
-        .into_iter()
-        .map(|n| (whose.get(&n.change.path).copied().unwrap_or(Attribution::Hand), n))
-        .map(|(whose, n)| (n, whose))
-        .collect()
+    drop(last);
+    noted.into_iter().zip(whose).collect()
 }
 
 /// The watched directories of git.

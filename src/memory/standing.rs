@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select, StorageError};
 use crate::dir::Dir;
-use crate::source::{CommitPlace, commit_places, sha256};
+use crate::source::{CommitPlace, carried_over, commit_places, sha256};
 
 /// Larger files are not compared with an edit.
 const MAX_BYTES: u64 = 8 << 20;
@@ -20,6 +20,8 @@ const MAX_OPERATIONS: usize = 200;
 /// What the checked-out commit contains, for a set of memories.
 pub(super) struct Standing {
     places: HashMap<String, CommitPlace>,
+    /// Commits that HEAD contains under another id, because git rewrote them.
+    rewritten: HashSet<String>,
     /// Resets and rebases, oldest first.
     operations: Vec<Discarding>,
 }
@@ -41,9 +43,19 @@ impl Standing {
     ) -> Result<Self, StorageError> {
         let ids: HashSet<&str> = memories.flat_map(commits_of).collect();
         if ids.is_empty() {
-            return Ok(Self { places: HashMap::new(), operations: Vec::new() });
+            return Ok(Self {
+                places: HashMap::new(),
+                rewritten: HashSet::new(),
+                operations: Vec::new(),
+            });
         }
-        let places = commit_places(root, &ids.into_iter().collect::<Vec<_>>());
+        let mut places = commit_places(root, &ids.into_iter().collect::<Vec<_>>());
+        let is_elsewhere = |place: &CommitPlace| *place != CommitPlace::Head;
+        let elsewhere: Vec<&str> =
+            places.iter().filter(|(_, at)| is_elsewhere(at)).map(|(id, _)| &**id).collect();
+        let rewritten =
+            if elsewhere.is_empty() { HashSet::new() } else { carried_over(root, &elsewhere) };
+        places.retain(|id, _| !rewritten.contains(id));
         let mut operations = Vec::new();
         if places.values().any(|place| *place == CommitPlace::Nowhere) {
             let select = Select {
@@ -63,7 +75,13 @@ impl Standing {
                 }));
             }
         }
-        Ok(Self { places, operations })
+        Ok(Self { places, rewritten, operations })
+    }
+
+    /// Whether a memory is that of a commit which git replaced by another one. The operation that
+    /// did so tells of it.
+    pub(super) fn is_rewritten(&self, memory: &Memory) -> bool {
+        commit_of(memory).is_some_and(|id| self.rewritten.contains(id))
     }
 
     /// Returns the note for a memory that the checked-out commit does not contain, such as `not in
@@ -89,13 +107,19 @@ impl Standing {
 
 /// Returns the commits without which a memory is not true of the checked-out files.
 fn commits_of(memory: &Memory) -> impl Iterator<Item = &str> {
-    let own = match &memory.source {
+    commit_of(memory)
+        .into_iter()
+        .chain(memory.code.iter().filter_map(|code| code.commit.as_deref()))
+}
+
+/// Returns the commit that a memory tells of.
+fn commit_of(memory: &Memory) -> Option<&str> {
+    match &memory.source {
         MemorySource::Episode(e) if e.source == EpisodeSource::GitMetadata => {
             e.git_batch_id.as_deref().filter(|_| memory.name.starts_with("commit "))
         }
         _ => None,
-    };
-    own.into_iter().chain(memory.code.iter().filter_map(|code| code.commit.as_deref()))
+    }
 }
 
 /// Returns the ids of edits of files, newest first, that left no trace: the file is as it was before

@@ -1782,6 +1782,47 @@ fn the_reason_for_an_operation_of_git_is_told_with_it() {
     assert_eq!((text.matches("15:30").count(), ids.len()), (1, 2), "{text}");
 }
 
+/// Bug: the answer of the turn before was told as the reason for an operation of git.
+#[test]
+fn a_reason_comes_only_from_the_turn_in_which_git_was_called() {
+    let f = fixture();
+    let begin = chrono::DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+    let at = |seconds: i64| begin + chrono::TimeDelta::seconds(seconds);
+    let put = |id: Uuid, seconds: i64| {
+        let memory = f.store.get(id).unwrap().unwrap();
+        f.capture.capture(Memory { created_at: at(seconds), ..memory }).unwrap();
+    };
+    put(f.ask("s", "Do the tests of the parser pass?"), 0);
+    put(f.answer("s", "All 214 tests pass."), 100);
+    put(f.ask("s", "Undo the second version of the importer."), 200);
+    put(f.answer("s", "The importer is as it was before."), 300);
+    let reason = |seconds: i64| {
+        let event = events::GitEvent {
+            name: "git reset --hard: 47 files at 15:30".into(),
+            session_id: "s".into(),
+            at: at(seconds),
+        };
+        events::contexts(&[event], &f.store).unwrap().pop().map_or(String::new(), |m| m.content)
+    };
+    let in_turn = |seconds: i64, asked: &str, said: &str, other: &str| {
+        let text = reason(seconds);
+        assert!(text.contains(asked) && text.contains(said), "{seconds}: {text}");
+        assert!(!text.contains(other), "{seconds}: {text}");
+    };
+    for seconds in [1, 50, 99] {
+        in_turn(seconds, "Do the tests", "All 214 tests pass", "importer");
+    }
+    for seconds in [201, 250, 299] {
+        in_turn(seconds, "Undo the second", "as it was before", "tests");
+    }
+    for seconds in [102, 150, 198, 302, 1_000] {
+        assert_eq!(reason(seconds), "", "{seconds}: between two turns");
+    }
+    // An answer that is not there yet is not replaced by another one.
+    put(f.ask("s", "Go back once more."), 400);
+    in_turn(450, "Go back once more", "Asked", "Said");
+}
+
 /// Bug: `cortex memory list` showed one id for all files of a git operation.
 #[test]
 fn memories_of_one_moment_are_told_apart_by_the_ends_of_their_ids() {

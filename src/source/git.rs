@@ -1,6 +1,7 @@
 //! What git knows of a tree: the commit that is checked out, read from git's own files since it is
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
+mod afterwards;
 mod blame;
 mod carried;
 mod difference;
@@ -8,6 +9,7 @@ mod objects;
 mod patches;
 mod private;
 mod reflog;
+mod rewritten;
 mod since;
 mod watch;
 mod whose;
@@ -31,8 +33,9 @@ pub use difference::{
 };
 pub use patches::{LineChange, PatchText, patches, texts_at};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
+pub use rewritten::carried_over;
 pub use since::{Beginning, before, from_last_day, named};
-pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
+pub use watch::{Committed, GitOperation, GitWatch, OperationKind, stashes};
 pub use whose::{Attribution, ChangedFile};
 
 /// Most bytes read of a git file such as `HEAD` or `MERGE_MSG`.

@@ -888,3 +888,150 @@ fn untracked_files_of_a_stash_are_gits() {
         }
     }
 }
+
+/// Bug: after a rebase, living work was told as discarded, each commit in a line of its own.
+#[test]
+fn a_rebase_costs_the_next_session_one_line_and_discards_nothing() {
+    for onto in ["rebase -q main", "pull -q --rebase . main"] {
+        let r = Repository::new();
+        let past = |minutes: u64, args: &str| git_past(&r.project.root(), minutes, &words(args));
+        past(60, "checkout -q side");
+        for i in 51..55 {
+            r.project.write(file(i), code(i, "rebased"));
+            past(50, &format!("commit -q -a -m work-on-{i}"));
+        }
+        r.age();
+        r.project.index();
+        r.project.run(&["memory", "add", "The part of src/part3/file51.rs is final."]).expect(0);
+        let text = r.briefing("before");
+        assert!(text.contains("work-on-54") && !text.contains("not in HEAD"), "{text}");
+        past(20, onto);
+        r.age();
+        for session in ["one", "two"] {
+            let text = r.briefing(session);
+            assert!(!text.contains("not in HEAD"), "{onto}: {text}");
+            assert!(!text.contains("> commit "), "{onto}: {text}");
+            let line = if onto.starts_with("pull") { "> git pull: " } else { "> git rebase: " };
+            assert_eq!(text.matches(line).count(), 1, "{onto}: {text}");
+            assert!(text.contains(&format!("update {}", file(54))), "{onto}: {text}");
+        }
+        past(10, "reset -q --hard main");
+        r.age();
+        let text = r.briefing("three");
+        assert!(text.contains(" was discarded by "), "{onto}: {text}");
+    }
+}
+
+/// Bug: a session that started together with the server was told nothing of what happened before.
+#[test]
+fn a_session_that_starts_together_with_the_server_is_told_what_happened() {
+    let run = |r: &Repository, args: &[&str]| git_past(&r.project.root(), 50, args);
+    let mut r = Repository::before_an_operation(&[], run);
+    run(&r, &["merge", "-q", "--ff-only", "feat"]);
+    r.project.write("by_hand.rs", code(3, "by hand"));
+    r.age();
+    let server = Server::start(&mut r.project.cortex(&["serve", "--port", "0", "--watch"]));
+    for session in ["one", "two"] {
+        let text = r.briefing(session);
+        assert_eq!(text.matches("> git merge: 4 files at ").count(), 1, "{text}");
+        assert_eq!(text.matches("> create by_hand.rs").count(), 1, "{text}");
+    }
+    server.line();
+    r.expect("both, once", &["create by_hand.rs"], 4, &["git merge: 4 files at "]);
+    drop(server);
+    r.index_later();
+    assert_eq!(r.told(), Told::default(), "nothing twice");
+}
+
+/// Bug: such a reset was not told, because the index saw neither the edits nor the reset.
+#[test]
+fn a_reset_of_edits_that_nobody_saw_is_told() {
+    let mut r = Repository::new();
+    r.write_all(0..47, "lost");
+    r.git(&["reset", "-q", "--hard"]);
+    r.index_later();
+    r.expect("the reset", &[], 0, &["git reset --hard: 47 files at "]);
+}
+
+/// Bug: it was told as a reset of all its files.
+#[test]
+fn a_stash_that_was_taken_again_leaves_the_edits() {
+    let mut r = Repository::new();
+    r.write_all(0..47, "kept");
+    r.git(&["stash", "-q"]);
+    r.git(&["stash", "pop", "-q"]);
+    r.index_later();
+    let mut edited: Vec<String> = (0..47).map(|i| format!("update {}", file(i))).collect();
+    edited.sort();
+    let edited: Vec<&str> = edited.iter().map(String::as_str).collect();
+    r.expect("stashed and taken", &edited, 0, &[]);
+}
+
+/// Bug: the briefing went on to tell of a stash that was taken.
+#[test]
+fn a_stash_is_told_as_long_as_it_is_there() {
+    let r = Repository::new();
+    r.project.write(file(55), code(55, "stashed"));
+    r.git(&["stash", "-q"]);
+    r.index_later();
+    assert!(r.briefing("one").contains("> git stash: 1 file at "));
+    r.git(&["stash", "pop", "-q"]);
+    r.index_later();
+    let text = r.briefing("two");
+    assert!(!text.contains("> git stash: "), "{text}");
+}
+
+/// Bug: an agent's edit that was reset before it was recorded counted as two changes by git.
+#[test]
+fn an_edit_that_is_reset_stays_with_who_made_it() {
+    for is_of_agent in [false, true] {
+        let mut r = Repository::new();
+        let hook = |event: &str| {
+            let input = serde_json::json!({ "session_id": "one", "source": "startup" });
+            told(&r.project, event, input);
+        };
+        if is_of_agent {
+            hook("session-start");
+        }
+        r.project.write(file(55), code(55, "edited"));
+        r.project.index();
+        if is_of_agent {
+            hook("session-end");
+        }
+        r.git(&["reset", "-q", "--hard"]);
+        r.index_later();
+        let edited = format!("update {}", file(55));
+        r.expect("the reset", &[&edited], 1, &["git reset --hard: 1 file at "]);
+        assert!(!r.briefing("two").contains(&edited), "it was taken back");
+    }
+}
+
+#[test]
+fn an_edit_that_is_stashed_and_taken_stays_with_who_made_it() {
+    let r = Repository::new();
+    r.project.write(file(55), code(55, "edited"));
+    r.project.index();
+    r.git(&["stash", "-q"]);
+    r.project.index();
+    r.git(&["stash", "pop", "-q"]);
+    r.index_later();
+    let (by_hand, _, did) = r.told();
+    assert_eq!(by_hand, [format!("update {}", file(55))], "{did:?}");
+    assert!(!did.iter().any(|did| did.contains("reset")), "{did:?}");
+    assert!(r.briefing("one").contains(&format!("update {}", file(55))));
+}
+
+/// Bug: a squashed merge that was committed was told as that many edits by hand.
+#[test]
+fn a_squashed_merge_is_one_operation() {
+    let mut r = Repository::new();
+    r.git(&["merge", "-q", "--squash", "side"]);
+    r.git(&["commit", "-q", "-m", "three files"]);
+    r.git(&["branch", "-q", "-D", "side"]);
+    r.project.write(file(55), code(55, "edited"));
+    r.index_later();
+    let edited = format!("update {}", file(55));
+    r.expect("a squashed merge", &[&edited], 3, &["git merge: 3 files at "]);
+    let text = r.briefing("one");
+    assert!(text.contains("squash of side: three files") && !text.contains("> commit "), "{text}");
+}

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::reflog::{self, Log, ReflogLine, lines, parse};
-use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text};
+use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text, submodules};
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +47,8 @@ pub enum OperationKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOperation {
     pub kind: OperationKind,
-    /// The commit before; `None` for the first commit and for stashes.
+    /// The commit before, or the stash that is taken; `None` for the first commit and for stashes that
+    /// are made.
     pub from: Option<String>,
     /// The commit after; `None` for conflicts and for stashes that are taken.
     pub to: Option<String>,
@@ -90,6 +91,8 @@ pub struct GitWatch {
     stashes: Vec<ReflogLine>,
     head: Option<String>,
     index: Stamp,
+    /// The index at the last report.
+    pub(super) reported: Stamp,
     auto_merge: Stamp,
     squash: Stamp,
     message: Stamp,
@@ -103,7 +106,7 @@ pub struct GitWatch {
 }
 
 /// Identifies a version of a file: time of writing (nanoseconds since 1970) and length in bytes.
-type Stamp = Option<(u128, u64)>;
+pub(super) type Stamp = Option<(u128, u64)>;
 
 /// Evidence of what git has put into the work tree.
 #[derive(Debug, Default)]
@@ -167,6 +170,7 @@ impl GitWatch {
         watch.auto_merge = stamp(&watch.dir.own.join("AUTO_MERGE"));
         watch.squash = stamp(&watch.dir.own.join(SQUASH));
         watch.message = stamp(&watch.dir.own.join("COMMIT_EDITMSG"));
+        watch.reported = watch.index;
         Some(watch)
     }
 
@@ -202,6 +206,7 @@ impl GitWatch {
                 *stamp = None;
             }
         }
+        watch.reported = watch.index;
         Some(watch)
     }
 
@@ -256,6 +261,7 @@ impl GitWatch {
         self.log.at = words.next()?.parse().ok()?;
         self.head = object_id(words.next()?);
         self.index = stamp_of(words.next()?)?;
+        self.reported = self.index;
         self.auto_merge = stamp_of(words.next()?)?;
         self.message = stamp_of(words.next()?)?;
         // Git writes this file after the index, so a file newer than the index is new.
@@ -292,6 +298,7 @@ impl GitWatch {
             stashes: Vec::new(),
             head: None,
             index: None,
+            reported: None,
             auto_merge: None,
             squash: None,
             message: None,
@@ -428,6 +435,8 @@ impl GitWatch {
             e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)))
         };
         let mut by_stash_left = stashed.len();
+        let mut stashes: Vec<String> = self.stashes.iter().filter_map(|s| s.to.clone()).collect();
+        let mut is_back = false;
         let mut running: Option<OperationKind> = None;
         for (i, entry) in entries.into_iter().enumerate() {
             let Some(to) = entry.to.clone() else { continue };
@@ -440,8 +449,26 @@ impl GitWatch {
                 by_stash_left -= 1;
                 continue;
             }
+            let is_reset = action == Action::Operation(OperationKind::Reset) && i >= n_old;
+            if is_reset
+                && let Some(is_taken) = self.by_vanished_stash(&entry, &mut stashes, &mut happened)
+            {
+                is_back |= is_taken;
+                continue;
+            }
+            let is_commit = action == Action::Commit && i >= n_old;
+            let squash = if is_commit { self.squash_by(&entry) } else { None };
             match action {
                 Action::Commit if i < n_old => {}
+                Action::Commit if squash.is_some() => {
+                    self.evidence.merges.push(Merged {
+                        tree: to,
+                        head: entry.from.clone(),
+                        squashed: true,
+                        at: time(entry.at),
+                    });
+                    happened.operations.extend(squash);
+                }
                 Action::Commit => {
                     let id = to;
                     happened.commits.push(Committed {
@@ -476,7 +503,7 @@ impl GitWatch {
                 Action::Nothing => {}
             }
         }
-        if rewritten && !self.merging {
+        if rewritten && !self.merging && !is_back {
             self.note_former_merge();
         }
         if std::mem::take(&mut self.merging) && happened.operations.is_empty() {
@@ -484,7 +511,31 @@ impl GitWatch {
             happened.operations.push(merge);
         }
         happened.operations.sort_by_key(|o| o.at);
+        self.reported = self.index;
         happened
+    }
+
+    /// Reports the stash to which the reset of a line belongs, if it is gone. Returns whether it was
+    /// taken: then the work tree is as it was before, and nothing is reported.
+    fn by_vanished_stash(
+        &mut self,
+        entry: &ReflogLine,
+        known: &mut Vec<String>,
+        happened: &mut Happened,
+    ) -> Option<bool> {
+        let (stash, message) = self.vanished_stash(entry, known)?;
+        known.push(stash.clone());
+        let (is_taken, at) = (self.is_taken(&stash), time(entry.at));
+        if is_taken {
+            // The merge that brought the files back is none.
+            self.evidence.merges.retain(|merge| merge.at < at);
+            self.merging = false;
+        } else {
+            let made = stash_made(&ReflogLine { message, ..entry.clone() }, Some(stash.clone()));
+            happened.operations.push(made);
+            self.evidence.stashes.push(Stashed { id: stash, popped: false, at });
+        }
+        Some(is_taken)
     }
 
     /// Notes a merge with the same result as the last one, for which git
@@ -544,38 +595,32 @@ impl GitWatch {
         self.stashes = self.stash_entries();
         let mut made = Vec::new();
         let is_in = |list: &[ReflogLine], entry: &ReflogLine| list.iter().any(|e| e.to == entry.to);
-        let push = |entry: &ReflogLine| GitOperation {
-            kind: OperationKind::Stash,
-            from: None,
-            to: entry.to.clone(),
-            subject: entry.message.clone(),
-            at: entry.at,
-            started: entry.at,
-            zone: entry.zone,
-            is_old: false,
-        };
         for entry in self.stashes.iter().filter(|e| !is_in(&before, e)) {
             // All work trees share the stashes. If the index was not
             // written, another one made this.
             if let (true, Some(id)) = (rewritten, entry.to.clone()) {
                 self.evidence.stashes.push(Stashed { id, popped: false, at: time(entry.at) });
-                happened.operations.push(push(entry));
+                happened.operations.push(stash_made(entry, entry.to.clone()));
                 made.push(entry.at);
             }
         }
-        let at = SystemTime::now();
+        // Git removes a line of this log, or the log.
+        let log = self.dir.common.join(STASHES);
+        let at = modified(&log)
+            .or_else(|e| log.parent().map_or(Err(e), modified))
+            .unwrap_or_else(|_| SystemTime::now());
         for entry in before.iter().filter(|e| !is_in(&self.stashes, e)) {
             // A stash that was only dropped changes nothing else.
             if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
-                self.evidence.stashes.push(Stashed { id, popped: true, at });
-                let (kind, to, at) = (OperationKind::StashPop, None, seconds(at));
+                self.evidence.stashes.push(Stashed { id: id.clone(), popped: true, at });
+                let (kind, at) = (OperationKind::StashPop, seconds(at));
                 happened.operations.push(GitOperation {
                     kind,
-                    to,
+                    from: Some(id),
                     at,
                     started: at,
                     zone: self.log.zone,
-                    ..push(entry)
+                    ..stash_made(entry, None)
                 });
             }
         }
@@ -607,7 +652,8 @@ impl GitWatch {
         let subject =
             message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
         let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
-        let (from, zone) = (self.head.clone(), self.log.zone);
+        let is_pop = kind == OperationKind::StashPop;
+        let (from, zone) = (self.head.clone().filter(|_| !is_pop), self.log.zone);
         GitOperation { kind, from, to: None, subject, at, started: at, zone, is_old: false }
     }
 
@@ -623,6 +669,32 @@ impl GitWatch {
         let text = own_bytes(&self.dir.common, STASHES, MAX_LIST_BYTES).unwrap_or_default();
         lines(&text).filter_map(parse).collect()
     }
+}
+
+/// Returns the operation of a stash that is made.
+fn stash_made(entry: &ReflogLine, stash: Option<String>) -> GitOperation {
+    GitOperation {
+        kind: OperationKind::Stash,
+        from: None,
+        to: stash,
+        subject: entry.message.clone(),
+        at: entry.at,
+        started: entry.at,
+        zone: entry.zone,
+        is_old: false,
+    }
+}
+
+/// Returns the ids of the stashes of a tree and its submodules.
+#[must_use]
+pub fn stashes(root: &Path) -> Vec<String> {
+    let trees = std::iter::once(root.to_path_buf())
+        .chain(submodules(root).into_iter().map(|tree| root.join(tree)));
+    let stashes = |tree: PathBuf| {
+        let text = own_bytes(&GitDir::of(&tree)?.common, STASHES, MAX_LIST_BYTES)?;
+        Some(lines(&text).filter_map(|line| parse(line)?.to).collect::<Vec<_>>())
+    };
+    trees.filter_map(stashes).flatten().collect()
 }
 
 /// The meaning of a reflog line for the work tree.
@@ -687,6 +759,12 @@ impl OperationKind {
 }
 
 impl GitOperation {
+    /// Whether it is a reset that stays at its commit: only the times of files tell which it restored.
+    #[must_use]
+    pub fn is_restoring(&self) -> bool {
+        self.kind == OperationKind::Reset && self.from == self.to
+    }
+
     /// Returns a summary such as `git reset --hard: 47 files at 15:30` (the user's time zone).
     #[must_use]
     pub fn summary(&self, files: usize) -> String {
@@ -731,7 +809,7 @@ fn rewrite(index: &Path) -> Option<Rewrite> {
     Some(Rewrite { start: found.created().map_or(end, |start| start.min(end)), end })
 }
 
-fn time(seconds: i64) -> SystemTime {
+pub(super) fn time(seconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
 }
 

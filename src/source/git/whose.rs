@@ -14,6 +14,7 @@ use super::watch::{
 };
 
 use crate::platform::{name_bytes, name_of_bytes};
+use crate::source::sha256;
 
 /// Git may have rewritten the index again, this soon, before it was looked at.
 const LATE: Duration = Duration::from_secs(1);
@@ -23,6 +24,8 @@ const MAX_RESTARTS: usize = 8;
 const MAX_STEPS: usize = 6;
 /// Most files of an operation that are compared with the tree to see whether it wrote them.
 const MAX_SAMPLE: usize = 64;
+/// Most former versions of files whose contents are read.
+const MAX_FORMER: usize = 1_000;
 /// Most symbolic links that are hashed; each takes a git command.
 const MAX_LINKS: usize = 32;
 
@@ -132,21 +135,24 @@ impl GitWatch {
     /// how many of them it wrote: none if it only moved HEAD.
     #[must_use]
     pub fn effect_of(&self, operation: &GitOperation) -> (usize, usize) {
-        let (from, to) = match (&operation.kind, &operation.from, &operation.to) {
-            (OperationKind::Stash, _, Some(stash)) => (format!("{stash}^1"), stash),
-            (_, Some(from), Some(to)) => (from.clone(), to),
+        if operation.is_restoring() {
+            let files = self.written_by_reset(operation);
+            // Without a file that it wrote, it only changed the index.
+            let n = if self.has_written(&files) { files.len() } else { 0 };
+            return (n, n);
+        }
+        let files = match (&operation.kind, &operation.from, &operation.to) {
+            (OperationKind::Stash, _, Some(stash)) | (OperationKind::StashPop, Some(stash), _) => {
+                self.names_between(&format!("{stash}^1"), stash)
+            }
+            (_, Some(from), Some(to)) => self.names_between(from, to),
             _ => return (0, 0),
         };
-        let mut command = self.git();
-        command.args(["diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv"]);
-        command.args(["--no-renames", &from, to]);
-        let Some((out, true)) = ask(&mut command, Vec::new()) else { return (0, 0) };
-        let path = |name: &[u8]| {
-            let path = PathBuf::from(name_of_bytes(name.to_vec()));
-            Some(path.strip_prefix(&self.prefix).ok()?.to_path_buf())
-        };
-        let files: Vec<PathBuf> =
-            out.split(|&b| b == 0).filter(|name| !name.is_empty()).filter_map(path).collect();
+        (files.len(), if self.has_written(&files) { files.len() } else { 0 })
+    }
+
+    /// Whether git wrote one of these files of the opened tree, of which the first are looked at.
+    fn has_written(&self, files: &[PathBuf]) -> bool {
         let sample: Vec<ChangedFile> = files
             .iter()
             .take(MAX_SAMPLE)
@@ -155,8 +161,121 @@ impl GitWatch {
                 path: path.clone(),
             })
             .collect();
-        let did_write = self.classify(&sample).contains(&Attribution::Git);
-        (files.len(), if did_write { files.len() } else { 0 })
+        self.classify(&sample).contains(&Attribution::Git)
+    }
+
+    /// Whether the work tree has files of a stash.
+    pub(super) fn is_taken(&self, stash: &str) -> bool {
+        let mut files = self.names_between(&format!("{stash}^1"), stash);
+        files.truncate(MAX_SAMPLE);
+        let changed: Vec<ChangedFile> =
+            files.into_iter().map(|path| ChangedFile { path, exists: true }).collect();
+        let stashed = self.have_been(&changed, &[(Role::Popped, format!("{stash}:"))]);
+        stashed.is_some_and(|of| of.contains(&true))
+    }
+
+    /// Returns, for each file, whether its content is that of one of the places.
+    fn have_been(&self, changed: &[ChangedFile], specs: &[(Role, String)]) -> Option<Vec<bool>> {
+        let paths: Vec<Vec<u8>> = changed.iter().map(|c| self.name(&c.path)).collect();
+        let links: Vec<bool> = paths.iter().map(|path| self.full(path).is_symlink()).collect();
+        let whose = vec![Attribution::Hand; changed.len()];
+        let hashes = self.hashes(changed, &paths, &links, true, &whose);
+        let items: Vec<Item> = changed
+            .iter()
+            .zip(paths)
+            .zip(hashes)
+            .map(|((changed, path), hash)| Item { path, changed, hash, committed: false })
+            .collect();
+        let answers = self.blobs(specs, &items.iter().collect::<Vec<_>>())?;
+        let is_one = |(item, answers): (&Item, &[Option<String>])| {
+            item.hash.is_some() && answers.contains(&item.hash)
+        };
+        Some(items.iter().zip(answers.chunks(specs.len())).map(is_one).collect())
+    }
+
+    /// Returns the path of a file of the opened tree as git writes it.
+    fn name(&self, path: &Path) -> Vec<u8> {
+        name_bytes(self.prefix.join(path).as_os_str()).to_vec()
+    }
+
+    /// Tells who made earlier versions of files that were changed again since, each with the SHA-256
+    /// of that version (`None`: there was no file). Git did if it has put such a version there.
+    #[must_use]
+    pub fn classify_former(&self, former: &[(PathBuf, Option<String>)]) -> Vec<Attribution> {
+        let mut whose = vec![Attribution::Hand; former.len()];
+        if former.is_empty() || self.evidence.is_empty() {
+            return whose;
+        }
+        let steps = self.evidence.joined_steps();
+        let mut specs = self.specs(&steps);
+        // A stash has what somebody wrote by hand.
+        let is_by_git =
+            |role| matches!(role, Role::Target | Role::Reset | Role::Merged(_) | Role::PutBase(_));
+        specs.retain(|(role, _)| is_by_git(*role));
+        let changed: Vec<ChangedFile> = former
+            .iter()
+            .map(|(path, hash)| ChangedFile { path: path.clone(), exists: hash.is_some() })
+            .collect();
+        let items: Vec<Item> = changed
+            .iter()
+            .map(|c| Item { path: self.name(&c.path), changed: c, hash: None, committed: false })
+            .collect();
+        let answers = self.blobs(&specs, &items.iter().collect::<Vec<_>>());
+        let Some(answers) = answers.filter(|_| !specs.is_empty()) else { return whose };
+        let wanted: HashSet<&String> = answers.iter().flatten().collect();
+        let known = self.sha256_of(wanted.into_iter());
+        for ((whose, (_, hash)), answers) in
+            whose.iter_mut().zip(former).zip(answers.chunks(specs.len()))
+        {
+            let is_put = match hash {
+                Some(hash) => answers.iter().flatten().any(|blob| known.get(blob) == Some(hash)),
+                None => answers.iter().any(Option::is_none),
+            };
+            if is_put {
+                *whose = Attribution::Git;
+            }
+        }
+        whose
+    }
+
+    /// Returns the SHA-256 of the contents of blobs.
+    fn sha256_of<'a>(&self, blobs: impl Iterator<Item = &'a String>) -> HashMap<String, String> {
+        let input: String = blobs.take(MAX_FORMER).flat_map(|blob| [blob.as_str(), "\n"]).collect();
+        let mut command = self.git();
+        command.args(["cat-file", "--batch"]);
+        let Some((out, _)) = ask(&mut command, input.into_bytes()) else { return HashMap::new() };
+        let (mut rest, mut known) = (&out[..], HashMap::new());
+        // Each blob is a line `id blob bytes`, its content, and a line feed.
+        while let Some(end) = rest.iter().position(|&b| b == b'\n') {
+            let about = String::from_utf8_lossy(&rest[..end]).into_owned();
+            rest = &rest[end + 1..];
+            let mut words = about.split(' ');
+            let (Some(id), Some("blob"), Some(Ok(n))) =
+                (words.next(), words.next(), words.next().map(str::parse::<usize>))
+            else {
+                continue;
+            };
+            let Some(content) = rest.get(..n) else { break };
+            known.insert(id.to_string(), sha256(content));
+            rest = rest.get(n + 1..).unwrap_or_default();
+        }
+        known
+    }
+
+    /// Returns the files of the opened tree that differ between two commits.
+    pub(super) fn names_between(&self, from: &str, to: &str) -> Vec<PathBuf> {
+        let mut command = self.git();
+        command.args(["diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv"]);
+        command.args(["--no-renames", from, to]);
+        let Some((out, true)) = ask(&mut command, Vec::new()) else { return Vec::new() };
+        let names = out.split(|&b| b == 0).filter(|name| !name.is_empty());
+        names.filter_map(|name| self.inside(name)).collect()
+    }
+
+    /// Returns a path of the work tree relative to the opened tree, if it is in it.
+    pub(super) fn inside(&self, name: &[u8]) -> Option<PathBuf> {
+        let path = PathBuf::from(name_of_bytes(name.to_vec()));
+        Some(path.strip_prefix(&self.prefix).ok()?.to_path_buf())
     }
 
     /// Judges by the versions in the places that git may have copied, and by the time of writing.
@@ -333,7 +452,7 @@ impl GitWatch {
     }
 
     /// Whether the blob was stored at this time or later.
-    fn is_fresh(&self, hash: &str, written: SystemTime) -> bool {
+    pub(super) fn is_fresh(&self, hash: &str, written: SystemTime) -> bool {
         let objects = self.dir.common.join("objects");
         let (folder, name) = hash.split_at(2);
         if let Ok(stored) = modified(&objects.join(folder).join(name)) {
@@ -347,12 +466,12 @@ impl GitWatch {
             .any(|p| modified(&p).is_ok_and(|t| t >= written))
     }
 
-    fn full(&self, path: &[u8]) -> PathBuf {
+    pub(super) fn full(&self, path: &[u8]) -> PathBuf {
         self.dir.top.join(name_of_bytes(path.to_vec()))
     }
 
     /// Prepares a git command in the work tree that changes nothing.
-    fn git(&self) -> Command {
+    pub(super) fn git(&self) -> Command {
         super::command(&self.dir.top)
     }
 }
@@ -525,7 +644,7 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 }
 
 /// Runs a command. Returns its output, and whether it succeeded.
-fn ask(command: &mut Command, input: Vec<u8>) -> Option<(Vec<u8>, bool)> {
+pub(super) fn ask(command: &mut Command, input: Vec<u8>) -> Option<(Vec<u8>, bool)> {
     // Git may stop reading the input early; its output until then counts.
     let out = super::output(command, input).ok()?;
     Some((out.stdout, out.code == Some(0)))

@@ -33,14 +33,16 @@ use crate::chunk::{
 };
 use crate::dir::Stat;
 
-/// How long a reader waits for a writer that is between its renames.
+/// How long a reader waits for writers: for one that is between its renames, and for another program
+/// that goes on writing.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
 /// A command loads files without a manifest after nobody has written them for this long. The required
 /// time falls towards [`LEAST_QUIET`] the longer it waits.
 const QUIET: Duration = Duration::from_millis(100);
 const LEAST_QUIET: Duration = Duration::from_millis(30);
-/// A server waits at most this many times as long as files must be quiet.
+/// A server waits at most this many times as long as files must be quiet, and no longer than
+/// [`longest_wait`].
 const MAX_QUIETS: u32 = 10;
 
 /// The chunk files of a project as a feed. It keeps what it read: it does not read an unchanged
@@ -103,9 +105,9 @@ impl ChunkFiles {
     /// Also when the manifest cannot be understood although the previous load had one, or when a
     /// file is gone that it names and that was loaded before.
     pub fn load(&mut self, cancel: &Cancel) -> Result<Loaded, LoadError> {
-        let start = Instant::now();
+        let (start, longest) = (Instant::now(), longest_wait(self.debounce));
         if let Some(debounce) = self.debounce.filter(|_| !self.known.is_empty()) {
-            let limit = debounce * MAX_QUIETS;
+            let limit = longest.min(debounce * MAX_QUIETS);
             while self.is_being_written(SystemTime::now(), debounce)
                 && start.elapsed() < limit
                 && !cancel.load(Ordering::Relaxed)
@@ -113,7 +115,6 @@ impl ChunkFiles {
                 thread::sleep((debounce / 10).max(SETTLE_POLL));
             }
         }
-        let start = Instant::now();
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -135,7 +136,7 @@ impl ChunkFiles {
                 Ok(Consistency::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
                 _ => false,
             };
-            if again && (attempt == 1 || start.elapsed() < SETTLE_DEADLINE) {
+            if again && (attempt == 1 || start.elapsed() < longest) {
                 thread::sleep(SETTLE_POLL);
                 continue;
             }
@@ -270,6 +271,14 @@ impl ChunkFiles {
     }
 }
 
+/// Returns how long a load waits for writers. A server is woken when files were quiet for `debounce`,
+/// or after that time if they were not, so both waits together take no longer than
+/// [`SETTLE_DEADLINE`]. Only a user who sets a longer quiet waits longer.
+fn longest_wait(debounce: Option<Duration>) -> Duration {
+    let debounce = debounce.unwrap_or_default();
+    SETTLE_DEADLINE.saturating_sub(debounce).max(debounce)
+}
+
 impl Feed for ChunkFiles {
     fn name(&self) -> &'static str {
         Self::NAME
@@ -300,5 +309,21 @@ impl Feed for ChunkFiles {
 
     fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors> {
         Box::new(VectorCache::read_wanted(&self.layout, &self.embedder, self.dimensions, wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bug: a file that another program rewrote without a pause was taken after five seconds.
+    #[test]
+    fn a_file_that_is_always_being_written_is_taken_after_two_seconds() {
+        let ms = Duration::from_millis;
+        for debounce in [0, 1, 50, 100, 500, 999, 1_000].map(ms) {
+            assert!(debounce + longest_wait(Some(debounce)) <= ms(2_000), "{debounce:?}");
+        }
+        assert_eq!(longest_wait(None), ms(2_000));
+        assert_eq!(longest_wait(Some(ms(5_000))), ms(5_000), "a user wants a longer quiet");
     }
 }

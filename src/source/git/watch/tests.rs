@@ -470,6 +470,132 @@ fn stashes_are_put_away_and_taken() {
     assert_eq!(watched.told(), told(&[Kind::StashPop], "alone", ""), "nothing is merged");
 }
 
+/// Bug: the reset by which git stashes was told, because the stash was gone when the log was read.
+#[test]
+fn a_stash_that_was_taken_before_anybody_looked_is_no_reset() {
+    let repo = Repo::new();
+    let mut watched = repo.watch();
+    for i in 0..5 {
+        repo.write(&format!("f{i}"), "by hand");
+    }
+    repo.git(&["stash", "-q"]);
+    repo.git(&["stash", "pop", "-q"]);
+    assert_eq!(watched.told(), told(&[], "", "f0 f1 f2 f3 f4"));
+    // A stash that is dropped loses the work.
+    watched.edit("f0", "lost");
+    repo.git(&["stash", "-q"]);
+    repo.git(&["stash", "drop", "-q"]);
+    let (happened, _) = watched.close();
+    let kinds: Vec<Kind> = happened.operations.iter().map(|o| o.kind).collect();
+    assert_eq!(kinds, [Kind::Stash]);
+    assert!(happened.operations[0].subject.starts_with("WIP on main"), "{happened:?}");
+    // A reset beside it is a reset.
+    watched.edit("f1", "lost");
+    repo.git_later(10, &["reset", "-q", "--hard"]);
+    assert_eq!(watched.told().0, [Kind::Reset]);
+}
+
+#[test]
+fn the_effect_of_a_reset_that_stays_at_its_commit_is_what_it_restored() {
+    let repo = Repo::new();
+    let mut watched = repo.watch();
+    watched.edit("f0", "lost");
+    watched.edit("f3", "lost");
+    await_tick();
+    repo.git(&["reset", "-q", "--hard"]);
+    let (happened, _) = watched.close();
+    let [reset] = &happened.operations[..] else { panic!("{happened:?}") };
+    assert_eq!(watched.watch.effect_of(reset), (2, 2));
+    watched.edit("f1", "stays");
+    repo.git(&["add", "f1"]);
+    await_tick();
+    repo.git(&["reset", "-q"]);
+    let (happened, _) = watched.close();
+    let [reset] = &happened.operations[..] else { panic!("{happened:?}") };
+    assert_eq!(watched.watch.effect_of(reset), (0, 0), "only the index changed");
+}
+
+#[test]
+fn stashes_have_the_files_that_they_put_away_and_bring_back() {
+    let repo = Repo::new();
+    let mut watched = repo.watch();
+    watched.edit("f0", "put away");
+    watched.edit("f3", "put away");
+    watched.git(&["stash", "-q"]);
+    let made = watched.close().0.operations;
+    assert_eq!(watched.watch.effect_of(&made[0]), (2, 2));
+    assert_eq!(stashes(&repo.root), [made[0].to.clone().unwrap()]);
+    watched.git(&["stash", "pop", "-q"]);
+    let taken = watched.close().0.operations;
+    assert_eq!((taken[0].kind, &taken[0].from), (Kind::StashPop, &made[0].to));
+    assert_eq!(watched.watch.effect_of(&taken[0]), (2, 2));
+    assert_eq!(stashes(&repo.root), Vec::<String>::new());
+}
+
+/// Bug: a squashed merge was told as edits by hand, because git leaves no trace of it once it is
+/// committed.
+#[test]
+fn a_squashed_merge_that_is_committed_is_one_operation() {
+    for is_removed in [false, true] {
+        let repo = Repo::new();
+        let mut watched = repo.watch();
+        await_tick();
+        repo.git(&["merge", "-q", "--squash", "side"]);
+        repo.git(&["commit", "-q", "-m", "all of it"]);
+        if is_removed {
+            repo.git(&["checkout", "-q", "side"]);
+            repo.git(&["checkout", "-q", "main"]);
+            watched.watch = GitWatch::open(&repo.root).unwrap();
+            repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+            repo.git(&["merge", "-q", "--squash", "side"]);
+            repo.git(&["commit", "-q", "-m", "all of it once more"]);
+            repo.git(&["branch", "-q", "-D", "side"]);
+        }
+        watched.edit("f4", "by hand");
+        let (happened, files) = watched.close();
+        let merge = happened.operations.last().unwrap();
+        assert_eq!((merge.kind, happened.commits.len()), (Kind::Merge, 0), "{happened:?}");
+        assert!(merge.subject.starts_with("squash of side: all of it"), "{merge:?}");
+        assert_eq!(merge.to, Some(repo.git(&["rev-parse", "HEAD"])));
+        let of = |name: &str| files.iter().find(|(file, _)| file == name).map(|(_, by)| *by);
+        assert_eq!([of("f3"), of("s"), of("f4")], [Some(Git), Some(Git), Some(Hand)]);
+    }
+}
+
+#[test]
+fn a_commit_by_hand_that_was_picked_elsewhere_is_no_squash() {
+    let repo = Repo::new();
+    let mut watched = repo.watch();
+    watched.edit("f4", "by hand");
+    watched.git(&["commit", "-q", "-am", "four"]);
+    repo.git(&["checkout", "-q", "-b", "release", "HEAD~1"]);
+    repo.git(&["cherry-pick", "main"]);
+    repo.git(&["checkout", "-q", "-b", "after", "main"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
+    repo.git(&["checkout", "-q", "main"]);
+    let (happened, _) = watched.close();
+    assert_eq!(happened.commits.len(), 2, "{happened:?}");
+    assert!(happened.operations.iter().all(|o| o.kind != Kind::Merge), "{happened:?}");
+}
+
+/// Bug: an edit that git took back before it was recorded counted as a second change by git.
+#[test]
+fn former_versions_are_gits_if_git_has_put_them_there() {
+    let repo = Repo::new();
+    let mut watched = repo.watch();
+    watched.git(&["checkout", "-q", "side"]);
+    watched.git(&["checkout", "-q", "main"]);
+    watched.close();
+    let hash = |text: &str| Some(crate::source::sha256(text.as_bytes()));
+    let former: [(PathBuf, Option<String>); 4] = [
+        ("f3".into(), hash("side\n")),
+        ("f3".into(), hash("by hand\n")),
+        ("new".into(), None),
+        ("f4".into(), None),
+    ];
+    assert_eq!(watched.watch.classify_former(&former), [Git, Hand, Git, Hand]);
+}
+
 #[test]
 fn an_old_stash_that_is_dropped_is_no_operation() {
     let repo = Repo::new();
