@@ -24,8 +24,8 @@ pub use git::{
     SharedPlace, before, blame, blobs, carried_over, changed_since, commit_places, commits,
     commits_between, difference, difference_since, exclude_from_git, from_last_day, git_directory,
     head, is_ancestor, is_shallow, named, newest_commits, not_ignored_by_git, other_worktrees,
-    patches, remote_name, shared_place, submodules, texts_at, these_commits, tracked_by_git,
-    with_repository,
+    patches, remote_name, shared_place, stashes, submodules, texts_at, these_commits,
+    tracked_by_git, with_repository,
 };
 pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};
