@@ -1,6 +1,7 @@
 //! What git knows of a tree: the commit that is checked out, read from git's own files since it is
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
+mod aligned;
 mod blame;
 mod carried;
 mod difference;
