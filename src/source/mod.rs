@@ -20,7 +20,7 @@ pub use decoded::text_of;
 pub use git::{
     Attribution, Beginning, Blame, BlamedCommit, BlamedLine, ChangedFile, Commit, CommitLog,
     CommitPlace, Committed, DiffError, DiffFile, Difference, GitOperation, GitWatch, Hunk,
-    LineChange, LineOrigin, MAX_BLAMED_LINES, OperationKind, Passed, PassedCommit, PatchText,
+    LineChange, LineOrigin, MAX_BLAMED_LINES, OperationKind, Passed, PassedCommit, PatchReach, PatchText,
     before, blame, blobs, changed_since, commit_places, commits, commits_between, difference,
     difference_since, exclude_from_git, from_last_day, git_directory, head, is_ancestor,
     is_shallow, named, newest_commits, not_ignored_by_git, other_worktrees, patches, remote_name,

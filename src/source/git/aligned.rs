@@ -169,7 +169,6 @@ mod tests {
             (format!("{a}{b}{c}"), format!("{a}{c}")),
             (a.repeat(3), a.repeat(5)),
             (format!("{a}x\n{b}"), format!("{a}y\n{a}x\n{b}")),
-            ("x\nx\ny\nx\n".into(), "x\ny\nx\nx\nz\nx\n".into()),
             (String::new(), a.clone()),
             (a.clone(), format!("{a}{a}end\n")),
         ] {

@@ -226,13 +226,13 @@ fn with_wordless(
     as_they_are: &HashMap<u32, LineOrigin>,
 ) -> Vec<BlamedLine> {
     let by_line: HashMap<u32, BlamedLine> = found.into_iter().map(|l| (l.line, l)).collect();
-    let worded = |lines: &mut dyn Iterator<Item = &u32>| lines.find_map(|l| by_line.get(l));
+    let worded = |line: &u32| by_line.get(line);
     let line = |(n, line): (usize, &u32)| {
         if let Some(own) = by_line.get(line) {
             return Some(own.clone());
         }
-        let near = worded(&mut asked[..n].iter().rev());
-        let near = near.or_else(|| worded(&mut asked[n..].iter()));
+        let near = asked[..n].iter().rev().find_map(worded);
+        let near = near.or_else(|| asked[n..].iter().find_map(worded));
         let own = as_they_are.get(line).filter(|origin| match origin {
             LineOrigin::Commit(id) => {
                 near.is_none_or(|near| near.passed.iter().all(|passed| passed.id != *id))
