@@ -278,7 +278,7 @@ pub(super) fn changes(
     let all = table.commits.iter().map(|commit| &*commit.id);
     let beyond: Vec<&str> = all.filter(|id| !known.contains(id)).collect();
     if older && !beyond.is_empty() && found.len() < limit {
-        let reach = PatchReach { longest: OLDER, max_bytes: MAX_PATCH, having: None };
+        let reach = PatchReach { longest: OLDER, max_bytes: MAX_PATCH, having: wanted.needle() };
         let cut = source::patches(project.layout.root(), &beyond, reach, &mut |patch| {
             out.searched += 1;
             if is_allowed(&patch.id) {

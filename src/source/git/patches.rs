@@ -17,6 +17,9 @@ const MAX_FILE: usize = 512 << 10;
 const MAX_LINE: usize = 1_000;
 const MAX_UNBROKEN: usize = 128 << 10;
 
+/// The end of a text whose rest is missing.
+const CUT: &str = "\n~\n";
+
 /// The lines that one commit changed. The first byte of a line says what it is: `f` a path, `@` the
 /// lines where a change begins, before and after, and what is around it as git guesses; `-` and `+`
 /// lines that were removed and added; `~` that the rest is missing; `!` that the lines of a file are
@@ -50,7 +53,8 @@ pub struct PatchReach<'a> {
     pub longest: Duration,
     /// Most bytes of the text of one commit; the rest of it is left out.
     pub max_bytes: usize,
-    /// Only files with a changed line that has this text.
+    /// Only commits whose text has this are wanted. The text of the others is left out, so that
+    /// nobody waits until its secrets are hidden.
     pub having: Option<&'a str>,
 }
 
@@ -58,7 +62,7 @@ impl PatchText {
     /// Whether the rest of a text is missing.
     #[must_use]
     pub fn is_cut(text: &str) -> bool {
-        text.ends_with("\n~\n")
+        text.ends_with(CUT)
     }
 
     /// Whether the lines of a file are missing because it is large or not a text.
@@ -110,7 +114,7 @@ pub fn patches(
     let mut command = command(root);
     command.args(["-c", "core.quotePath=false", "-c", "diff.renames=true"]);
     command.args(["-c", &format!("core.bigFileThreshold={MAX_FILE}"), "diff-tree"]);
-    command.args(reach.having.map(|text| format!("-G{}", as_expression(text)))).args([
+    command.args([
         "--stdin",
         "--root",
         "-r",
@@ -131,7 +135,8 @@ pub fn patches(
     ]);
     let input = ids.iter().filter(|id| object_id(id).is_some()).flat_map(|id| [*id, "\n"]);
     let input = input.collect::<String>().into_bytes();
-    let mut reading = Reading { max_bytes: reach.max_bytes, ..Reading::default() };
+    let having = reach.having.map(String::from);
+    let mut reading = Reading { max_bytes: reach.max_bytes, having, ..Reading::default() };
     let mut rest = Vec::new();
     let out = stream(&mut command, input, reach.longest, &mut |part| {
         let mut part = part;
@@ -161,12 +166,6 @@ pub fn patches(
     Ok(Some(out.exceeded.unwrap_or(said).to_string()))
 }
 
-/// Returns the extended regular expression that only finds this text.
-fn as_expression(text: &str) -> String {
-    let is_sign = |c: char| r"\.[]*^$+?(){}|".contains(c);
-    text.chars().flat_map(|c| is_sign(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
 /// Returns the texts of files in commits, in the same order: each is a commit with a path relative to
 /// `root`. `None` where there is none, or no room.
 ///
@@ -184,6 +183,7 @@ struct Reading {
     id: Option<String>,
     text: String,
     max_bytes: usize,
+    having: Option<String>,
     before: Option<String>,
     /// Whether the lines of the current file are kept.
     is_kept: bool,
@@ -236,13 +236,16 @@ impl Reading {
         self.text.push_str(&line[..line.floor_char_boundary(MAX_LINE)]);
         self.text.push('\n');
         if self.text.len() > self.max_bytes {
-            self.text.push_str("~\n");
+            self.text.push_str(&CUT[1..]);
         }
     }
 
     fn take(&mut self) -> Option<PatchText> {
-        let text = std::mem::take(&mut self.text);
+        let mut text = std::mem::take(&mut self.text);
         self.is_kept = false;
+        if self.having.as_ref().is_some_and(|having| !text.contains(having)) {
+            text = if PatchText::is_cut(&text) { CUT.into() } else { String::new() };
+        }
         let id = self.id.take()?;
         Some(PatchText { id, text: redact_file(&text).text.into_owned() })
     }
