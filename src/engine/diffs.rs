@@ -14,9 +14,10 @@ use super::project::Project;
 use super::{AskError, Call, chain};
 use crate::index::{MAX_PATCHES, index_patches};
 use crate::languages::{LanguageKind, detect};
-use crate::source::{self, LineChange, PatchText};
+use crate::source::{self, LineChange, PatchReach, PatchText};
 use crate::store::PatchFrame;
 use crate::syntax::{Pattern, outline};
+use crate::text::count;
 
 /// Most places of a commit that a row shows, and most lines of each side of one.
 const MAX_PLACES: usize = 3;
@@ -26,6 +27,8 @@ const MAX_PARSED: usize = 200;
 const PARSING: Duration = Duration::from_secs(5);
 /// Longest time for which Cortex asks git for commits beyond the indexed ones.
 const OLDER: Duration = Duration::from_secs(10);
+/// Most bytes of the lines of one commit that a question asks git for.
+const MAX_PATCH: usize = 4 << 20;
 /// Shortest text that is searched, in bytes.
 const SHORTEST: usize = 2;
 
@@ -100,6 +103,16 @@ impl Wanted {
         match regex::RegexBuilder::new(text).size_limit(1 << 20).build() {
             Ok(expression) => Ok(Self::Expression(expression)),
             Err(e) => refused(format!("`{text}` is not a regular expression: {e}")),
+        }
+    }
+
+    /// Returns a text that each line with it has.
+    fn needle(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Shape { word: text, .. } => {
+                std::str::from_utf8(text.needle()).ok()
+            }
+            Self::Expression(_) => None,
         }
     }
 
@@ -198,14 +211,25 @@ pub(super) fn changes(
     let at: HashMap<&str, usize> =
         table.commits.iter().enumerate().map(|(at, commit)| (&*commit.id, at)).collect();
     let is_allowed = |id: &str| allowed.is_none_or(|allowed| allowed.contains(id));
-    let change = |id: &str, text: &str| {
+    let read = |id: &str, text: &str| {
         let at = *at.get(id).filter(|_| is_allowed(id))?;
-        Some((at, wanted.changed_by(id, text)?))
+        let change = wanted.changed_by(id, text);
+        let lacks = (PatchText::is_cut(text), PatchText::lacks_files(text));
+        (change.is_some() || lacks != (false, false)).then_some((at, change, lacks))
     };
-    let of_frame = |frame: &PatchFrame| frame.read(change).unwrap_or_default();
-    let mut found: Vec<(usize, Changing)> =
-        patches.frames.par_iter().flat_map_iter(of_frame).collect();
-    found.sort_by_key(|(at, _)| *at);
+    let of_frame = |frame: &PatchFrame| frame.read(read).unwrap_or_default();
+    let mut all: Vec<_> = patches.frames.par_iter().flat_map_iter(of_frame).collect();
+    all.sort_by_key(|(at, ..)| *at);
+    // Commits of which a part is kept that lacks what is wanted, and those with files that are not.
+    let (mut partly, mut n_without) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    for (at, change, (is_cut, lacks_files)) in all {
+        if change.is_none() && is_cut {
+            partly.push(&*table.commits[at].id);
+        }
+        n_without += usize::from(change.is_none() && lacks_files);
+        found.extend(change.map(|change| (at, change)));
+    }
     let ids = patches.frames.iter().flat_map(|frame| &frame.commits).map(|(id, _)| &**id);
     let known: HashSet<&str> = ids.filter(|id| at.contains_key(id)).collect();
     let searched = known.len();
@@ -213,11 +237,49 @@ pub(super) fn changes(
     out.notes.extend(patches.cut.as_ref().map(|why| {
         format!("of the lines of the newest {MAX_PATCHES} commits not all were read: {why}")
     }));
+    if !partly.is_empty() && (older || found.is_empty()) {
+        let reach = PatchReach { longest: OLDER, max_bytes: MAX_PATCH, having: wanted.needle() };
+        let (n, mut n_cut) = (partly.len(), 0);
+        let cut = source::patches(project.layout.root(), &partly, reach, &mut |patch| {
+            n_cut += usize::from(PatchText::is_cut(&patch.text));
+            let change = wanted.changed_by(&patch.id, &patch.text);
+            found.extend(change.and_then(|change| Some((*at.get(&*patch.id)?, change))));
+            call.check().is_ok()
+        });
+        call.check()?;
+        let cut = cut.map_err(|e| AskError::Failed(chain(&e)))?;
+        found.sort_by_key(|(at, _)| *at);
+        if let Some(why) = cut {
+            out.notes.push(format!(
+                "{} changed more lines than are kept, and not all of these were searched: {why}",
+                count(n, "commit")
+            ));
+        } else if n_cut > 0 {
+            out.notes.push(format!(
+                "{} changed more than {} MiB of lines: only these were searched",
+                count(n_cut, "commit"),
+                MAX_PATCH >> 20
+            ));
+        }
+    } else if !partly.is_empty() {
+        out.notes.push(format!(
+            "{} changed more lines than are kept, and the others were not searched: {} asks git for them",
+            count(partly.len(), "commit"),
+            how_older(project)
+        ));
+    }
+    if found.is_empty() && n_without > 0 {
+        out.notes.push(format!(
+            "{} changed files that are large or not text, whose lines were not searched",
+            count(n_without, "commit")
+        ));
+    }
     let mut found: Vec<Changing> = found.into_iter().map(|(_, found)| found).collect();
     let all = table.commits.iter().map(|commit| &*commit.id);
     let beyond: Vec<&str> = all.filter(|id| !known.contains(id)).collect();
     if older && !beyond.is_empty() && found.len() < limit {
-        let cut = source::patches(project.layout.root(), &beyond, OLDER, &mut |patch| {
+        let reach = PatchReach { longest: OLDER, max_bytes: MAX_PATCH, having: wanted.needle() };
+        let cut = source::patches(project.layout.root(), &beyond, reach, &mut |patch| {
             out.searched += 1;
             if is_allowed(&patch.id) {
                 found.extend(wanted.changed_by(&patch.id, &patch.text));
@@ -237,7 +299,7 @@ pub(super) fn changes(
         out.notes.push(format!(
             "only the newest {searched} of {} commits were searched: {} asks git for the others",
             table.commits.len(),
-            if project.front_end == FrontEnd::CommandLine { "--older" } else { "`older`" }
+            how_older(project)
         ));
     }
     call.check()?;
@@ -258,6 +320,11 @@ pub(super) fn changes(
     name_symbols(project, &mut found);
     out.commits = found;
     Ok(out)
+}
+
+/// Names the option that asks git.
+fn how_older(project: &Project) -> &'static str {
+    if project.front_end == FrontEnd::CommandLine { "--older" } else { "`older`" }
 }
 
 /// Keeps the commits after which a file has another number of matches than before.

@@ -11,7 +11,7 @@ use super::history::{chunk_of, cut, is_routine, without_trailers};
 use super::indexer::IndexError;
 use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::secrets::redact;
-use crate::source::{self, Commit};
+use crate::source::{self, Commit, PatchReach};
 use crate::store::{
     self, ChunkLines, ChunkWriter, CommitFacts, CommitTable, CommitsStamp, Header, Layout,
     Manifest, Packing, PatchFrame, Patches, WriteLock,
@@ -22,8 +22,10 @@ pub const MAX_INDEXED: usize = 50_000;
 /// Number of newest commits of which the changed lines are indexed, and how long git is asked.
 pub const MAX_PATCHES: usize = 5_000;
 const MAX_READING: Duration = Duration::from_mins(1);
+/// Most bytes of the lines of one commit that are kept. A text says if there were more.
+const MAX_PATCH: usize = 128 << 10;
 /// The number is that of the form of the texts.
-const PATCH_RULES: &str = "patches 1";
+const PATCH_RULES: &str = "patches 2";
 /// The number is that of the form of the chunks.
 const RULES: &str = "commits 1";
 /// Most characters of a message without its subject that are kept.
@@ -149,7 +151,8 @@ pub fn index_patches(
     let missing = missing(&old);
     let (mut frames, mut commits, mut n_bytes) = (Vec::new(), Vec::new(), 0);
     let mut failed = None;
-    let cut = source::patches(project.root(), &missing, MAX_READING, &mut |patch| {
+    let reach = PatchReach { longest: MAX_READING, max_bytes: MAX_PATCH, having: None };
+    let cut = source::patches(project.root(), &missing, reach, &mut |patch| {
         n_bytes += patch.text.len();
         commits.push((patch.id, patch.text));
         if PatchFrame::is_full(n_bytes) {

@@ -2,6 +2,7 @@
 //! needed very often; what commits changed, from the git command; and which changes git made.
 
 mod afterwards;
+mod aligned;
 mod blame;
 mod carried;
 mod difference;
@@ -31,7 +32,7 @@ pub use blame::{
 pub use difference::{
     DiffError, DiffFile, Difference, Hunk, blobs, changed_since, difference, difference_since,
 };
-pub use patches::{LineChange, PatchText, patches, texts_at};
+pub use patches::{LineChange, PatchReach, PatchText, patches, texts_at};
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use rewritten::carried_over;
 pub use since::{Beginning, before, from_last_day, named};

@@ -138,3 +138,53 @@ fn what_is_not_there_is_said() {
     let out = crate::project::run(asked.current_dir(p.path("shallow"))).expect(0);
     assert!(out.stdout.contains("ask the service twice") && out.stderr.is_empty(), "{out:?}");
 }
+
+/// A commit that changes much, such as the import of a project, is kept in part.
+#[test]
+fn a_line_of_a_commit_that_changed_much_is_found() {
+    let p = Project::new();
+    p.git(&["init", "-q"]);
+    let line = |n: usize| format!("pub fn function_number_{n}() -> usize {{ {n} * 7 }}\n");
+    let text = |from: usize| (from..from + 2_500).map(line).collect::<String>();
+    p.write("a.rs", text(0));
+    p.write("b.rs", text(10_000));
+    p.commit("import");
+    p.write("c.rs", text(20_000).replace("20900", "0"));
+    p.commit("another import");
+    p.write("c.rs", "");
+    p.git(&["mv", "b.rs", "d.rs"]);
+    p.commit("move");
+    p.index();
+    for (wanted, commits) in [
+        ("function_number_7()", &["import"][..]),
+        ("function_number_12400()", &["import"]),
+        ("function_number_22400() -> usize { 22400 * 7 }", &["move", "another import"]),
+    ] {
+        let found = p.json(&["history", "--changed", wanted]);
+        assert_eq!(subjects(&found), commits, "{wanted}: {found}");
+    }
+    let found = p.json(&["history", "--changed", r"function_number_1240[0]\(", "--regex"]);
+    assert_eq!(subjects(&found), ["import"], "{found}");
+    p.run(&["history", "--changed", "function_number_12400()", "--path", "c.rs"]).expect(1);
+    // One of two commits is found: the answer says that there may be others.
+    p.write("e.rs", "// function_number_12400()\n");
+    p.commit("a comment");
+    let found = p.json(&["history", "--changed", "function_number_12400()"]);
+    assert_eq!(subjects(&found), ["a comment"], "{found}");
+    assert!(found["warnings"].to_string().contains("--older asks git"), "{found}");
+    let found = p.json(&["history", "--changed", "function_number_12400()", "--older"]);
+    assert_eq!(subjects(&found), ["a comment", "import"], "{found}");
+}
+
+#[test]
+fn lines_of_large_files_are_said_to_be_missing() {
+    let p = Project::new();
+    p.git(&["init", "-q"]);
+    p.write("a.rs", "fn only_here() {}\n");
+    p.write("data.rs", format!("// hidden_in_there\n{}", "const A: u32 = 1;\n".repeat(40_000)));
+    p.commit("data");
+    p.index();
+    let out = p.run(&["history", "--changed", "hidden_in_there", "--json"]).expect(1).stdout;
+    assert!(out.contains("large or not text"), "{out}");
+    assert_eq!(subjects(&p.json(&["history", "--changed", "only_here"])), ["data"]);
+}

@@ -141,16 +141,106 @@ fn a_hostile_history_is_shown_as_data() {
     assert!(p.run(&["why", "a.py"]).error().contains("a.py:12-20"));
     assert!(p.run(&["why", "../message:1"]).error().contains("leads out of the project"));
     let elsewhere = Project::with(&[("a.py", "x = 1\n")]);
-    assert!(elsewhere.run(&["why", "a.py:1"]).error().contains("not in a git repository"));
+    assert!(elsewhere.run(&["why", "a.py:1"]).error().contains("no commit is checked out"));
 }
 
 #[test]
 fn a_shallow_clone_says_what_is_missing() {
     let p = project();
-    let clone = Project::new();
+    let clone = Project::folder();
     let from = format!("file://{}", p.root().display());
     clone.git(&["clone", "-q", "--depth", "1", &from, "."]);
     let answer = why(&clone, "app/client/fetch.py:8");
     assert_eq!(answer["commits"][0]["may_be_older"], true, "{answer}");
     assert!(answer["missing"].as_str().unwrap().contains("shallow"), "{answer}");
+}
+
+/// Commits `text` as the next version of `a.py`, and returns the id.
+fn version(p: &Project, lines: &[&str], subject: &str) -> String {
+    p.write("a.py", lines.join("\n") + "\n");
+    p.commit(subject);
+    p.git(&["rev-parse", "HEAD"])
+}
+
+/// Asserts that each line comes from the commit that `git blame -w` names, and that no commit is said
+/// to have formatted a line that is younger.
+#[track_caller]
+fn agrees_with_git(p: &Project, path: &str) {
+    let blamed = p.git(&["blame", "-w", "-s", "--no-abbrev", "--root", path]);
+    for (n, line) in blamed.lines().enumerate() {
+        let at = format!("{path}:{}", n + 1);
+        let answer = why(p, &at);
+        let commit = &answer["commits"][0];
+        assert_eq!(commit["id"], line.split(' ').next().unwrap(), "{at}: {line}\n{answer}");
+        for passed in commit["passed"].as_array().into_iter().flatten() {
+            let older =
+                [passed["short_id"].as_str().unwrap(), commit["short_id"].as_str().unwrap()];
+            let common = p.git(&["merge-base", older[0], older[1]]);
+            assert!(common.starts_with(older[1]), "{at}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn short_lines_come_from_the_commits_that_git_names() {
+    let p = Project::new();
+    p.git(&["init", "-q"]);
+    version(
+        &p,
+        &["def retry(n):", "  limit = 3", "  while n < limit:", "    n = n + 1", "  return n"],
+        "retry",
+    );
+    version(
+        &p,
+        &[
+            "def retry(n):",
+            "  limit = 3  # tries",
+            "  while n < limit:",
+            "    n = n + 1",
+            "  return n",
+        ],
+        "comment",
+    );
+    agrees_with_git(&p, "a.py");
+    version(&p, &["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"], "letters");
+    version(&p, &["a = 1", "b = 22", "c = 3", "d = 4", "e = 5"], "one of them");
+    agrees_with_git(&p, "a.py");
+}
+
+#[test]
+fn repeated_lines_come_from_the_commits_that_git_names() {
+    let p = Project::new();
+    p.git(&["init", "-q"]);
+    let mut lines = vec!["{", "x = 1", "}", "{", "y = 2", "}"];
+    version(&p, &lines, "two blocks");
+    for (n, (at, new)) in [
+        (3, &["{", "x = 1", "}"][..]),
+        (0, &["z = 3"]),
+        (7, &["x = 1", "break"]),
+        (4, &["}"]),
+        (2, &["{", "break", "}"]),
+        (9, &["y = 2"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        lines.splice(at..at, new.iter().copied());
+        if matches!(n, 1 | 5) {
+            lines.remove(at + 2);
+        }
+        version(&p, &lines, "another");
+        agrees_with_git(&p, "a.py");
+    }
+}
+
+#[test]
+fn short_lines_of_a_renamed_file_that_changed_too_keep_their_commits() {
+    let p = Project::new();
+    p.git(&["init", "-q"]);
+    version(&p, &["a = 1", "b = 2", "c = 3", "d = 4", "e = 5", "f = 6"], "letters");
+    version(&p, &["a = 1", "b = 22", "c = 3", "d = 4", "e = 5", "f = 6"], "one of them");
+    p.git(&["mv", "a.py", "b.py"]);
+    p.write("b.py", "a = 1\nb = 22\nc = 33\nd = 4\ne = 5\nf = 6\n");
+    p.commit("move");
+    agrees_with_git(&p, "b.py");
 }

@@ -1,7 +1,6 @@
 //! Finds out afterwards what git did where its log does not say so: which files a reset restored,
 //! that a reset was part of a stash which is gone, and that a commit is a squashed merge.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +9,7 @@ use super::rewritten::patch_ids;
 use super::watch::{GitOperation, GitWatch, OperationKind, modified, time};
 use super::whose::ask;
 use super::{OBJECTS, object_id};
+use crate::dir::Dir;
 use crate::platform::{name_bytes, name_of_bytes};
 
 /// Git states its times in whole seconds.
@@ -91,13 +91,19 @@ impl GitWatch {
 
     /// Returns the loose objects that were stored at a time or later.
     fn objects_since(&self, since: SystemTime) -> Vec<String> {
-        let objects = self.dir.common.join(OBJECTS);
-        let folders = (0..=255u8).map(|first| format!("{first:02x}"));
-        let in_folder = |folder: String| {
-            let entries = fs::read_dir(objects.join(&folder)).ok().into_iter().flatten().flatten();
-            entries.filter_map(move |entry| {
-                let id = object_id(&format!("{folder}{}", entry.file_name().to_str()?))?;
-                (entry.metadata().ok()?.modified().ok()? >= since).then_some(id)
+        let Ok(objects) = Dir::open(&self.dir.common).and_then(|dir| dir.dir(OBJECTS)) else {
+            return Vec::new();
+        };
+        let folders = (0..=255u8).filter_map(|first| {
+            let name = format!("{first:02x}");
+            Some((objects.dir(&name).ok()?, name))
+        });
+        let in_folder = |(folder, first): (Dir, String)| {
+            let names = folder.list().unwrap_or_default();
+            names.into_iter().filter_map(move |(name, _)| {
+                let id = object_id(&format!("{first}{}", name.to_str()?))?;
+                let stat = folder.stat(&name).ok().flatten()?;
+                (stat.modified >= since).then_some(id)
             })
         };
         folders.flat_map(in_folder).take(MAX_OBJECTS).collect()

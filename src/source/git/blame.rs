@@ -5,9 +5,10 @@
 //! of curl. This module instead looks at few versions: whether a line was carried over from any older
 //! version can be decided from the two texts alone ([`Reduced::carried`]), so the first version that
 //! has it is found by steps that double and then halve. At the end stands a comparison with the
-//! parents of the commit that was found, so a wrong guess in between costs time and not truth.
+//! parents of the commit that was found, so a wrong guess in between costs time and not truth. There
+//! the difference by lines decides ([`Aligned`]), as it does for `git blame`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use super::aligned::Aligned;
 use super::carried::{Form, Reduced, Span};
 use super::objects::Objects;
 use super::{GitDir, command, is_shallow, object_id, output};
@@ -23,8 +25,11 @@ use crate::secrets::redact;
 
 /// Most lines that one question is about.
 pub const MAX_BLAMED_LINES: u32 = 400;
-/// After this time, lines whose commit is not found yet are left open.
-const MAX_TIME: Duration = Duration::from_secs(3);
+/// Most bytes that are compared for one question. Lines whose commit is not found then are left open,
+/// whatever else the machine does at that time.
+const MAX_WORK: usize = 4 << 30;
+/// A git that takes longer than this hangs.
+const MAX_TIME: Duration = Duration::from_secs(30);
 /// Number of commits that are listed first, and at most.
 const FIRST_COMMITS: usize = 2_048;
 const MAX_COMMITS: usize = 200_000;
@@ -36,6 +41,8 @@ const MAX_SOURCES: usize = 40;
 const MAX_REMOVED: usize = 2_000;
 /// Lines were moved from a place if so many bytes of one of them and around it agree with it.
 const MOVED: usize = 32;
+/// A new file with this share of the lines of a deleted one is the same file.
+const RENAMED: f64 = 0.5;
 /// Most ignored commits that are read, and most bytes of their file.
 const MAX_IGNORED: usize = 1_000;
 const MAX_IGNORED_BYTES: u64 = 1 << 18;
@@ -142,6 +149,8 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
         commits: RefCell::default(),
         chains: RefCell::default(),
         texts: RefCell::default(),
+        aligned: RefCell::default(),
+        work: Cell::new(MAX_WORK),
         deadline,
     };
     let chain = Rc::new(history.list(&head, None, FIRST_COMMITS)?);
@@ -160,26 +169,32 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
     let asked: Vec<u32> = (first..=last).collect();
     let (mut found, ages) = trace(Form::Words, &asked);
     // The commit that last touched the layout of a line, if it did not write it.
-    let committed = |line: &BlamedLine| line.origin != LineOrigin::Uncommitted;
-    let shaped: Vec<u32> = found.iter().filter(|l| committed(l)).map(|l| l.line).collect();
+    let new = found.iter().filter(|line| line.origin == LineOrigin::Uncommitted);
+    let new: HashSet<u32> = new.map(|line| line.line).collect();
+    let shaped: Vec<u32> = asked.iter().copied().filter(|line| !new.contains(line)).collect();
+    let (formatted, formatted_ages) = trace(Form::Lines, &shaped);
     let formatted: HashMap<u32, LineOrigin> =
-        trace(Form::Lines, &shaped).0.into_iter().map(|l| (l.line, l.origin)).collect();
+        formatted.into_iter().map(|l| (l.line, l.origin)).collect();
+    let age = |id: &String| formatted_ages.get(id).or_else(|| ages.get(id)).copied();
     for line in &mut found {
+        // A commit explains nothing about lines that are younger than it.
         if let (Some(LineOrigin::Commit(by)), LineOrigin::Commit(of) | LineOrigin::AtLeast(of)) =
             (formatted.get(&line.line), &line.origin)
-            && by != of
+            && age(by) < ages.get(of).copied()
             && line.passed.iter().all(|passed| passed.id != *by)
         {
-            line.passed.insert(0, PassedCommit { id: by.clone(), how: Passed::Formatted });
+            line.passed.push(PassedCommit { id: by.clone(), how: Passed::Formatted });
+            line.passed.sort_by_key(|passed| age(&passed.id));
         }
     }
-    let lines = with_neighbours(&asked, found);
+    let lines = with_wordless(&asked, found, &formatted);
     let is_open = |line: &BlamedLine| matches!(line.origin, LineOrigin::AtLeast(_));
     let missing = lines.iter().any(is_open).then(|| {
         if is_shallow(&git.top) {
             "this clone is shallow: older commits are missing".to_string()
         } else {
-            "older commits are missing, or were not read in time".to_string()
+            "older commits are missing, or reading them exceeded a limit: ask about fewer lines"
+                .to_string()
         }
     });
     let named = |line: &BlamedLine| {
@@ -196,27 +211,38 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
     for id in lines.iter().flat_map(named) {
         if let Ok(Some(commit)) = history.commit(&id) {
             let mut commit = (*commit).clone();
-            commit.age = ages.get(&id).copied().unwrap_or(commit.age);
+            commit.age = age(&id).unwrap_or(commit.age);
             commits.insert(id, commit);
         }
     }
     Ok(Blame { lines, commits, missing })
 }
 
-/// Gives lines without words the origin of a line beside them.
-fn with_neighbours(asked: &[u32], found: Vec<BlamedLine>) -> Vec<BlamedLine> {
+/// Adds the lines without words. One that has braces comes from the commit that wrote it as it is; if
+/// that one only laid out the line above it, and an empty line, belong to that line.
+fn with_wordless(
+    asked: &[u32],
+    found: Vec<BlamedLine>,
+    as_they_are: &HashMap<u32, LineOrigin>,
+) -> Vec<BlamedLine> {
     let by_line: HashMap<u32, BlamedLine> = found.into_iter().map(|l| (l.line, l)).collect();
-    let mut lines: Vec<BlamedLine> = Vec::new();
-    for line in asked {
-        let own = by_line.get(line).cloned();
-        let near = || {
-            let after = || asked.iter().filter(|l| *l > line).find_map(|l| by_line.get(l));
-            let near = lines.last().or_else(after)?;
-            Some(BlamedLine { line: *line, origin: near.origin.clone(), passed: Vec::new() })
-        };
-        lines.extend(own.or_else(near));
-    }
-    lines
+    let worded = |line: &u32| by_line.get(line);
+    let line = |(n, line): (usize, &u32)| {
+        if let Some(own) = by_line.get(line) {
+            return Some(own.clone());
+        }
+        let near = asked[..n].iter().rev().find_map(worded);
+        let near = near.or_else(|| asked[n..].iter().find_map(worded));
+        let own = as_they_are.get(line).filter(|origin| match origin {
+            LineOrigin::Commit(id) => {
+                near.is_none_or(|near| near.passed.iter().all(|passed| passed.id != *id))
+            }
+            _ => true,
+        });
+        let origin = own.or_else(|| near.map(|near| &near.origin))?.clone();
+        Some(BlamedLine { line: *line, origin, passed: Vec::new() })
+    };
+    asked.iter().enumerate().filter_map(line).collect()
 }
 
 /// Reads the ids of the commits that the project wants to be passed over.
@@ -238,8 +264,15 @@ struct History {
     chains: RefCell<HashMap<String, Rc<Vec<String>>>>,
     /// By form and blob.
     texts: RefCell<HashMap<(bool, String), Rc<Reduced>>>,
+    /// By the addresses of an older and a newer text, which are kept so that they stay theirs.
+    aligned: RefCell<HashMap<[*const Reduced; 2], (Differing, Option<Rc<Aligned>>)>>,
+    /// Number of bytes that may still be compared.
+    work: Cell<usize>,
     deadline: Instant,
 }
+
+/// An older and a newer text.
+type Differing = [Rc<Reduced>; 2];
 
 impl History {
     /// Lists a commit and its first parents, newest first, at most `max`. `before` is not part of the
@@ -266,8 +299,53 @@ impl History {
         chain
     }
 
-    fn is_late(&self) -> bool {
-        Instant::now() >= self.deadline
+    /// Whether the question has cost what it may.
+    fn is_spent(&self) -> bool {
+        self.work.get() == 0 || Instant::now() >= self.deadline
+    }
+
+    fn charge(&self, n_bytes: usize) {
+        self.work.set(self.work.get().saturating_sub(n_bytes));
+    }
+
+    /// Returns the difference of two texts by lines; `None` if they differ in too many.
+    fn aligned(&self, older: &Rc<Reduced>, newer: &Rc<Reduced>) -> Option<Rc<Aligned>> {
+        let mut known = self.aligned.borrow_mut();
+        let found = known.entry([Rc::as_ptr(older), Rc::as_ptr(newer)]).or_insert_with(|| {
+            self.charge(older.size() + newer.size());
+            let aligned = Aligned::new(older.keys(), newer.keys()).map(Rc::new);
+            ([older.clone(), newer.clone()], aligned)
+        });
+        found.1.clone()
+    }
+
+    /// Divides lines into those that an older text has, as they are there, and the others. If no
+    /// version `is_between` the two, their difference decides about the lines that both have.
+    fn split(
+        &self,
+        group: &Group,
+        older: &Rc<Reduced>,
+        is_between: bool,
+    ) -> (Vec<Tracked>, Vec<Tracked>) {
+        let newer = &group.text;
+        if Rc::ptr_eq(newer, older) || newer.is_same(older) {
+            return (group.lines.clone(), Vec::new());
+        }
+        let aligned = self.aligned(older, newer);
+        let (mut there, mut gone) = (Vec::new(), Vec::new());
+        for line in &group.lines {
+            let counterpart = || newer.counterpart(line.at, older, aligned.as_deref()?);
+            let carried = || {
+                self.charge(newer.size() + older.size());
+                newer.carried(line.at, older, aligned.as_deref())
+            };
+            let at = if is_between { None } else { counterpart() }.or_else(carried);
+            match at {
+                Some(at) => there.push(Tracked { at, ..line.clone() }),
+                None => gone.push(line.clone()),
+            }
+        }
+        (there, gone)
     }
 
     /// Returns the text of a file in a commit.
@@ -439,7 +517,7 @@ impl Tracer<'_> {
             return self.leave_open(all);
         };
         let (present, new) = match &committed {
-            Some(text) => split(&all, text),
+            Some(text) => self.history.split(&all, text, false),
             None => (Vec::new(), all.lines.clone()),
         };
         self.found.extend(new.into_iter().map(|line| BlamedLine {
@@ -454,7 +532,7 @@ impl Tracer<'_> {
             let group = match &work {
                 Work::Further(group, _) | Work::Between(group, _) => group.clone(),
             };
-            if self.history.is_late() || self.step(work).is_err() {
+            if self.history.is_spent() || self.step(work).is_err() {
                 self.leave_open(group);
             }
         }
@@ -513,7 +591,8 @@ impl Tracer<'_> {
     ) -> io::Result<(Vec<Tracked>, Option<Rc<Reduced>>, Vec<Tracked>)> {
         Ok(match self.history.text(&group.chain[at], &group.path, self.form)? {
             Some(text) => {
-                let (there, gone) = split(group, &text);
+                let is_between = at > group.at + 1;
+                let (there, gone) = self.history.split(group, &text, is_between);
                 (there, Some(text), gone)
             }
             None => (Vec::new(), None, group.lines.clone()),
@@ -529,6 +608,7 @@ impl Tracer<'_> {
             return Ok(());
         };
         let mut group = group;
+        self.ages.entry(id.clone()).or_insert_with(|| group.age());
         self.turns += 1;
         if self.turns > MAX_TURNS {
             self.settle(group, true);
@@ -558,7 +638,7 @@ impl Tracer<'_> {
                 text = self.history.text(parent, path, self.form)?;
             }
             let Some(text) = text else { continue };
-            let (mut there, gone) = split(&group, &text);
+            let (mut there, gone) = self.history.split(&group, &text, false);
             if *path != *group.path {
                 let how = Passed::Moved(path.to_string());
                 there = with(there, &PassedCommit { id: id.clone(), how });
@@ -605,8 +685,9 @@ impl Tracer<'_> {
         if group.lines.is_empty() {
             return Ok(group);
         }
+        let is_new = self.history.text(parent, &group.path, self.form)?.is_none();
         for (path, before, after) in self.history.removed_from(parent, &commit.id, &group.path) {
-            if group.lines.is_empty() || self.history.is_late() {
+            if group.lines.is_empty() || self.history.is_spent() {
                 break;
             }
             let Some(text) = self.history.reduced(&before, self.form)? else { continue };
@@ -614,6 +695,10 @@ impl Tracer<'_> {
                 Some(after) => self.history.reduced(&after, self.form)?,
                 None => None,
             };
+            let renamed = (is_new && after.is_none())
+                .then(|| self.history.aligned(&text, &group.text))
+                .flatten()
+                .filter(|aligned| aligned.share() >= RENAMED);
             // What the file still has was copied, and not moved.
             let is_gone = |at: Span| {
                 let key = text.text(at);
@@ -621,18 +706,27 @@ impl Tracer<'_> {
             };
             let (mut moved, mut rest) = (Vec::new(), Vec::new());
             for line in &group.lines {
-                match group.text.carried(line.at, &text).filter(|at| is_gone(*at)) {
-                    Some(at) => moved.push((group.text.agreement(line.at, &text, at), at, line)),
+                // A short line alone proves nothing.
+                let is_enough = |at: &Span| group.text.agreement(line.at, &text, *at) >= MOVED;
+                let at = match &renamed {
+                    Some(aligned) => group.text.counterpart(line.at, &text, aligned),
+                    None => None,
+                };
+                let at = at.or_else(|| {
+                    self.history.charge(group.text.size() + text.size());
+                    let at = group.text.carried(line.at, &text, renamed.as_deref());
+                    at.filter(|at| is_gone(*at) && is_enough(at))
+                });
+                match at {
+                    Some(at) => moved.push(Tracked { at, ..line.clone() }),
                     None => rest.push(line.clone()),
                 }
             }
-            // A short line alone proves nothing.
-            if moved.iter().all(|(agreement, ..)| *agreement < MOVED) {
+            if moved.is_empty() {
                 continue;
             }
-            let moved = moved.into_iter().map(|(_, at, line)| Tracked { at, ..line.clone() });
             let passed = PassedCommit { id: commit.id.clone(), how: Passed::Moved(path.clone()) };
-            let moved = with(moved.collect(), &passed);
+            let moved = with(moved, &passed);
             self.follow(&group, parent, &path, text, moved);
             group.lines = rest;
         }
@@ -709,27 +803,12 @@ fn with(lines: Vec<Tracked>, passed: &PassedCommit) -> Vec<Tracked> {
     lines.into_iter().map(add).collect()
 }
 
-/// Divides lines into those that an older text has, as they are there, and the others.
-fn split(group: &Group, older: &Rc<Reduced>) -> (Vec<Tracked>, Vec<Tracked>) {
-    if Rc::ptr_eq(&group.text, older) || group.text.is_same(older) {
-        return (group.lines.clone(), Vec::new());
-    }
-    let (mut there, mut gone) = (Vec::new(), Vec::new());
-    for line in &group.lines {
-        match group.text.carried(line.at, older) {
-            Some(at) => there.push(Tracked { at, ..line.clone() }),
-            None => gone.push(line.clone()),
-        }
-    }
-    (there, gone)
-}
-
 /// Returns the line of an older text that shares most words with a place, between the lines around it
 /// that were carried over.
 fn alike(text: &Reduced, at: Span, older: &Reduced) -> Option<Span> {
     /// Number of lines before and after a place at which one that was carried over is looked for.
     const NEAR: usize = 30;
-    let carried = |line: Span| text.carried(line, older);
+    let carried = |line: Span| text.carried(line, older, None);
     let before: Vec<Span> = text.lines_between((0, at.0)).collect();
     let start = before.iter().rev().take(NEAR).find_map(|line| carried(*line)).map_or(0, |l| l.1);
     let end = text.lines_between((at.1, text.all().1)).take(NEAR).find_map(carried);

@@ -1,9 +1,15 @@
 //! Finds the lines of a text in an older version of it, whatever a formatter did in between.
 //!
-//! A text is reduced to its words and operators, without what formatters change. A line is *carried over* from an older version if its reduced text occurs there, and no
-//! other line of the newer version has a better claim to that place.
+//! A text is reduced to its words and operators, without what formatters change. A line is *carried
+//! over* from an older version if its reduced text occurs there, and no other line of the newer
+//! version has a better claim to that place. A short line, or one that occurs often, proves little:
+//! there, the difference of the two versions by lines decides ([`super::aligned::Aligned`]).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memchr::memmem;
+
+use super::aligned::Aligned;
 
 /// A place in a reduced text: the first byte and the one after the last.
 pub(super) type Span = (u32, u32);
@@ -23,6 +29,10 @@ pub(super) struct Reduced {
     stream: Vec<u8>,
     /// By line: where it is in the stream. The span of a line without words is empty.
     lines: Vec<Span>,
+    /// By line: what makes it equal to another one.
+    keys: Vec<u64>,
+    /// Number of bytes at each end of a span that the lines beside it share.
+    margin: u32,
 }
 
 /// Most places at which a line is looked for; a line that occurs more often is looked for together
@@ -46,7 +56,7 @@ const COMMENT: [&str; 10] = ["///", "//!", "//", "/**", "/*", "*/", "## ", "# ",
 impl Reduced {
     pub(super) fn new(text: &str, form: Form) -> Self {
         let mut stream = Vec::with_capacity(text.len());
-        let mut lines = Vec::new();
+        let (mut lines, mut keys) = (Vec::new(), Vec::new());
         let mut before = ' ';
         for line in text.strip_prefix('\u{feff}').unwrap_or(text).lines() {
             let mut rest = line.trim();
@@ -84,6 +94,12 @@ impl Reduced {
                 stream.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             }
             let end = place(stream.len());
+            let mut key = DefaultHasher::new();
+            match start {
+                Some(start) => stream[start..].hash(&mut key),
+                None => line.chars().filter(|c| !c.is_whitespace()).for_each(|c| c.hash(&mut key)),
+            }
+            keys.push(key.finish());
             // A line as it is includes the line breaks around it.
             lines.push(match (form, start) {
                 (_, None) => (end, end),
@@ -94,7 +110,31 @@ impl Reduced {
         if form == Form::Lines {
             stream.push(b'\n');
         }
-        Self { stream, lines }
+        Self { stream, lines, keys, margin: u32::from(form == Form::Lines) }
+    }
+
+    /// Returns what makes each line equal to another one, whatever its white space.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// Returns the lines that a place touches, 0-based: the first, and the one after the last.
+    fn rows(&self, (start, end): Span) -> (usize, usize) {
+        let (start, end) = (start + self.margin, end.saturating_sub(self.margin));
+        let first = self.lines.partition_point(|line| line.1 <= start);
+        (first, self.lines.partition_point(|line| line.0 < end).max(first))
+    }
+
+    /// Returns the place of an older version that the difference of the two holds for a place of this
+    /// one.
+    pub(super) fn counterpart(&self, span: Span, older: &Self, aligned: &Aligned) -> Option<Span> {
+        let (first, end) = self.rows(span);
+        let last = end.checked_sub(1).filter(|last| *last >= first)?;
+        let in_older = |row: usize| Some(older.lines[aligned.older(row)?]);
+        let start = in_older(first)?.0 + (span.0 - self.lines[first].0);
+        let end = in_older(last)?.0 + (span.1 - self.lines[last].0);
+        let at = (start, end.max(start));
+        (self.text(span) == older.text(at)).then_some(at)
     }
 
     /// Returns where a line (1-based) is; `None` beyond the end, and for a line without words.
@@ -124,6 +164,11 @@ impl Reduced {
             .filter(|line| line.0 < line.1)
     }
 
+    /// Returns the number of bytes.
+    pub(super) fn size(&self) -> usize {
+        self.stream.len()
+    }
+
     pub(super) fn all(&self) -> Span {
         (0, place(self.stream.len()))
     }
@@ -135,37 +180,64 @@ impl Reduced {
 
     /// Returns the number of places of a text, at most `MAX_PLACES + 1`.
     pub(super) fn n_places(&self, text: &[u8]) -> usize {
-        self.places(text).len()
+        self.places(text).take(MAX_PLACES + 1).count()
     }
 
     /// Finds a text where it is not a part of a longer word.
-    fn places(&self, text: &[u8]) -> Vec<u32> {
+    fn places<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let is_part = |b: Option<&u8>| {
             b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b >= 0x80)
         };
         let at_start = is_part(text.first());
         let at_end = is_part(text.last());
         memmem::find_iter(&self.stream, text)
-            .filter(|at| {
+            .filter(move |at| {
                 !(at_start && *at > 0 && is_part(self.stream.get(at - 1))
                     || at_end && is_part(self.stream.get(at + text.len())))
             })
-            .take(MAX_PLACES + 1)
             .map(place)
-            .collect()
     }
 
     /// Returns where the text of a place of this version is in an older one, if it was carried over
-    /// from there.
-    pub(super) fn carried(&self, span: Span, older: &Self) -> Option<Span> {
+    /// from there. With the difference of the two, a line that both have is no candidate for another
+    /// one.
+    pub(super) fn carried(
+        &self,
+        span: Span,
+        older: &Self,
+        aligned: Option<&Aligned>,
+    ) -> Option<Span> {
         let text = self.text(span);
         if text.is_empty() {
             return None;
         }
-        let (here, there) = (self.places(text), older.places(text));
+        let length = span.1 - span.0;
+        let is_certain =
+            || length as usize >= CERTAIN && self.n_places(text) == 1 && older.n_places(text) == 1;
+        let own = self.rows(span);
+        let is_own = |row: usize| (own.0..own.1).contains(&row);
+        let asks = |at: &u32| {
+            let (first, end) = self.rows((*at, at + length));
+            *at == span.0
+                || aligned
+                    .is_none_or(|aligned| (first..end).any(|row| aligned.older(row).is_none()))
+        };
+        let is_free = |at: &u32| {
+            let (first, end) = older.rows((*at, at + length));
+            aligned
+                .is_none_or(|aligned| (first..end).all(|row| aligned.newer(row).is_none_or(is_own)))
+        };
+        let few = |places: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
+            places.take(MAX_PLACES + 1).collect()
+        };
+        let there = few(&mut older.places(text).filter(is_free));
         if there.is_empty() {
             return None;
         }
+        if there.len() == 1 && is_certain() {
+            return Some((there[0], there[0] + length));
+        }
+        let here = few(&mut self.places(text).filter(asks));
         if here.len() <= MAX_PLACES && there.len() <= MAX_PLACES {
             return self.assigned(span, &here, older, &there);
         }
@@ -176,13 +248,18 @@ impl Reduced {
         [(wider_start, end), (start, wider_end)].into_iter().find_map(|wider| {
             let text = self.text(wider);
             let find = |version: &Self| -> Vec<u32> {
-                memmem::find_iter(&version.stream, text).take(MAX_PLACES + 1).map(place).collect()
+                few(&mut memmem::find_iter(&version.stream, text).map(place))
             };
             let (here, there) = (find(self), find(older));
-            let is_few = here.len() <= MAX_PLACES && there.len() <= MAX_PLACES;
-            let found = if is_few { self.assigned(wider, &here, older, &there) } else { None }?;
-            let at = found.0 + (start - wider.0);
-            Some((at, at + (end - start)))
+            let found = match (&here[..], &there[..]) {
+                ([_], [only]) => *only,
+                _ if here.len() <= MAX_PLACES && there.len() <= MAX_PLACES => {
+                    self.assigned(wider, &here, older, &there)?.0
+                }
+                _ => return None,
+            };
+            let at = found + (start - wider.0);
+            is_free(&at).then_some((at, at + length))
         })
     }
 
@@ -190,9 +267,6 @@ impl Reduced {
     /// surroundings agree most comes first. Returns the place that `span` got.
     fn assigned(&self, span: Span, here: &[u32], older: &Self, there: &[u32]) -> Option<Span> {
         let length = (span.1 - span.0) as usize;
-        if here.len() == 1 && there.len() == 1 && length >= CERTAIN {
-            return Some((there[0], there[0] + place(length)));
-        }
         let mut pairs = Vec::new();
         for (i, a) in here.iter().enumerate() {
             for (j, b) in there.iter().enumerate() {
@@ -258,7 +332,7 @@ mod tests {
 
     fn carried(new: &str, line: u32, old: &str) -> Option<u32> {
         let (new, old) = (Reduced::new(new, Form::Words), Reduced::new(old, Form::Words));
-        let at = new.carried(new.line(line)?, &old)?;
+        let at = new.carried(new.line(line)?, &old, None)?;
         Some(place(old.lines.partition_point(|line| line.1 <= at.0)) + 1)
     }
 

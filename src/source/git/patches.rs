@@ -10,14 +10,20 @@ use super::{Hunk, check_repository, command, object_id, stream};
 use crate::secrets::redact_file;
 use crate::source::is_never_read;
 
-/// Most bytes of the text of one commit; the rest of it is left out.
-const MAX_BYTES: usize = 128 << 10;
-/// Most bytes of a line.
+/// Largest file whose lines are compared, in bytes: comparing a version of 4 MB takes git a quarter of
+/// a second.
+const MAX_FILE: usize = 512 << 10;
+/// Most bytes of a line that are kept, and that are looked at.
 const MAX_LINE: usize = 1_000;
+const MAX_UNBROKEN: usize = 128 << 10;
+
+/// The end of a text whose rest is missing.
+const CUT: &str = "\n~\n";
 
 /// The lines that one commit changed. The first byte of a line says what it is: `f` a path, `@` the
 /// lines where a change begins, before and after, and what is around it as git guesses; `-` and `+`
-/// lines that were removed and added; `~` that the rest is missing.
+/// lines that were removed and added; `~` that the rest is missing; `!` that the lines of a file are
+/// missing because it is large or not a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatchText {
     /// The commit, in hexadecimal digits.
@@ -40,7 +46,31 @@ pub struct LineChange<'a> {
     pub text: &'a str,
 }
 
+/// How far the lines of commits are read.
+#[derive(Debug, Clone, Copy)]
+pub struct PatchReach<'a> {
+    /// How long git is asked.
+    pub longest: Duration,
+    /// Most bytes of the text of one commit; the rest of it is left out.
+    pub max_bytes: usize,
+    /// Only commits whose text has this are wanted. The text of the others is left out, so that
+    /// nobody waits until its secrets are hidden.
+    pub having: Option<&'a str>,
+}
+
 impl PatchText {
+    /// Whether the rest of a text is missing.
+    #[must_use]
+    pub fn is_cut(text: &str) -> bool {
+        text.ends_with(CUT)
+    }
+
+    /// Whether the lines of a file are missing because it is large or not a text.
+    #[must_use]
+    pub fn lacks_files(text: &str) -> bool {
+        text.lines().any(|line| line.starts_with('!'))
+    }
+
     /// Reads the lines of a text.
     pub fn lines(text: &str) -> impl Iterator<Item = LineChange<'_>> {
         let (mut path, mut around, mut change, mut old, mut new) = ("", "", 0, 1u32, 1u32);
@@ -69,20 +99,22 @@ impl PatchText {
 }
 
 /// Asks git what these commits changed below `root`, and hands over each, in the same order. Files
-/// that may hold secrets are left out, and secrets are hidden. Ends after `longest`, or when `each`
-/// returns false; returns why it ended early.
+/// that may hold secrets are left out, and secrets are hidden. Ends when `each` returns false, or at
+/// the end of `reach`; returns why it ended early.
 ///
 /// # Errors
 /// When there is no git or no repository.
 pub fn patches(
     root: &Path,
     ids: &[&str],
-    longest: Duration,
+    reach: PatchReach<'_>,
     each: &mut dyn FnMut(PatchText) -> bool,
 ) -> io::Result<Option<String>> {
     check_repository(root)?;
     let mut command = command(root);
-    command.args(["-c", "core.quotePath=false", "-c", "diff.renames=true", "diff-tree"]).args([
+    command.args(["-c", "core.quotePath=false", "-c", "diff.renames=true"]);
+    command.args(["-c", &format!("core.bigFileThreshold={MAX_FILE}"), "diff-tree"]);
+    command.args([
         "--stdin",
         "--root",
         "-r",
@@ -103,8 +135,10 @@ pub fn patches(
     ]);
     let input = ids.iter().filter(|id| object_id(id).is_some()).flat_map(|id| [*id, "\n"]);
     let input = input.collect::<String>().into_bytes();
-    let (mut reading, mut rest) = (Reading::default(), Vec::new());
-    let out = stream(&mut command, input, longest, &mut |part| {
+    let having = reach.having.map(String::from);
+    let mut reading = Reading { max_bytes: reach.max_bytes, having, ..Reading::default() };
+    let mut rest = Vec::new();
+    let out = stream(&mut command, input, reach.longest, &mut |part| {
         let mut part = part;
         while let Some(end) = memchr::memchr(b'\n', part) {
             rest.extend_from_slice(&part[..end]);
@@ -116,7 +150,7 @@ pub fn patches(
             }
         }
         // A line that never ends is not kept.
-        if rest.len() < MAX_BYTES {
+        if rest.len() < MAX_UNBROKEN {
             rest.extend_from_slice(part);
         }
         None
@@ -148,6 +182,8 @@ pub fn texts_at(root: &Path, files: &[(String, &str)]) -> io::Result<Vec<Option<
 struct Reading {
     id: Option<String>,
     text: String,
+    max_bytes: usize,
+    having: Option<String>,
     before: Option<String>,
     /// Whether the lines of the current file are kept.
     is_kept: bool,
@@ -185,25 +221,31 @@ impl Reading {
                 memchr::memmem::find(&line[3..], b" @@").map_or(&[][..], |at| &line[at + 6..]);
             let around = String::from_utf8_lossy(around.trim_ascii());
             self.put(format!("@{old_start} {new_start} {around}").as_bytes());
+        } else if line.starts_with(b"Binary files ") {
+            self.is_kept = true;
+            self.put(b"!");
         }
         None
     }
 
     fn put(&mut self, line: &[u8]) {
-        if !self.is_kept || self.text.len() > MAX_BYTES {
+        if !self.is_kept || self.text.len() > self.max_bytes {
             return;
         }
         let line = String::from_utf8_lossy(line);
         self.text.push_str(&line[..line.floor_char_boundary(MAX_LINE)]);
         self.text.push('\n');
-        if self.text.len() > MAX_BYTES {
-            self.text.push_str("~\n");
+        if self.text.len() > self.max_bytes {
+            self.text.push_str(&CUT[1..]);
         }
     }
 
     fn take(&mut self) -> Option<PatchText> {
-        let text = std::mem::take(&mut self.text);
+        let mut text = std::mem::take(&mut self.text);
         self.is_kept = false;
+        if self.having.as_ref().is_some_and(|having| !text.contains(having)) {
+            text = if PatchText::is_cut(&text) { CUT.into() } else { String::new() };
+        }
         let id = self.id.take()?;
         Some(PatchText { id, text: redact_file(&text).text.into_owned() })
     }
@@ -233,7 +275,9 @@ mod tests {
         let ids = git(root, &["rev-list", "HEAD"]);
         let ids: Vec<&str> = ids.lines().collect();
         let mut all = Vec::new();
-        let cut = patches(root, &ids, Duration::from_secs(10), &mut |patch| {
+        let longest = Duration::from_secs(10);
+        let reach = PatchReach { longest, max_bytes: 1 << 17, having: None };
+        let cut = patches(root, &ids, reach, &mut |patch| {
             all.push(patch);
             true
         });
