@@ -5,6 +5,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::built::built;
+use crate::chunk::Origin;
 use crate::dir::Dir;
 use crate::source::{Scope, SourceFile, WalkOptions, sha256};
 use crate::store::{SourceEntry, SourceTable, trusted_before};
@@ -20,6 +22,15 @@ pub(super) enum Action {
     Retire(SourceEntry),
     /// The file is gone or no longer taken; drop its chunks.
     Drop,
+}
+
+/// Returns the scripts in `files` that were built from other files of the tree. What the table says
+/// of files out of scope holds.
+fn scripts_built(files: &[SourceFile], table: &SourceTable, scope: &Scope) -> HashSet<String> {
+    let others = table.files.iter().filter(|(path, known)| !known.deleted && !scope.contains(path));
+    let paths = files.iter().map(|file| &*file.path).chain(others.map(|(path, _)| &**path));
+    let own: Vec<&str> = paths.filter(|path| Origin::of_path(path) == Origin::Ordinary).collect();
+    built(&own).into_iter().map(String::from).collect()
 }
 
 /// The action for every file, by path.
@@ -42,8 +53,12 @@ impl IndexPlan {
     ) -> Self {
         let trusted_before = trusted_before(table.walked_at_ns);
         let root = Dir::open(path).ok();
-        let decide = |file: SourceFile| {
+        let built = scripts_built(&files, table, scope);
+        let decide = |mut file: SourceFile| {
             let path = file.path.clone();
+            if built.contains(&path) && file.origin.vendored != Some(true) {
+                file.origin.generated.get_or_insert(true);
+            }
             let action = match table.files.get(&path) {
                 Some(known)
                     if !full
