@@ -59,8 +59,10 @@ pub(in crate::index) fn set_origin(
     path: &str,
     text: &str,
 ) {
-    let is_generated =
-        declared.generated.unwrap_or_else(|| is_generated(text) || is_built(path, text));
+    let is_generated = declared.generated.unwrap_or_else(|| {
+        let may_be_built = declared.vendored != Some(true);
+        is_generated(text) || may_be_built && (declared.built || is_built(path, text))
+    });
     let origin = match declared.vendored {
         _ if is_generated => Origin::Generated,
         Some(true) => Origin::Vendored,
