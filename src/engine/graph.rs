@@ -659,11 +659,12 @@ impl GraphAnswer {
             1 => format!("none found: {lines}, in a comment or a string or for something else"),
             _ => format!("none found: {lines}, in comments or strings or for something else"),
         };
-        let is_silent = |target: &GraphNode| implements_silently(detect(&target.path, "").name);
-        let is_implemented = self.operation == Operation::Implementations;
-        if is_implemented && self.targets.iter().any(is_silent) {
+        let is_silent = |target: &GraphNode| {
+            target.kind == "interface" && implements_silently(detect(&target.path, "").name)
+        };
+        if self.operation == Operation::Implementations && self.targets.iter().any(is_silent) {
             return format!(
-                "{found}. In this language a type may implement an interface or a protocol without naming it, and such types are not searched: look for definitions of its members"
+                "{found}. A type may implement it without naming it: no type defines all its methods, but objects and fields may"
             );
         }
         found

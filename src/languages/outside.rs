@@ -557,8 +557,8 @@ pub fn shorter_name<'n>(language: &str, name: &'n str) -> Option<&'n str> {
     name.strip_suffix("Attribute").filter(|short| is_csharp && !short.is_empty())
 }
 
-/// Whether a type of this language may implement an interface without naming it, and the code graph
-/// does not look for such types. (A protocol of Python is a class.)
+/// Whether a type of this language may implement an interface, or a protocol of Python, without naming
+/// it, although most name it.
 #[must_use]
 pub fn implements_silently(language: &str) -> bool {
     matches!(language, "typescript" | "tsx" | "vue" | "svelte" | "python")

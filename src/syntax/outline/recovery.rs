@@ -126,7 +126,7 @@ fn blanked(text: &str, part: &Range<usize>) -> String {
     let blank: Vec<u8> = blank.collect();
     // Blanks and line breaks are ASCII.
     let blank = String::from_utf8(blank).unwrap_or_default();
-    [&text[..part.start], &blank, &text[part.end..]].concat()
+    [&text[..part.start], blank.as_str(), &text[part.end..]].concat()
 }
 
 /// Shows each innermost error of a tree with the nodes around it, from the outside in and with the
@@ -179,7 +179,7 @@ impl Rows {
             let bare = row.trim_start();
             (!bare.is_empty()).then(|| row.len() - bare.len())
         };
-        let indents: Vec<Option<usize>> = written.iter().map(|row| indent(row)).collect();
+        let indents: Vec<Option<usize>> = written.iter().copied().map(indent).collect();
         let mut ends = vec![written.len(); written.len()];
         // The rows below that may end one above, the nearest last. A row that only closes brackets
         // counts as half a column deeper, so it does not end the block that it closes.
