@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Point, Tree};
 
 use super::definition::row_line;
 use super::{MAX_TREE_DEPTH, ParseBudget, names_in, tree_of};
@@ -202,31 +202,73 @@ impl Rows {
         Some((self.starts[row]..self.starts[last + 1], last))
     }
 
-    /// Whether a node that holds an error goes on after the block that its first row begins, and does
-    /// so from the error on. (A namespace may hold lines that are not indented before an error.)
-    fn is_overrun(&self, node: Node, error: usize) -> bool {
-        let (start, end) = (node.start_position().row, node.end_position());
-        let Some(next) = self.ends.get(start).copied().filter(|next| *next < self.indents.len())
+    /// Whether what begins in a row and ends at `end` goes on after the block of the row, and does so
+    /// from the row `from` on.
+    fn is_overrun(&self, row: usize, end: Point, from: usize) -> bool {
+        let Some(next) = self.ends.get(row).copied().filter(|next| *next < self.indents.len())
         else {
             return false;
         };
-        let reaches = next < end.row || next == end.row && self.indents[next] < Some(end.column);
-        next >= error && reaches
+        let is_reached = next < end.row || next == end.row && self.indents[next] < Some(end.column);
+        next >= from && is_reached
+    }
+
+    /// Returns the rows that begin something around an error or before it that goes on after its block,
+    /// the most likely first: what the parser did not see the end of, and nodes that took what follows.
+    fn overruns(&self, around: &[Node], error: Node) -> Vec<usize> {
+        let mut out = self.openings(error);
+        let from = error.start_position().row;
+        // A string may have ended at the quote that begins the next one.
+        let before = error.prev_sibling().map(|node| (node, node.start_position().row));
+        // A namespace may hold lines that are not indented before an error.
+        let outer = around.iter().skip(1).rev().map(|node| (*node, from));
+        for (node, from) in before.into_iter().chain(outer) {
+            let row = node.start_position().row;
+            if self.is_overrun(row, node.end_position(), from) {
+                out.push(row);
+            }
+        }
+        out
+    }
+
+    /// Returns the rows of the parts of an error that go on after their block, the last first. A
+    /// bracket or a quote that nothing closes goes on to the end of the error.
+    fn openings(&self, error: Node) -> Vec<usize> {
+        let mut cursor = error.walk();
+        let parts: Vec<Node> = error.children(&mut cursor).collect();
+        let mut n_closed = 0_usize;
+        let mut out = Vec::new();
+        for part in parts.into_iter().rev() {
+            let is_open = match part.kind() {
+                "}" | ")" | "]" => {
+                    n_closed += 1;
+                    false
+                }
+                "{" | "(" | "[" => {
+                    let is_open = n_closed == 0;
+                    n_closed = n_closed.saturating_sub(1);
+                    is_open
+                }
+                "\"" | "'" | "`" | "string_start" => true,
+                _ => false,
+            };
+            let (row, whole) = (part.start_position().row, if is_open { error } else { part });
+            if self.is_overrun(row, whole.end_position(), row) {
+                out.push(row);
+            }
+        }
+        out.truncate(MAX_FAILED);
+        out
     }
 
     /// Returns the rows whose blocks may hide definitions, the most likely last.
     fn suspects(&self, tree: &Tree) -> Vec<usize> {
         let (mut out, mut seen) = (Vec::new(), HashSet::new());
         errors(tree, |around, error| {
-            let error = error.start_position().row;
-            let is_overrun = |node: &&Node| self.is_overrun(**node, error);
-            let inside_out = around[1..].iter().rev();
-            let overrun = inside_out.filter(is_overrun).map(|node| node.start_position().row);
-            let before = out.len();
-            out.extend(overrun.filter(|row| seen.insert(*row)));
-            let is_astray = around.first().is_some_and(Node::is_error);
-            if (is_astray || out.len() > before) && seen.insert(error) {
-                out.push(error);
+            let overruns = self.overruns(around, error);
+            if !overruns.is_empty() || around.first().is_some_and(Node::is_error) {
+                let all = overruns.into_iter().chain([error.start_position().row]);
+                out.extend(all.filter(|row| seen.insert(*row)));
             }
             out.len() < MAX_BROKEN
         });
@@ -292,6 +334,18 @@ mod tests {
                 "const char* s = R\"FFFFFFFFFFFFFFFF(raw text)FFFFFFFFFFFFFFFF\";\nint second() { return 1; }\nint last() { return second(); }\n",
                 &["/second 2-2", "/last 3-3"],
                 &[(1, 1)],
+            ),
+            (
+                "Text.java",
+                "class A {\n  int a() { return 1; }\n  String s = \"abc;\n  int b() { return 2; }\n}\nclass B { int c() { return 3; } }\n",
+                &["/A 1-5", "A/a 2-2", "A/b 4-4", "/B 6-6", "B/c 6-6"],
+                &[(3, 3)],
+            ),
+            (
+                "b.cs",
+                "class A {\n  int F() { return 1; }\n  int G() {\n    if (x) {\n      y();\n  }\n  int H() { return 2; }\n}\nclass B { int I() { return 3; } }\n",
+                &["/A 1-8", "A/F 2-2", "A/H 7-7", "/B 9-9"],
+                &[(3, 6)],
             ),
         ];
         for (file, text, symbols, unparsed) in cases {
