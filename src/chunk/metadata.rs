@@ -80,6 +80,8 @@ fn is_zero(n: &u32) -> bool {
 const DELETED: &str = "deleted";
 /// The key of the origin of the chunk's file.
 const ORIGIN: &str = "origin";
+/// The key of the line ranges of a file that could not be parsed.
+const UNPARSED: &str = "unparsed_lines";
 
 impl Metadata {
     /// Whether the file was deleted and the chunk was kept.
@@ -103,6 +105,20 @@ impl Metadata {
     /// Stores who wrote the file.
     pub fn set_origin(&mut self, origin: Origin) {
         self.extra.insert(ORIGIN.into(), origin.as_str().into());
+    }
+
+    /// Returns the line ranges of the file that could not be parsed (in chunks of type symbols).
+    #[must_use]
+    pub fn unparsed(&self) -> Vec<(u32, u32)> {
+        let stored = self.extra.get(UNPARSED);
+        stored.and_then(|lines| serde_json::from_value(lines.clone()).ok()).unwrap_or_default()
+    }
+
+    /// Stores the line ranges of the file that could not be parsed.
+    pub fn set_unparsed(&mut self, lines: &[(u32, u32)]) {
+        if !lines.is_empty() {
+            self.extra.insert(UNPARSED.into(), serde_json::json!(lines));
+        }
     }
 
     /// Hashes the part of the metadata that locates the chunk. If a chunk only moves, nothing else

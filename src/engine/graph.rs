@@ -20,6 +20,7 @@ use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
 use crate::index::{IndexingService, Progress};
+use crate::languages::{detect, implements_silently};
 use crate::search::Searcher;
 use crate::store::{SourceEntry, SourceTable};
 use crate::text::{count, cut};
@@ -127,6 +128,8 @@ pub struct GraphAnswer {
 pub struct NamedLines {
     /// Number of such lines of code.
     pub n: usize,
+    /// implementations: number of those that use the target, but neither implement nor extend it.
+    pub n_plain: usize,
     /// Whether some lines were not searched.
     pub is_partial: bool,
 }
@@ -308,7 +311,14 @@ impl Engine {
         };
         let near = answer.targets.first().map_or("", |target| &target.file);
         // Not what the graph left of its budget: a zero needs the text.
-        let other = self.other_uses(&answer.name_uses, near, n_uses, &call.work(), call)?;
+        let mut other = self.other_uses(&answer.name_uses, near, n_uses, &call.work(), call)?;
+        let is_bare = answer.results.is_empty() && !operation.points_outward();
+        if is_bare && operation != Operation::Implementations {
+            let names = &answer.name_uses.names;
+            let note =
+                self.add_default_imports(&mut other, names, &answer.targets, n_uses, call)?;
+            state.warnings.extend(note);
+        }
         let outside = match self.outside(&answer.imported, call) {
             Ok(outside) => outside,
             // The rest of the answer needs no packages.
@@ -630,17 +640,34 @@ impl GraphAnswer {
     /// Says that an answer about uses found none, as far as that is known.
     #[must_use]
     pub fn nothing_found(&self) -> String {
-        let NamedLines { n, is_partial } = self.named;
+        let NamedLines { n, n_plain, is_partial } = self.named;
         if is_partial || self.truncated {
             return "none found, but not all lines were searched, so there may be some".into();
         }
-        match n {
+        let lines = match n {
+            1 => "1 more line has the name".to_string(),
+            n => format!("{n} more lines have the name"),
+        };
+        let found = match n {
             0 => "none found: no other line of the indexed code uses the name".into(),
-            1 => "none found: 1 more line has the name, in a comment or a string or for something else".into(),
-            n => format!(
-                "none found: {n} more lines have the name, in comments or strings or for something else"
+            n if n == n_plain => {
+                format!("none found: {lines}, but none to implement or extend it")
+            }
+            _ if !self.namesakes.is_empty() => format!(
+                "none found that is surely this one: {lines}, for the symbols above (a call through an interface, a base type or another overload may reach this one), in comments or in strings"
             ),
+            1 => format!("none found: {lines}, in a comment or a string or for something else"),
+            _ => format!("none found: {lines}, in comments or strings or for something else"),
+        };
+        let is_silent = |target: &GraphNode| {
+            target.kind == "interface" && implements_silently(detect(&target.path, "").name)
+        };
+        if self.operation == Operation::Implementations && self.targets.iter().any(is_silent) {
+            return format!(
+                "{found}. A type may implement it without naming it: no type defines all its methods, but objects and fields may"
+            );
         }
+        found
     }
 
     /// Says how many symbols without a use are not listed, and what they are.

@@ -13,6 +13,8 @@ use super::paths;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::{Chunk, ChunkType};
+use crate::languages::grammar;
+use crate::text::count;
 
 /// The arguments of an outline.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -122,7 +124,11 @@ impl Engine {
                 if now.is_some() {
                     state.warnings.insert(0, paths::changed(&path, "this is its outline"));
                 }
-                Outlined::File(within(symbols(&now.unwrap_or(indexed)), lines))
+                let shown = now.unwrap_or(indexed);
+                if !self.project.layout.is_foreign() {
+                    state.warnings.extend(unparsed(&path, &shown));
+                }
+                Outlined::File(within(symbols(&shown), lines))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
         })
@@ -170,6 +176,35 @@ fn symbols(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
     let mut seen = BTreeSet::new();
     out.retain(|s| seen.insert((s.start_line, s.name.clone(), s.kind.clone())));
     out
+}
+
+/// Says which lines of a file could not be parsed; `None` if there are none.
+fn unparsed(path: &str, chunks: &[Arc<Chunk>]) -> Option<String> {
+    const MAX_SHOWN: usize = 5;
+    const SO: &str = "symbols there may be missing here and in the code graph. \
+                      A search and cortex grep read those lines as text";
+    let is_parsed = |chunk: &&Arc<Chunk>| chunk.chunk_type == ChunkType::Symbols;
+    let Some(outline) = chunks.iter().find(is_parsed) else {
+        let language = chunks.iter().find_map(|chunk| chunk.metadata.language.as_deref())?;
+        grammar(language)?;
+        return Some(format!("`{path}` could not be parsed as {language}: {SO}"));
+    };
+    let lines = outline.metadata.unparsed();
+    let shown: Vec<String> = lines
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") })
+        .collect();
+    let (first, last) = (lines.first()?, lines.last()?);
+    let word = if first.0 == last.1 { "line" } else { "lines" };
+    let more = match lines.len() - shown.len() {
+        0 => String::new(),
+        n => format!(" and {}", count(n, "more place")),
+    };
+    Some(format!(
+        "`{path}` has syntax errors: {word} {}{more} could not be parsed, and {SO}",
+        shown.join(", ")
+    ))
 }
 
 /// Returns the symbols inside some lines, with their depth below the outermost of them.

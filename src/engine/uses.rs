@@ -2,14 +2,17 @@
 //! files: the graph may not know them, or not what they mean.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::graph::{GraphNode, NameUse, NamedLines, Namesake, USES_BESIDE};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
-use crate::graph;
+use crate::graph::{self, GraphQuery, Operation};
 use crate::languages::{LanguageKind, detect};
 use crate::scan::{LineCounts, LineMatcher, LineQuery};
 use crate::syntax::{PlaceKind, Places};
@@ -24,6 +27,8 @@ const MAX_BYTES_BESIDE: usize = 512 << 10;
 const LEAST_PARSED: usize = 8;
 /// Most characters of a line that a use shows.
 const MAX_TEXT: usize = 120;
+/// Most targets whose files are looked at for a default export.
+const MAX_DEFAULTS: usize = 4;
 
 /// The uses of a name that are not in an answer.
 #[derive(Debug, Default)]
@@ -63,7 +68,7 @@ impl Engine {
         };
         let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
         let LineCounts { files: mut found, unread, .. } = self.lines_in(&files, &matcher, work);
-        let mut named = NamedLines { n: 0, is_partial: unread.n() > 0 };
+        let mut named = NamedLines { is_partial: unread.n() > 0, ..NamedLines::default() };
         found.retain(|(at, _)| self.project.may_read(files[*at]));
         found.sort_by_key(|(at, _)| (Reverse(in_common(near, files[*at])), files[*at]));
         let max_bytes = if limit > USES_BESIDE { usize::MAX } else { MAX_BYTES_BESIDE };
@@ -97,6 +102,10 @@ impl Engine {
                     continue;
                 }
                 named.n += 1;
+                if known.of_target.contains(&key) {
+                    named.n_plain += 1;
+                    continue;
+                }
                 if let Some(other) = known.of_others.get(&key) {
                     let node = GraphNode::new(other);
                     let namesake = namesakes
@@ -136,6 +145,89 @@ impl Engine {
         named.is_partial |= work.is_spent();
         Ok(OtherUses { uses, total, namesakes, named })
     }
+}
+
+impl Engine {
+    /// Adds the lines that import the files whose default exports the targets are: they name them as
+    /// they like. Returns a note about the first such target.
+    pub(super) fn add_default_imports(
+        &self,
+        other: &mut OtherUses,
+        names: &BTreeSet<String>,
+        targets: &[graph::Node],
+        limit: usize,
+        call: &Call,
+    ) -> Result<Option<String>, AskError> {
+        let work = call.work();
+        for target in targets.iter().filter(|target| target.line > 0).take(MAX_DEFAULTS) {
+            let LanguageKind::Code(grammar) = &detect(&target.file, "").kind else { continue };
+            if grammar.spec.names.family != "ecmascript" {
+                continue;
+            }
+            let Ok(text) = self.project.read_text(&target.file) else { continue };
+            let Some(name) = names.iter().find(|name| is_default_export(&text, name)) else {
+                continue;
+            };
+            let query = GraphQuery {
+                operation: Operation::Dependents,
+                target: &target.file,
+                to: None,
+                depth: 1,
+                limit: limit.max(USES_BESIDE),
+            };
+            let (found, _) = self.ask_graph(call, |graph| graph.answer(query, &work))?;
+            let mut is_imported = false;
+            for importer in &found.results {
+                let path = &importer.node.file;
+                let Ok(text) = self.project.read_text(path) else { continue };
+                let lines: Vec<&str> = text.lines().collect();
+                for line in &importer.sites {
+                    let Some(written) = lines.get((*line as usize).saturating_sub(1)) else {
+                        continue;
+                    };
+                    let is_listed = other.uses.iter().any(|u| u.path == *path && u.line == *line);
+                    if is_listed || !DEFAULT_IMPORT.is_match(written) {
+                        continue;
+                    }
+                    is_imported = true;
+                    other.total += 1;
+                    if other.uses.len() < limit {
+                        other.uses.push(NameUse {
+                            path: path.clone(),
+                            line: *line,
+                            symbol: None,
+                            text: cut(written.trim(), MAX_TEXT),
+                        });
+                    }
+                }
+            }
+            if is_imported {
+                return Ok(Some(format!(
+                    "`{name}` is the default export of `{}`, so the listed imports may give it another name",
+                    target.file
+                )));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// An import that may bring the default export of a module, on one line.
+static DEFAULT_IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"\bimport\s+(?:type\s+)?[\w$]+\s*(?:,|=|from\b)|\bdefault\b|\*\s*as\b|\b(?:require|import)\s*\(",
+    )
+    .expect("the pattern is valid")
+});
+
+/// Whether a text exports a name as the default of its module.
+fn is_default_export(text: &str, name: &str) -> bool {
+    let name = regex::escape(name);
+    let head = r"(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?\s*|class\s+)?";
+    let exported = format!(
+        r"\b(?:export\s+default\s+|module\.exports\s*=\s*|export\s*=\s*){head}{name}\b|\b{name}\s+as\s+default\b"
+    );
+    Regex::new(&exported).is_ok_and(|exported| exported.is_match(text))
 }
 
 /// Returns the number of leading names that two paths have in common.

@@ -1,12 +1,16 @@
 //! Finds what a change of many symbols may affect: their users, and the tests that reach them.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::answer::{Neighbour, Node};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId, SymbolRow};
 use super::tested::TestsAnswer;
 use super::traversal::{Follow, MAX_TARGETS, Traversal};
+
+/// How long users are looked for, in time of processors; tests have the rest of the budget.
+const OF_USERS: Duration = Duration::from_secs(6);
 
 /// What changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +62,12 @@ impl Traversal {
         all.retain(|id| seen.insert(*id));
         let too_many = all.len() > MAX_TARGETS;
         all.truncate(MAX_TARGETS);
-        // Tests first: they are fewer, and the budget is one.
-        let tests = self.tests_of(all.clone(), query.test_depth, query.max_tests)?;
+        // The budget is one: direct users come first, and neither further users nor tests have all of it.
+        let work = self.resolver.work.clone();
+        self.resolver.work = work.clone().at_most(OF_USERS);
         let (users, candidates) = self.walk(&all, Follow::Touched, query.depth)?;
+        self.resolver.work = work;
+        let tests = self.tests_of(all.clone(), query.test_depth, query.max_tests)?;
         let with_tests = self.files_with_tests()?;
         let with_found_tests: HashSet<&str> = tests.files.iter().map(|path| &**path).collect();
         let changed: HashSet<&Node> = targets.iter().flatten().collect();

@@ -8,9 +8,10 @@ use super::answer::{
     Neighbour, Operation,
 };
 use super::error::GraphError;
+use super::names;
 use super::resolver::{Meaning, Resolver};
-use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
-use crate::languages::Modules;
+use super::rows::{BaseRow, FileId, RefRow, SymbolId, SymbolRow};
+use crate::languages::{Modules, implements_silently};
 use crate::syntax::{ReferenceKind, SymbolKind};
 use crate::work::WorkBudget;
 
@@ -30,6 +31,9 @@ const MAX_REFERENCES_OF_COMMON: usize = 1_000;
 const MAX_PATH: usize = 2 * MAX_DEPTH;
 /// Largest number of targets that one query follows.
 pub(super) const MAX_TARGETS: usize = 50;
+/// Confidence that a type with the methods of an interface implements it, in languages in which most
+/// types name what they implement.
+const SILENT: f32 = 0.4;
 /// Confidence that a call through a supertype reaches a given subtype.
 const DISPATCHED: f32 = 0.45;
 
@@ -849,12 +853,32 @@ impl Traversal {
                 }
             }
         }
-        if self.resolver.scopes.file(symbol.id.file).is_some_and(|f| f.names.structural) {
+        if let Some(most) = self.structural_confidence(symbol)? {
             for meaning in self.structural(symbol)? {
-                add(&mut found, meaning.symbol, &[], meaning.confidence);
+                if meaning.symbol != symbol.id {
+                    add(&mut found, meaning.symbol, &[], meaning.confidence.min(most));
+                }
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    /// Returns the most confidence that a type implements this one because it has its methods; `None`
+    /// if it must name it.
+    fn structural_confidence(&mut self, of: &SymbolRow) -> Result<Option<f32>, GraphError> {
+        let Some(file) = self.resolver.scopes.file(of.id.file) else { return Ok(None) };
+        if file.names.structural {
+            return Ok(Some(1.0));
+        }
+        if !implements_silently(&file.row.language) {
+            return Ok(None);
+        }
+        let file_scope = self.resolver.scopes.scope_of(of.id.file)?;
+        let is_protocol =
+            |base: &BaseRow| base.symbol == of.id && names::last(&base.written) == "Protocol";
+        let is_interface =
+            of.kind == SymbolKind::Interface || file_scope.bases.iter().any(is_protocol);
+        Ok(is_interface.then_some(SILENT))
     }
 
     /// Returns the types that have the methods of an interface.

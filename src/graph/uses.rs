@@ -7,6 +7,7 @@ use super::answer::{LEAST_CONFIDENCE, NameUses, Neighbour, Operation};
 use super::error::GraphError;
 use super::rows::SymbolId;
 use super::traversal::Traversal;
+use crate::languages::shorter_name;
 
 impl Traversal {
     /// Returns what the graph knows of the uses of the targets' names. `answered` are all
@@ -22,12 +23,16 @@ impl Traversal {
         for target in targets {
             let Some(symbol) = self.resolver.scopes.symbol(*target)? else { continue };
             wanted.extend(self.overridden(&symbol)?);
-            if self.is_constructor(&symbol) {
+            let name = if self.is_constructor(&symbol) {
                 wanted.extend(self.owner_of(&symbol)?);
-                uses.names.insert(symbol.owner);
+                symbol.owner
             } else {
-                uses.names.insert(symbol.name);
+                symbol.name
+            };
+            if let Some(file) = self.resolver.scopes.file(target.file) {
+                uses.names.extend(shorter_name(&file.row.language, &name).map(str::to_string));
             }
+            uses.names.insert(name);
         }
         for found in answered {
             let file = &found.node.file;
@@ -81,7 +86,7 @@ impl Traversal {
                 let path = file.row.path.clone();
                 let lines = reference.lines.iter().map(|line| (path.clone(), *line));
                 if is_target {
-                    uses.accounted.extend(lines);
+                    uses.of_target.extend(lines);
                 } else {
                     let other = self.resolver.scopes.node(best.symbol)?;
                     uses.of_others.extend(lines.map(|line| (line, other.clone())));

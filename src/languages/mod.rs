@@ -21,7 +21,9 @@ mod testing;
 pub use detect::detect;
 pub use examples::{ExampleCount, Examples, code_family, example_folder};
 pub use measured::{Precision, precision};
-pub use outside::{Declaration, OutsideUser, other_spellings, used_from_outside};
+pub use outside::{
+    Declaration, OutsideUser, implements_silently, other_spellings, shorter_name, used_from_outside,
+};
 pub use routes::{
     ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, framework_in, route_rules,
 };

@@ -545,8 +545,23 @@ pub fn other_spellings(language: &str, name: &str) -> Vec<String> {
             let plain = (!name.contains('_')).then(|| snake_case(name)).filter(|s| s != name);
             accessor.map(snake_case).into_iter().chain(scope).chain(plain).collect()
         }
-        _ => Vec::new(),
+        _ => shorter_name(language, name).map(str::to_string).into_iter().collect(),
     }
+}
+
+/// Returns the shorter name by which a language lets a symbol be used: C# writes the class
+/// `AuditAttribute` as `[Audit]`.
+#[must_use]
+pub fn shorter_name<'n>(language: &str, name: &'n str) -> Option<&'n str> {
+    let is_csharp = language == "csharp";
+    name.strip_suffix("Attribute").filter(|short| is_csharp && !short.is_empty())
+}
+
+/// Whether a type of this language may implement an interface, or a protocol of Python, without naming
+/// it, although most name it.
+#[must_use]
+pub fn implements_silently(language: &str) -> bool {
+    matches!(language, "typescript" | "tsx" | "vue" | "svelte" | "python")
 }
 
 /// Returns `story_text` of `StoryText`.

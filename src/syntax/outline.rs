@@ -1,6 +1,7 @@
 //! Makes the [`Outline`] of a source text in a parsed language: its symbols with nesting, its
 //! imports, and where it may be cut.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -16,12 +17,15 @@ use self::definition::{
     accessors, base_type, before, definition_end, definition_line, fold_whitespace, innermost,
     is_called, is_exported, last_line, leading, line, signature, source, symbol_name, wrapped,
 };
+use self::recovery::Broken;
+pub(super) use self::recovery::Parsed;
 use super::symbol::{Symbol, SymbolKind};
 use crate::languages::{Grammar, Hides};
 use crate::platform::thread_time;
 
 pub(super) mod definition;
 mod macros;
+mod recovery;
 mod scripts;
 
 /// The definitions of a source file. All lines are 1-based and inclusive.
@@ -35,6 +39,8 @@ pub struct Outline {
     /// starts on it, or `u16::MAX` if none does (a blank line, or inside a long string or comment).
     /// The best line to cut before is the one with the least depth.
     pub cut_depth: Vec<u16>,
+    /// The line ranges that could not be parsed, in order. Definitions there may be missing.
+    pub unparsed: Vec<(u32, u32)>,
 }
 
 /// Greatest depth of a tree that is visited. Deeper trees are of generated code, and
@@ -64,6 +70,14 @@ impl ParseBudget {
     fn of(text: &str) -> Self {
         let left = LEAST_REPORTS + text.len() as u64 * REPORTS_PER_KB / 1024;
         Self { left: Cell::new(left), start: thread_time() }
+    }
+
+    /// The budget for finding what the syntax errors of a text hide. It is another one, so that it
+    /// takes nothing from that of the text.
+    fn for_recovery(text: &str) -> Self {
+        let whole = Self::of(text);
+        whole.left.set(whole.left.get() / 2);
+        whole
     }
 
     pub(super) fn is_spent(&self) -> bool {
@@ -149,30 +163,50 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     outline_with(grammar, text, |_, _, _| ())
 }
 
-/// Does the same, and shows the tree, its symbols and the rest of the time budget to `see`.
+/// Does the same, and shows the trees, their symbols and the rest of the time budget to `see`.
 pub(super) fn outline_with(
     grammar: &Grammar,
     text: &str,
-    see: impl FnOnce(&Tree, &[Symbol], &ParseBudget),
+    see: impl FnOnce(&Parsed, &[Symbol], &ParseBudget),
 ) -> Option<Outline> {
-    let (tree, budget) = tree(grammar, text)?;
-    let (symbols, imports) = definitions(grammar, &tree, text, &budget)?;
-    see(&tree, &symbols, &budget);
-    Some(Outline { symbols, imports, cut_depth: cut_depth(&tree, text) })
+    let (parsed, budget) = parsed(grammar, text)?;
+    let (symbols, imports) = definitions(grammar, &parsed, text, &budget)?;
+    see(&parsed, &symbols, &budget);
+    let cut_depth = cut_depth(&parsed.tree, text);
+    let n_lines = u32::try_from(cut_depth.len()).unwrap_or(u32::MAX);
+    Some(Outline { symbols, imports, cut_depth, unparsed: parsed.unparsed(n_lines) })
+}
+
+/// Returns the syntax trees of a text, with what its errors hide, and the rest of its time budget.
+pub(super) fn parsed(grammar: &Grammar, text: &str) -> Option<(Parsed, ParseBudget)> {
+    let plain = plain(grammar, text);
+    let (tree, mut budget) = plain_tree(grammar, &plain)?;
+    let start = thread_time();
+    let parsed = Parsed::recovered(grammar, &plain, tree);
+    budget.start += thread_time().saturating_sub(start);
+    Some((parsed, budget))
 }
 
 /// Returns the syntax tree of a text, and the rest of its time budget.
 pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)> {
-    let budget = ParseBudget::of(text);
+    plain_tree(grammar, &plain(grammar, text))
+}
+
+/// Returns a text as its parser sees it: without what it cannot read.
+fn plain<'t>(grammar: &Grammar, text: &'t str) -> Cow<'t, str> {
     let hidden = match grammar.spec.hides {
         Hides::Macros => macros::hide(text),
         Hides::AllButScripts => Some(scripts::alone(text)),
         Hides::Nothing | Hides::MacroCalls => None,
     };
-    let plain = hidden.as_deref().unwrap_or(text);
+    hidden.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+fn plain_tree(grammar: &Grammar, plain: &str) -> Option<(Tree, ParseBudget)> {
+    let budget = ParseBudget::of(plain);
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
-        if text.len() > LARGE_FILE_BYTES && is_garbage(parser, first_lines(plain)) {
+        if plain.len() > LARGE_FILE_BYTES && is_garbage(parser, first_lines(plain)) {
             return None;
         }
         parse(parser, plain, |_| budget.go_on())
@@ -210,14 +244,18 @@ pub(super) fn tree_of(
     })
 }
 
-/// Returns the symbols and the imports of a tree.
+/// Returns the symbols and the imports of a text.
 pub(super) fn definitions(
     grammar: &Grammar,
-    tree: &Tree,
+    parsed: &Parsed,
     text: &str,
     budget: &ParseBudget,
 ) -> Option<(Vec<Symbol>, Vec<String>)> {
-    let mut matched = run_query(grammar, tree, text, budget);
+    let mut matched = QueryMatches::default();
+    for (tree, part) in parsed.trees() {
+        run_query(grammar, tree, part, text, budget, &mut matched);
+    }
+    matched.arrange(text);
     if budget.is_spent() {
         return None;
     }
@@ -225,8 +263,17 @@ pub(super) fn definitions(
     let symbols = nest(grammar, &matched, text);
     // Even if the file as a whole does not parse, its parts may, such as C with an `#if`
     // around half a statement.
-    let usable = !tree.root_node().is_error() || !symbols.is_empty();
+    let usable = !parsed.tree.root_node().is_error() || !symbols.is_empty();
     usable.then_some((symbols, imports))
+}
+
+/// Returns where the names of the definitions of a tree begin, except those of data, which a parser
+/// also finds in garbage.
+fn names_in(grammar: &Grammar, tree: &Tree, text: &str, budget: &ParseBudget) -> HashSet<usize> {
+    let mut matched = QueryMatches::default();
+    run_query(grammar, tree, None, text, budget, &mut matched);
+    let found = matched.found.iter().filter(|f| f.kind.is_some_and(|kind| !kind.is_data()));
+    found.map(|f| f.name.start_byte()).collect()
 }
 
 /// A definition, or (without a kind) the body of a function without a name,
@@ -234,6 +281,10 @@ pub(super) fn definitions(
 struct DefinitionMatch<'t> {
     name: Node<'t>,
     node: Node<'t>,
+    /// The byte at which it ends.
+    end: usize,
+    /// Its last line if the parser took more for a part of it.
+    last_line: Option<u32>,
     kind: Option<SymbolKind>,
     prototype: bool,
     receiver: Option<Node<'t>>,
@@ -255,20 +306,32 @@ struct QueryMatches<'t, 's> {
     /// Names in an export list (`@export`).
     exports: HashSet<&'s str>,
     imports: Vec<String>,
+    /// The imports that were seen.
+    imported: HashSet<String>,
+    /// The documentation strings, before they are given to their definitions.
+    documentation: Vec<Node<'t>>,
+    /// The bodies of functions without a name, before they are put among the definitions.
+    scopes: Vec<DefinitionMatch<'t>>,
 }
 
+/// Adds the matches of a tree, in all of it or in a part of the text.
 fn run_query<'t, 's>(
     grammar: &Grammar,
     tree: &'t Tree,
+    part: Option<&Broken>,
     text: &'s str,
     budget: &ParseBudget,
-) -> QueryMatches<'t, 's> {
+    out: &mut QueryMatches<'t, 's>,
+) {
     let query = grammar.outline();
     let captures = query.capture_names();
     let mut cursor = QueryCursor::new();
-    let mut out = QueryMatches::default();
-    let (mut docs, mut scopes) = (Vec::new(), Vec::new());
-    let mut seen = HashSet::new();
+    if let Some(part) = part {
+        cursor.set_byte_range(part.bytes.clone());
+    }
+    let is_in = |node: Node| part.is_none_or(|part| part.bytes.contains(&node.start_byte()));
+    let end_of = |node: Node| part.map_or(usize::MAX, |part| part.bytes.end).min(node.end_byte());
+    let last_line = part.map(|part| part.last_line);
     let mut in_time = |_: &QueryCursorState| budget.go_on();
     let options = QueryCursorOptions::new().progress_callback(&mut in_time);
     let mut matches =
@@ -279,18 +342,32 @@ fn run_query<'t, 's>(
         for capture in m.captures() {
             let node = capture.node;
             match captures[capture.index as usize] {
+                "scope" | "doc" | "attached" | "attached.doc" | "export" | "import"
+                    if !is_in(node) => {}
                 "name" => name = Some(node),
                 "declarator" => (name, declarator) = (Some(innermost(node)), true),
                 "receiver" => receiver = Some(node),
                 "clause" => clause = true,
-                "scope" => scopes.push(node),
-                "doc" => docs.push(node),
+                "scope" => out.scopes.push(DefinitionMatch {
+                    name: node,
+                    node,
+                    end: end_of(node),
+                    last_line,
+                    kind: None,
+                    prototype: false,
+                    receiver: None,
+                    clause: false,
+                    pattern: usize::MAX,
+                }),
+                "doc" => out.documentation.push(node),
                 "attached" => _ = out.attached.entry(node.id()).or_insert(false),
                 "attached.doc" => _ = out.attached.insert(node.id(), true),
                 "export" => _ = out.exports.insert(source(node, text)),
-                "import" => out
-                    .imports
-                    .extend(import(node, text).filter(|import| seen.insert(import.clone()))),
+                "import" => {
+                    let import =
+                        import(node, text).filter(|import| out.imported.insert(import.clone()));
+                    out.imports.extend(import);
+                }
                 label => match label.split_once('.') {
                     Some(("definition", kind)) => {
                         definition = Some((node, SymbolKind::parse(kind), false));
@@ -302,13 +379,17 @@ fn run_query<'t, 's>(
                 },
             }
         }
-        if let (Some(name), Some((node, Some(mut kind), mut prototype))) = (name, definition) {
+        if let (Some(name), Some((node, Some(mut kind), mut prototype))) = (name, definition)
+            && is_in(name)
+        {
             if declarator && kind.is_data() && is_called(name) {
                 (kind, prototype) = (SymbolKind::Function, true);
             }
             out.found.push(DefinitionMatch {
                 name,
                 node,
+                end: end_of(node),
+                last_line,
                 kind: Some(kind),
                 prototype,
                 receiver,
@@ -317,19 +398,17 @@ fn run_query<'t, 's>(
             });
         }
     }
-    out.arrange(docs, scopes, text);
-    out
 }
 
 impl<'t> QueryMatches<'t, '_> {
     /// Leaves one definition for each name, gives the documentation strings to their definitions,
     /// and puts definitions and scopes in document order.
-    fn arrange(&mut self, docs: Vec<Node<'t>>, scopes: Vec<Node<'t>>, text: &str) {
+    fn arrange(&mut self, text: &str) {
         // Of several patterns that match a name, the first in the query file counts.
         self.found.sort_by_key(|f| (f.name.start_byte(), f.name.end_byte(), f.pattern));
         self.found.dedup_by_key(|f| f.name.byte_range());
         let definitions: HashSet<usize> = self.found.iter().map(|f| f.node.id()).collect();
-        for doc in docs {
+        for doc in std::mem::take(&mut self.documentation) {
             let owner = std::iter::successors(doc.parent(), Node::parent)
                 .take(4)
                 .find(|n| definitions.contains(&n.id()));
@@ -337,18 +416,9 @@ impl<'t> QueryMatches<'t, '_> {
                 self.docs.entry(owner.id()).or_insert((line(doc), last_line(doc, text)));
             }
         }
-        let scope = |node| DefinitionMatch {
-            name: node,
-            node,
-            kind: None,
-            prototype: false,
-            receiver: None,
-            clause: false,
-            pattern: usize::MAX,
-        };
-        self.found.extend(scopes.into_iter().map(scope));
+        self.found.append(&mut self.scopes);
         self.found.sort_by_key(|f| {
-            (f.node.start_byte(), Reverse(f.node.end_byte()), f.kind.is_none(), f.name.start_byte())
+            (f.node.start_byte(), Reverse(f.end), f.kind.is_none(), f.name.start_byte())
         });
     }
 }
@@ -381,7 +451,7 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
     let mut last: Vec<(usize, bool)> = Vec::new();
     let mut extent: Option<Extent> = None;
     for f in &matched.found {
-        let (start, end) = (f.node.start_byte(), f.node.end_byte());
+        let (start, end) = (f.node.start_byte(), f.end);
         // The second of two names in one declaration (`int a, b;`) is a sibling of the
         // first, not its child.
         while open.last().is_some_and(|o| {
@@ -452,16 +522,16 @@ impl<'t> Extent<'t> {
         let outer = wrapped(grammar, f.node);
         let (first, leading_comment) = leading(outer, &matched.attached, text);
         let definition = definition_line(f.node);
+        let most = f.last_line.unwrap_or(u32::MAX);
+        let end = definition_end(accessors(outer), text).min(most).max(definition);
+        let comment = matched.docs.get(&f.node.id()).copied().or(leading_comment);
         Self {
             node: f.node.id(),
             outer,
-            lines: (
-                line(first),
-                definition,
-                definition_end(accessors(outer), text).max(definition),
-            ),
-            comment: matched.docs.get(&f.node.id()).copied().or(leading_comment),
-            signature: signature(f.node, outer, text),
+            lines: (line(first), definition, end),
+            comment: comment.map(|(first, last)| (first, last.min(end))),
+            // A parser may take the definitions after a broken one for a part of its head.
+            signature: signature(f.node, outer, text.get(..f.end).unwrap_or(text)),
         }
     }
 }

@@ -19,7 +19,9 @@ use tree_sitter::{
 
 use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
-use super::outline::{Outline, ParseBudget, definitions, outline, outline_with, tree, tree_of};
+use super::outline::{
+    Outline, ParseBudget, Parsed, definitions, outline, outline_with, parsed, tree_of,
+};
 use super::symbol::Symbol;
 use crate::languages::{Grammar, Hides, Names};
 pub use import::Import;
@@ -133,9 +135,9 @@ const MAX_INNER: usize = 1000;
 pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
     let opened = (grammar.spec.hides == Hides::MacroCalls).then(|| macros::open(text)).flatten();
     let text = opened.as_deref().unwrap_or(text);
-    let (tree, budget) = tree(grammar, text)?;
-    let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
-    relations_in(grammar, &tree, text, symbols, &budget)
+    let (parsed, budget) = parsed(grammar, text)?;
+    let (symbols, _) = definitions(grammar, &parsed, text, &budget)?;
+    relations_in(grammar, &parsed, text, symbols, &budget)
 }
 
 /// Parses `text` once for its outline and its relations. Each of them is what [`outline`] and
@@ -152,29 +154,31 @@ pub fn outline_and_relations(
         return (outline(grammar, text), caught(&|| relations(grammar, text)));
     }
     let mut found = None;
-    let outline = outline_with(grammar, text, |tree, symbols, budget| {
-        found = caught(&|| relations_in(grammar, tree, text, symbols.to_vec(), budget));
+    let outline = outline_with(grammar, text, |parsed, symbols, budget| {
+        found = caught(&|| relations_in(grammar, parsed, text, symbols.to_vec(), budget));
     });
     (outline, found)
 }
 
-/// Finds the relations in a tree.
+/// Finds the relations in the trees of a text.
 fn relations_in(
     grammar: &Grammar,
-    tree: &Tree,
+    parsed: &Parsed,
     text: &str,
     symbols: Vec<Symbol>,
     budget: &ParseBudget,
 ) -> Option<Relations> {
     let mut reader = RelationReader::new(text, &symbols, &grammar.spec.names);
-    reader.run(grammar.references(), tree, budget);
+    for (tree, part) in parsed.trees() {
+        reader.run(grammar.references(), tree, part.map(|part| part.bytes.clone()), budget);
+    }
     if budget.is_spent() {
         return None;
     }
     if let Some((language, query)) = grammar.components()
         && let Some(markup) = tree_of(&language, text, budget)
     {
-        reader.run(query, &markup, budget);
+        reader.run(query, &markup, None, budget);
     }
     let (references, bindings) = reader.references();
     let RelationReader { package, shapes, imports, bases, locals, .. } = reader;
@@ -305,9 +309,19 @@ impl<'a> RelationReader<'a> {
         }
     }
 
-    fn run(&mut self, query: &Query, tree: &Tree, budget: &ParseBudget) {
+    /// Takes the matches in a tree; with `part`, only those that are inside these bytes.
+    fn run(
+        &mut self,
+        query: &Query,
+        tree: &Tree,
+        part: Option<std::ops::Range<usize>>,
+        budget: &ParseBudget,
+    ) {
         let labels = query.capture_names();
         let mut cursor = QueryCursor::new();
+        if let Some(part) = part {
+            cursor.set_byte_range(part.clone()).set_containing_byte_range(part);
+        }
         let mut in_time = |_: &QueryCursorState| budget.go_on();
         let options = QueryCursorOptions::new().progress_callback(&mut in_time);
         let mut matches =

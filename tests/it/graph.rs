@@ -200,6 +200,39 @@ fn only_uses_in_code_are_of_unknown_meaning() {
 }
 
 #[test]
+fn none_is_said_only_if_no_line_may_use_the_symbol() {
+    let p = Project::with(&[
+        ("Audit.cs", "class AuditAttribute : System.Attribute {}\n[Audit]\nclass Used {}\n"),
+        ("own.ts", "export default function ownName() { return 1; }\n"),
+        ("later.ts", "class Later {}\nexport default Later;\n"),
+        ("use.ts", "import other, { more } from \"./own\";\nother();\n"),
+        ("use2.ts", "import { default as Sooner } from \"./later\";\nnew Sooner();\n"),
+        (
+            "api.ts",
+            "export interface Sender {\n  deliver(s: string): void;\n}\nexport function run(s: Sender) {\n  s.deliver(\"x\");\n}\n",
+        ),
+        ("mail.ts", "export class Mail {\n  deliver(s: string) {}\n}\n"),
+    ]);
+    for (target, file) in
+        [("AuditAttribute", "Audit.cs"), ("own.ts:1", "use.ts"), ("Later", "use2.ts")]
+    {
+        for operation in ["callers", "impact"] {
+            let out = p.run(&["graph", operation, target]);
+            let said = format!("{}{}", out.stdout, out.stderr);
+            assert!(!said.contains("none found"), "{operation} {target}: {said}");
+            assert!(out.stdout.contains(&format!("{file}:")), "{operation} {target}: {said}");
+        }
+    }
+    let said = p.run(&["graph", "implementations", "Sender"]);
+    let said = said.stdout + &said.stderr;
+    assert!(!said.contains("no other line"), "{said}");
+    assert!(said.contains("mail.ts:1"), "{said}");
+    let said = p.run(&["graph", "callers", "Mail.deliver"]);
+    let said = said.stdout + &said.stderr;
+    assert!(said.contains("may reach this one") || said.contains("api.ts:5"), "{said}");
+}
+
+#[test]
 fn drawings_and_maps() {
     let p = project();
     let drawn = |operation, target, format| {

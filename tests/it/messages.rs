@@ -89,3 +89,35 @@ fn a_glob_of_a_folder_that_is_left_out_names_the_rule() {
         assert!(said.contains(&format!("no indexed file matches {glob} {why}")), "{said}");
     }
 }
+
+#[test]
+fn a_syntax_error_is_named_and_hides_no_other_definition() {
+    let p = Project::with(&[
+        (
+            "shop.py",
+            "def price():\n    return 1\n\ndef broken(:\n    return (((price()\n\ndef total():\n    return price()\n",
+        ),
+        (
+            "Shop.java",
+            "class Shop {\n  int cost() { return 1; }\n  int broken( { return ;\n  int sum() { return cost(); }\n}\n",
+        ),
+        ("whole.py", "def whole():\n    return 1\n"),
+    ]);
+    p.index();
+    for (file, lines, symbol, user) in
+        [("shop.py", "lines 4-5", "price", "total"), ("Shop.java", "line 3", "cost", "sum")]
+    {
+        let outline = p.json(&["outline", file]);
+        let names: Vec<_> =
+            outline["symbols"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
+        assert!(names.contains(&user.into()) && names.contains(&"broken".into()), "{outline}");
+        let said = format!("`{file}` has syntax errors: {lines} could not be parsed");
+        assert!(outline["warnings"].to_string().contains(&said), "{outline}");
+        let shown = p.run(&["outline", file]).expect(0);
+        assert!(shown.stderr.contains(&said), "{}", shown.stderr);
+        let callers = p.run(&["graph", "callers", symbol]).expect(0).stdout;
+        assert!(callers.contains(user), "{callers}");
+    }
+    let outline = p.json(&["outline", "whole.py"]).to_string();
+    assert!(!outline.contains("syntax error"), "{outline}");
+}

@@ -286,6 +286,7 @@ impl Tree<'_> {
             (1, self.lines.len()),
         );
         draft.imports.clone_from(&self.outline.imports);
+        draft.unparsed.clone_from(&self.outline.unparsed);
         draft
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Draft {
     pub(super) signature: Option<String>,
     pub(super) comment_lines: Vec<(u32, u32)>,
     pub(super) imports: Vec<String>,
+    /// The line ranges of the file that could not be parsed.
+    pub(super) unparsed: Vec<(u32, u32)>,
 }
 
 impl Draft {
@@ -46,6 +48,7 @@ impl Draft {
             signature: None,
             comment_lines: Vec::new(),
             imports: Vec::new(),
+            unparsed: Vec::new(),
         }
     }
 }

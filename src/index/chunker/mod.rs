@@ -102,6 +102,21 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
                 break id;
             }
         };
+        let mut metadata = Metadata {
+            file_path: Some(path.to_string()),
+            language: Some(language.name.to_string()),
+            start_line: Some(d.start_line),
+            end_line: Some(d.end_line),
+            symbol: d.symbol,
+            parent: d.parent,
+            names: d.names,
+            signature: d.signature,
+            comment_lines: d.comment_lines,
+            imports: d.imports,
+            files: Vec::new(),
+            extra: serde_json::Map::new(),
+        };
+        metadata.set_unparsed(&d.unparsed);
         Chunk {
             id: id.into(),
             title: d.title,
@@ -109,20 +124,7 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
             chunk_type: d.chunk_type,
             embedding: None,
             tags: Vec::new(),
-            metadata: Metadata {
-                file_path: Some(path.to_string()),
-                language: Some(language.name.to_string()),
-                start_line: Some(d.start_line),
-                end_line: Some(d.end_line),
-                symbol: d.symbol,
-                parent: d.parent,
-                names: d.names,
-                signature: d.signature,
-                comment_lines: d.comment_lines,
-                imports: d.imports,
-                files: Vec::new(),
-                extra: serde_json::Map::new(),
-            },
+            metadata,
             created_at: chrono::DateTime::UNIX_EPOCH,
             updated_at: chrono::DateTime::UNIX_EPOCH,
         }

@@ -385,7 +385,8 @@ fn last_child(node: Node) -> Option<Node> {
     node.child(node.child_count().checked_sub(1)?)
 }
 
-fn row_line(row: usize) -> u32 {
+/// Returns the line of a row.
+pub(super) fn row_line(row: usize) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
 }
 
