@@ -53,7 +53,7 @@ static RULES: [RouteRules; 9] = [
         &["@nestjs", "express", "fastify", "hono", "Hono", "koa", "Router"],
         &[include_str!("ecmascript/routes.scm"), include_str!("typescript/routes.scm")],
     ),
-    rules(&["java"], &["org.springframework.web"], &[include_str!("java/routes.scm")]),
+    rules(&["java"], &["org.springframework.web", "ws\\.rs"], &[include_str!("java/routes.scm")]),
     rules(
         &["go"],
         &["gin-gonic", "labstack/echo", "go-chi", "gorilla/mux", "net/http", "gofiber"],
@@ -82,8 +82,10 @@ pub const FRAMEWORKS: &[&str] = &[
     "fastapi",
     "flask",
     "gin",
+    "jax-rs",
     "laravel",
     "nest",
+    "nest-versions",
     "net/http",
     "rails",
     "rocket",
@@ -110,6 +112,30 @@ pub fn framework_in(family: &'static str, text: &str) -> &'static str {
     let is_used = |(of, import, _): &&(&str, &str, &str)| *of == family && text.contains(import);
     ALIKE.iter().find(is_used).map_or(family, |(.., name)| name)
 }
+
+/// Returns the framework of a family whose name the definition of a router has.
+#[must_use]
+pub fn framework_of(family: &'static str, definition: &str) -> Option<&'static str> {
+    let definition = definition.to_lowercase();
+    let words = || definition.split(|c: char| !c.is_alphanumeric());
+    let mut alike =
+        ALIKE.iter().filter(|(of, ..)| *of == family).map(|(.., name)| *name).peekable();
+    if alike.peek().is_none() {
+        return Some(family);
+    }
+    alike.chain([family]).find(|name| words().any(|word| word == *name))
+}
+
+/// Methods of a router that return a router, and whether their first argument is a prefix.
+pub const GROUPS: &[(&str, bool)] = &[
+    ("Group", true),
+    ("MapGroup", true),
+    ("NewVersionedApi", false),
+    ("PathPrefix", true),
+    ("Subrouter", false),
+    ("With", false),
+    ("basePath", true),
+];
 
 type Actions = &'static [(&'static str, &'static str, &'static str)];
 
