@@ -547,16 +547,16 @@ fn named(file: &str, name: &Expression) -> Asked {
 fn mounted(file: &str, target: &Mounted) -> Asked {
     match target {
         Mounted::Name(name) => named(file, name),
-        Mounted::Module(path, _) if is_php(path) => {
+        // In PHP, a module is the path of a file.
+        Mounted::Module(path, _) if has_extension(path, "php") => {
             Asked::Target(path.trim_start_matches(['.', '/']).to_string())
         }
         Mounted::Module(module, _) => Asked::Module { file: file.into(), module: module.clone() },
     }
 }
 
-/// Whether a module is the path of a file, as in PHP.
-fn is_php(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "php")
+fn has_extension(path: &str, wanted: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted)
 }
 
 /// Returns the routers that a file uses and another one defines, each with the number of its file.
@@ -714,10 +714,11 @@ impl<'a> Joined<'a> {
                 router_in(file, &node.name).or_else(|| router_in(file, &name.name))
             });
             // A package of Go shares the fields of its types and its variables.
+            let is_go = has_extension(&files[*f].0, "go");
             let found = meant.or_else(|| {
-                let own = directory(&files[*f].0);
+                let own = Some(directory(&files[*f].0)).filter(|_| is_go)?;
                 let is_near = |(path, _): &(String, RouteFile)| {
-                    directory(path) == own && path.ends_with(".go") && files[*f].0.ends_with(".go")
+                    directory(path) == own && has_extension(path, "go")
                 };
                 let mut near = (0..files.len()).filter(|g| is_near(&files[*g]));
                 near.find_map(|g| router_in(g, &name.name))
@@ -785,7 +786,7 @@ impl<'a> Joined<'a> {
     fn root(&self, f: usize, at: usize, router: &str) -> Option<&'a RouterAt> {
         let (mut f, mut found) = self.definition(f, at, Some(router), None)?;
         for _ in 0..MAX_MOUNTS {
-            let Some(base) = &found.base else { return Some(found) };
+            let Some(base) = found.base.as_deref() else { return Some(found) };
             (f, found) = self.definition(f, found.range.start, Some(base), Some(found))?;
         }
         None
@@ -888,7 +889,7 @@ fn defined<'a>(
     router: Option<&str>,
     not: Option<&RouterAt>,
 ) -> Option<&'a RouterAt> {
-    let all = || file.routers.iter().filter(|r| not.is_none_or(|not| !std::ptr::eq(*r, not)));
+    let all = || file.routers.iter().filter(move |r| not.is_none_or(|not| !std::ptr::eq(*r, not)));
     let Some(router) = router else {
         return all().filter(|r| r.range.contains(&at)).min_by_key(|r| r.range.len());
     };
@@ -898,9 +899,9 @@ fn defined<'a>(
     // `s.router` is a field; `router` is what a chain of calls begins with.
     let last = whole.rsplit(|c: char| !is_part(c)).next().unwrap_or(whole);
     let named = |name: &str| {
-        let visible = || all().filter(|r| r.name == name && r.visible.contains(&at));
+        let visible = || all().filter(move |r| r.name == name && r.visible.contains(&at));
         let innermost = visible().map(|r| r.visible.len()).min()?;
-        let near = || visible().filter(|r| r.visible.len() == innermost);
+        let near = || visible().filter(move |r| r.visible.len() == innermost);
         near()
             .filter(|r| r.range.start <= at)
             .max_by_key(|r| r.range.start)

@@ -24,6 +24,10 @@ const MAX_LEVELS: usize = 40;
 pub const UNKNOWN: &str = "…";
 /// The method of a route whose text does not state it.
 pub const UNKNOWN_METHOD: &str = "?";
+/// Functions that make a router, and words in the calls of those functions.
+const CONSTRUCTORS: &[&str] = &["Default", "New", "NewRouter", "NewServeMux", "Router"];
+const ROUTERS: &[&str] =
+    &["Hono", "OpenAPIHono", "Router", "chi", "echo", "express", "fastify", "fiber", "gin", "mux"];
 /// Stands before and after the number of a name in a path, until the name has a value.
 const MARK: char = '\u{1}';
 const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
@@ -65,7 +69,7 @@ impl RouteFile {
         for text in all.filter(|text| text.contains(MARK)) {
             let mut filled = String::with_capacity(text.len());
             for (i, part) in text.split(MARK).enumerate() {
-                let value = || part.parse().ok().and_then(|n: usize| values.get(n)?.as_deref());
+                let value = || part.parse::<usize>().ok().and_then(|n| values.get(n)?.as_deref());
                 filled.push_str(if i % 2 == 0 { part } else { value().unwrap_or(UNKNOWN) });
             }
             *text = filled;
@@ -412,7 +416,12 @@ impl Reader<'_> {
         let text = self.text;
         // `r.Group("/a")` is the router `r` with a prefix.
         let (own, router) = match captured.router.map(|node| self.group(&mut out.names, node)) {
-            Some((prefix, root)) => (prefix.unwrap_or_default(), Some(root)),
+            // A chain that begins with a new router is a part of what defines it.
+            Some((prefix, root)) => {
+                let is_new = root.ends_with(')')
+                    && root.split(|c: char| !is_name_char(c)).any(|word| ROUTERS.contains(&word));
+                (prefix.unwrap_or_default(), Some(root).filter(|_| !is_new))
+            }
             None => (String::new(), None),
         };
         let mut prefix = match (captured.prefix, setting("fixed"), setting("prefix")) {
@@ -529,6 +538,9 @@ impl Reader<'_> {
             let object = part(&["operand", "object", "expression", "value"]);
             let name = part(&["field", "property", "name", "attribute"]);
             let (Some(object), Some(name)) = (object, name) else { break };
+            if CONSTRUCTORS.contains(&self.source(name)) {
+                break;
+            }
             if let Some((_, has_prefix)) = GROUPS.iter().find(|(of, _)| *of == self.source(name)) {
                 is_group = true;
                 let arguments = first.child_by_field_name("arguments");
