@@ -23,7 +23,7 @@ const fn rules(
     RouteRules { languages, markers, sources, queries: [const { OnceLock::new() }; 2] }
 }
 
-static RULES: [RouteRules; 9] = [
+static RULES: [RouteRules; 10] = [
     rules(
         &["python"],
         &[
@@ -70,6 +70,11 @@ static RULES: [RouteRules; 9] = [
         &["AspNetCore", "Http(Get|Post|Put|Patch|Delete)", "Map(Get|Post|Put|Patch|Delete|Group)"],
         &[include_str!("csharp/routes.scm")],
     ),
+    rules(
+        &["elixir"],
+        &["use .*, :router", "Phoenix\\.Router"],
+        &[include_str!("elixir/routes.scm")],
+    ),
 ];
 
 /// The names of frameworks, as the queries set them.
@@ -87,6 +92,7 @@ pub const FRAMEWORKS: &[&str] = &[
     "nest",
     "nest-versions",
     "net/http",
+    "phoenix",
     "rails",
     "rocket",
     "sinatra",
@@ -173,6 +179,18 @@ pub const ACTIONS: &[(&str, Actions)] = &[
             ("show", "GET", "/{id}"),
             ("update", "PUT|PATCH", "/{id}"),
             ("destroy", "DELETE", "/{id}"),
+        ],
+    ),
+    (
+        "phoenix",
+        &[
+            ("index", "GET", ""),
+            ("create", "POST", ""),
+            ("new", "GET", "/new"),
+            ("edit", "GET", "/{id}/edit"),
+            ("show", "GET", "/{id}"),
+            ("update", "PATCH|PUT", "/{id}"),
+            ("delete", "DELETE", "/{id}"),
         ],
     ),
     (

@@ -1052,7 +1052,7 @@ fn literal_with(
     computed: &mut dyn FnMut(Node) -> String,
 ) -> Option<String> {
     let kind = node.kind();
-    if kind.contains("symbol") {
+    if kind.contains("symbol") || kind == "atom" {
         return Some(text.get(node.byte_range())?.trim_matches([':', '"', '\'']).to_string());
     }
     if !(kind.contains("string") || kind.contains("template_literal")) {

@@ -280,6 +280,10 @@ fn check(cases: &[Case]) {
         let answer = p.json(&["graph", "routes", ".", "-n", "100"]);
         let mut found: Vec<&str> = rows(&answer, "results").into_iter().map(|row| row.0).collect();
         found.retain(|route| *route != "GET /zz (flask)");
+        // Whether the controllers of Phoenix are found is not what this looks at.
+        for route in &mut found {
+            *route = route.split_once(" (phoenix").map_or(*route, |(path, _)| path);
+        }
         found.sort_unstable();
         let mut wanted = wanted.to_vec();
         wanted.sort_unstable();
@@ -396,6 +400,19 @@ fn a_path_that_is_a_constant_has_its_value_and_another_expression_is_unknown() {
                 "package r;\n\nimport jakarta.ws.rs.*;\n\n@Path(\"/res\")\npublic class Res {\n    @GET\n    @Path(\"/a/{id}\")\n    public void a() { }\n\n    @PUT\n    public void b() { }\n}\n",
             )],
             &["GET /res/a/{id} (jax-rs)", "PUT /res (jax-rs)"],
+        ),
+        (
+            &[
+                (
+                    "phx/router.ex",
+                    "defmodule MyWeb.Router do\n  use MyWeb, :router\n\n  scope \"/papi\", MyWeb do\n    pipe_through :api\n    get \"/p/:id\", PController, :show\n    resources \"/rows\", RowController, only: [:index, :show]\n  end\nend\n",
+                ),
+                (
+                    "phx/controllers.ex",
+                    "defmodule MyWeb.PController do\n  def show(conn, _), do: conn\nend\n\ndefmodule MyWeb.RowController do\n  def index(conn, _), do: conn\n  def show(conn, _), do: conn\nend\n",
+                ),
+            ],
+            &["GET /papi/p/{id}", "GET /papi/rows", "GET /papi/rows/{id}"],
         ),
     ]);
 }
