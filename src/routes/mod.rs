@@ -71,7 +71,10 @@ impl RoutePath {
             None => written,
         };
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        if path.contains(char::is_whitespace) || path.contains("../") || path.starts_with('.') {
+        if path.contains(char::is_whitespace)
+            || path.contains("../")
+            || path.starts_with(['.', '~'])
+        {
             return None;
         }
         let is_absolute = written.starts_with('/') || written.contains("://");
@@ -319,6 +322,9 @@ mod tests {
             "/api/users/search"
         );
         assert_eq!(RoutePath::join(["/a", "…", "/b"]).to_string(), "…/b");
+        assert_eq!(RoutePath::join(["/a", "v…/b"]).to_string(), "…/b");
+        assert_eq!(RoutePath::join(["/a", "~/b"]).to_string(), "/b");
+        assert!(RoutePath::join(["/a", "…"]).is_unknown());
         assert_eq!(path("").to_string(), "/");
         assert_eq!(path("/files/<path:rest>").to_string(), "/files/{*}");
     }

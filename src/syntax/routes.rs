@@ -481,6 +481,12 @@ impl Reader<'_> {
             if only_with.is_some() && prefix != UNKNOWN {
                 prefix.insert(0, 'v');
             }
+            // Of a class with several prefixes, each route has several paths.
+            let same = out.scopes.iter_mut().find(|s| s.range == range);
+            if let Some(other) = same.filter(|_| captured.owner.is_some()) {
+                other.prefix = UNKNOWN.into();
+                return;
+            }
             let resource = String::new();
             out.scopes.push(ScopeAt { prefix, module, controller, resource, range, only_with });
         } else if let Some(node) = captured.mount {
@@ -1298,4 +1304,60 @@ fn from_regex(pattern: &str) -> String {
 
 fn known(framework: &str) -> Option<&'static str> {
     crate::languages::FRAMEWORKS.iter().copied().find(|f| *f == framework)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_value_if_a_text_assigns_one_string_to_it() {
+        for text in [
+            "const X = \"/a\"",
+            "X := '/a'",
+            "X: str = '/a'  # why",
+            "public static final String X = \"/a\";",
+            "pub const X: &'static str = \"/a\";",
+            "export const X = `/a` as const",
+            "X = '/a'\nif (X == '/b' || X !== '/c') {}",
+            "X = '/a'\nY = X + '/b'",
+        ] {
+            assert_eq!(constant(text, "X"), Constant::Text("/a".into()), "{text}");
+        }
+        for text in [
+            "X = process.env.X || '/a'",
+            "X = '/a' + y",
+            "X = '/a'\nX = '/b'",
+            "let X = '/a'\nX += '/b'",
+            "f(X='/a')",
+            "X = `/a/${y}`",
+            "X = f'/a/{y}'",
+        ] {
+            assert_eq!(constant(text, "X"), Constant::Other, "{text}");
+        }
+        for text in ["", "MAX = '/a'", "XS = '/a'", "(X) => '/a'", "o.X = '/a'"] {
+            assert_eq!(constant(text, "X"), Constant::Missing, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_in_paths_get_their_values_and_others_are_unknown() {
+        let route = |path: &str| RouteAt {
+            framework: "spring",
+            method: String::new(),
+            path: path.into(),
+            handler: Handler::Here,
+            router: None,
+            is_telling: false,
+            line: 1,
+            at: 0,
+        };
+        let mut file = RouteFile::default();
+        for path in ["\u{1}0\u{1}/a", "/b/\u{1}1\u{1}", "\u{1}x\u{1}", "\u{1}7\u{1}", "/c"] {
+            file.routes.push(route(path));
+        }
+        file.fill(&[Some("/api".into()), None]);
+        let paths: Vec<&str> = file.routes.iter().map(|route| &*route.path).collect();
+        assert_eq!(paths, ["/api/a", "/b/…", "…", "…", "/c"]);
+    }
 }

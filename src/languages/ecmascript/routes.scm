@@ -2,7 +2,12 @@
 ; express, fastify, hono, koa-router: `router.get("/x", handler)`
 (call_expression
   function: (member_expression object: (_) @router property: (property_identifier) @method)
-  arguments: (arguments . [(string) (template_string) (binary_expression) (identifier) (member_expression)] @path (_) @handler .)
+  arguments: (arguments . [(string) (template_string) (binary_expression)] @path (_) @handler .)
+  (#any-of? @method "get" "post" "put" "patch" "delete" "del" "all" "head" "options")
+  (#set! framework "express")) @route
+(call_expression
+  function: (member_expression object: [(identifier) (member_expression)] @router property: (property_identifier) @method)
+  arguments: (arguments . [(identifier) (member_expression)] @path (_) @handler .)
   (#any-of? @method "get" "post" "put" "patch" "delete" "del" "all" "head" "options")
   (#set! framework "express")) @route
 (call_expression
@@ -37,13 +42,13 @@
     function: (member_expression object: (_) @mount property: (property_identifier) @_routes)) .)
   (#eq? @_use "use") (#eq? @_routes "routes"))
 (call_expression function: (member_expression object: (_) @router property: (property_identifier) @_use)
-  arguments: (arguments . [(string) (template_string) (binary_expression) (identifier) (member_expression)] @prefix [(identifier) (member_expression) (call_expression)] @mount .)
+  arguments: (arguments . [(string) (template_string) (binary_expression) (identifier) (member_expression)] @prefix [(identifier) (member_expression) (call_expression function: (identifier))] @mount .)
   (#any-of? @_use "use" "route"))
 (call_expression function: (member_expression object: (_) @router property: (property_identifier) @_use)
-  arguments: (arguments . [(identifier) (member_expression) (call_expression)] @mount .)
+  arguments: (arguments . [(identifier) (member_expression) (call_expression function: (identifier))] @mount .)
   (#any-of? @_use "use" "register"))
 (call_expression function: (member_expression object: (_) @router property: (property_identifier) @_use)
-  arguments: (arguments . [(identifier) (member_expression) (call_expression)] @mount . (object) .)
+  arguments: (arguments . [(identifier) (member_expression) (call_expression function: (identifier))] @mount . (object) .)
   (#eq? @_use "register") (#set! prefix "prefix")) @route
 ; `require("./users")(app)`, `register(app)`
 (call_expression function: (call_expression) @mount arguments: (arguments . (identifier) @router))

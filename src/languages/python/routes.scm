@@ -99,11 +99,11 @@
   arguments: (argument_list . (_) @mount)) @route
   (#eq? @_include "include_router") (#set! prefix "prefix"))
 (call function: (identifier) @_class
-  arguments: (argument_list . (_) @path . (_) @handler)
+  arguments: (argument_list . [(string) (concatenated_string) (binary_operator)] @path . (_) @handler)
   (#any-of? @_class "Route" "WebSocketRoute")
   (#set! framework "starlette") (#set! method "GET") (#set! methods "methods")) @route
 (call function: (identifier) @_class
-  arguments: (argument_list . (_) @prefix (keyword_argument value: (list)) @scope)
+  arguments: (argument_list . [(string) (concatenated_string) (binary_operator)] @prefix (keyword_argument value: (list)) @scope)
   (#eq? @_class "Mount"))
 
 ; django
