@@ -91,7 +91,7 @@ impl Engine {
         let table = self.route_table(call, &work)?;
         call.check()?;
         if table.routes.is_empty() {
-            return Err(AskError::NotFound("no file of this project registers an HTTP route in a way that Cortex knows (axum, actix, rocket, flask, django, fastapi, express, nest, spring, rails, laravel, gin, net/http, aspnet, phoenix, jax-rs and their like)".into()));
+            return Err(AskError::NotFound("no file of this project registers an HTTP route in a way that Cortex knows (axum, actix, rocket, flask, django, fastapi, express, nest, spring, rails, laravel, gin, net/http, aspnet, phoenix, ktor, jax-rs and their like)".into()));
         }
         let wanted = wanted(&table.routes, request.target.trim());
         if wanted.is_empty() {

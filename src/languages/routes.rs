@@ -23,7 +23,7 @@ const fn rules(
     RouteRules { languages, markers, sources, queries: [const { OnceLock::new() }; 2] }
 }
 
-static RULES: [RouteRules; 10] = [
+static RULES: [RouteRules; 11] = [
     rules(
         &["python"],
         &[
@@ -75,6 +75,11 @@ static RULES: [RouteRules; 10] = [
         &["use .*, :router", "Phoenix\\.Router"],
         &[include_str!("elixir/routes.scm")],
     ),
+    rules(
+        &["kotlin"],
+        &["io\\.ktor", "\\brouting \\{", "fun Route\\."],
+        &[include_str!("kotlin/routes.scm")],
+    ),
 ];
 
 /// The names of frameworks, as the queries set them.
@@ -88,6 +93,7 @@ pub const FRAMEWORKS: &[&str] = &[
     "flask",
     "gin",
     "jax-rs",
+    "ktor",
     "laravel",
     "nest",
     "nest-versions",

@@ -342,6 +342,17 @@ fn a_prefix_is_composed_once_along_the_chain_of_groups() {
 }
 
 #[test]
+fn routes_of_ktor_have_the_prefix_of_the_place_that_calls_their_function() {
+    check(&[(
+        &[(
+            "ktor/R.kt",
+            "package k\n\nimport io.ktor.server.application.*\nimport io.ktor.server.routing.*\n\nfun Application.module() {\n    routing {\n        route(\"/kt\") {\n            get(\"/a/{id}\") {\n                call.respond(1)\n            }\n            userRoutes()\n        }\n    }\n}\n\nfun Route.userRoutes() {\n    post(\"/u\") {\n        call.respond(2)\n    }\n}\n\nfun Route.lostRoutes() {\n    put(\"/lost\") {\n        call.respond(3)\n    }\n}\n",
+        )],
+        &["GET /kt/a/{id} (ktor)", "POST /kt/u (ktor)", "PUT …/lost (ktor, beginning unknown)"],
+    )]);
+}
+
+#[test]
 fn a_path_that_is_a_constant_has_its_value_and_another_expression_is_unknown() {
     check(&[
         (
