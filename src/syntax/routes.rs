@@ -260,10 +260,13 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
             && (a.method == b.method || b.method.is_empty())
             && !is_action(b)
     });
-    // Without a path of its own, an action of a controller without a path is reached by conventions.
-    for route in out.routes.iter_mut().filter(|r| r.framework == "aspnet" && r.router.is_none()) {
-        if route.path.is_empty() && !out.scopes.iter().any(|s| s.range.contains(&route.at)) {
-            route.path = UNKNOWN.into();
+    // A class that states no prefix has its routes elsewhere: by conventions, or in another resource.
+    let in_class =
+        |r: &&mut RouteAt| matches!(r.framework, "aspnet" | "jax-rs") && r.router.is_none();
+    for route in out.routes.iter_mut().filter(in_class) {
+        let has_scope = out.scopes.iter().any(|s| s.range.contains(&route.at));
+        if !has_scope && (route.path.is_empty() || route.framework == "jax-rs") {
+            route.path.insert_str(0, "…/");
         }
     }
     Some(out)
