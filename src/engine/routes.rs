@@ -13,7 +13,10 @@ use crate::graph::{Asked, Node, Operation};
 use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
 use crate::scan::{LineMatcher, LineQuery};
-use crate::syntax::{self, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN};
+use crate::syntax::{
+    self, Constant, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN,
+    UNKNOWN_METHOD,
+};
 use crate::text::count;
 use crate::work::WorkBudget;
 
@@ -30,6 +33,8 @@ const MAX_FILES: usize = 2_000;
 /// Most bytes of a string that is a path, and most such strings in a file.
 const MAX_STRING: usize = 300;
 const MAX_STRINGS: usize = 5_000;
+/// A name in a path, and a router of another file, are what the graph finds with this confidence.
+const SURE_NAME: f32 = 0.8;
 /// A request is an answer from this confidence on.
 const LEAST_CONFIDENCE: f64 = 0.5;
 
@@ -86,7 +91,7 @@ impl Engine {
         let table = self.route_table(call, &work)?;
         call.check()?;
         if table.routes.is_empty() {
-            return Err(AskError::NotFound("no file of this project registers an HTTP route in a way that Cortex knows (axum, actix, rocket, flask, django, fastapi, express, nest, spring, rails, laravel, gin, net/http, aspnet and their like)".into()));
+            return Err(AskError::NotFound("no file of this project registers an HTTP route in a way that Cortex knows (axum, actix, rocket, flask, django, fastapi, express, nest, spring, rails, laravel, gin, net/http, aspnet, phoenix, ktor, jax-rs and their like)".into()));
         }
         let wanted = wanted(&table.routes, request.target.trim());
         if wanted.is_empty() {
@@ -163,8 +168,17 @@ impl Engine {
     }
 
     fn route_row(&self, route: &Route, context: usize) -> GraphRow {
-        let mut partial =
-            if route.path.is_partial() { ", beginning unknown" } else { "" }.to_string();
+        let mut partial = if route.path.is_unknown() {
+            ", path unknown"
+        } else if route.path.is_partial() {
+            ", beginning unknown"
+        } else {
+            ""
+        }
+        .to_string();
+        if route.method == UNKNOWN_METHOD {
+            partial.push_str(", method unknown");
+        }
         if route.is_named && route.handler.is_none() {
             partial.push_str(", handler unknown");
         }
@@ -253,7 +267,9 @@ impl Engine {
     }
 
     fn route_table(&self, call: &Call, work: &WorkBudget) -> Result<RouteTable, AskError> {
-        let (parsed, is_cut) = self.route_files(call, work)?;
+        let (mut parsed, is_cut) = self.route_files(call, work)?;
+        self.fill_names(&mut parsed, call, work)?;
+        let foreign = foreign_routers(&parsed);
         let mut asked = Vec::new();
         for (path, file) in &parsed {
             asked.extend(file.mounts.iter().map(|mount| mounted(path, &mount.target)));
@@ -262,24 +278,44 @@ impl Engine {
         for (path, file) in &parsed {
             asked.extend(file.routes.iter().filter_map(|route| handler(path, route)));
         }
+        let n_handlers = asked.len() - n_mounts;
+        asked.extend(foreign.iter().map(|(f, _, name)| named(&parsed[*f].0, name)));
         let (meant, _) = self.ask_graph(call, |graph| graph.meant(&asked, work))?;
-        let mut handlers = meant[n_mounts..].iter();
-        let joined = Joined::new(&parsed, &meant[..n_mounts]);
+        let mut handlers = meant[n_mounts..n_mounts + n_handlers].iter();
+        let joined =
+            Joined::new(&parsed, &meant[..n_mounts], &foreign, &meant[n_mounts + n_handlers..]);
+        let global = |framework: &str| {
+            let all = parsed.iter().flat_map(|(_, file)| &file.globals);
+            let of: HashSet<&str> =
+                all.filter(|(of, _)| *of == framework).map(|(_, prefix)| &**prefix).collect();
+            // Nobody knows which of several applications has the route.
+            if of.len() > 1 { Some(UNKNOWN) } else { of.into_iter().next() }
+        };
         let mut routes = Vec::new();
         for (f, (path, file)) in parsed.iter().enumerate() {
             for route in &file.routes {
                 let meaning =
                     handler(path, route).and_then(|_| handlers.next()).and_then(|all| best(all));
-                let bases = joined.bases(f, route.at, route.router.as_deref(), MAX_MOUNTS, work);
+                let meaning = meaning.filter(|(node, _)| node.line > 0);
+                if meaning.as_ref().is_some_and(|(node, _)| self.is_text_constant(node)) {
+                    continue;
+                }
+                let router = route.router.as_deref();
+                let framework = match router.map(|router| joined.root(f, route.at, router)) {
+                    Some(Some(root)) => root.framework.unwrap_or(route.framework),
+                    // A call of something that nobody knows to be a router is not a route.
+                    Some(None) if !route.is_telling || !route.path.starts_with('/') => continue,
+                    _ => route.framework,
+                };
+                let bases = joined.bases(f, route.at, router, None, MAX_MOUNTS, work);
                 for base in bases {
-                    let global = parsed.iter().flat_map(|(_, file)| &file.globals);
-                    let global = global.filter(|(of, _)| *of == route.framework).map(|(_, p)| &**p);
-                    let parts = global.chain(base.iter().copied()).chain([&*route.path]);
+                    let parts = global(route.framework).into_iter().chain(base.iter().copied());
+                    let parts = parts.chain([&*route.path]);
                     routes.push(Route {
-                        framework: route.framework,
+                        framework,
                         method: route.method.clone(),
                         path: RoutePath::join(parts),
-                        handler: meaning.clone().filter(|(node, _)| node.line > 0),
+                        handler: meaning.clone(),
                         is_named: route.handler != Handler::Here,
                         file: path.clone(),
                         line: route.line,
@@ -289,6 +325,51 @@ impl Engine {
         }
         let strings = parsed.into_iter().map(|(path, file)| (path, file.strings)).collect();
         Ok(RouteTable { routes, strings, is_cut })
+    }
+
+    /// Writes the constants of the project into the paths that name them.
+    fn fill_names(
+        &self,
+        parsed: &mut [(String, RouteFile)],
+        call: &Call,
+        work: &WorkBudget,
+    ) -> Result<(), AskError> {
+        let names = |(path, file): &(String, RouteFile)| -> Vec<Asked> {
+            file.names.iter().map(|name| named(path, name)).collect()
+        };
+        let asked: Vec<Asked> = parsed.iter().flat_map(names).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let (meant, _) = self.ask_graph(call, |graph| graph.meant(&asked, work))?;
+        let mut meant = meant.iter();
+        for (_, file) in parsed {
+            let value = |nodes: &Vec<(Node, f32)>| match nodes.first() {
+                Some((node, sure)) if *sure >= SURE_NAME && work.goes_on() => self.constant(node),
+                _ => None,
+            };
+            let values: Vec<Option<String>> =
+                meant.by_ref().take(file.names.len()).map(value).collect();
+            file.fill(&values);
+        }
+        Ok(())
+    }
+
+    /// Returns the text that a constant of the project holds.
+    fn constant(&self, node: &Node) -> Option<String> {
+        let text = self.project.read_text(&node.file).ok()?;
+        let first = usize::try_from(node.line).ok()?.checked_sub(1)?;
+        let n = usize::try_from(node.end_line).ok()?.saturating_sub(first);
+        let lines: Vec<&str> = text.lines().skip(first).take(n).collect();
+        match syntax::constant(&lines.join("\n"), &node.name) {
+            Constant::Text(value) => Some(value),
+            Constant::Other | Constant::Missing => None,
+        }
+    }
+
+    /// Whether a symbol is a constant that holds a text, so that nothing can call it.
+    fn is_text_constant(&self, node: &Node) -> bool {
+        matches!(&*node.kind, "constant" | "field") && self.constant(node).is_some()
     }
 
     /// Finds the calls that request the routes in the files of this project.
@@ -409,7 +490,8 @@ impl Engine {
 fn reached(routes: &[Route], asked: &RoutePath, method: &str) -> Vec<(usize, f64)> {
     let mut best: Vec<(usize, f64, usize)> = Vec::new();
     for (n, route) in routes.iter().enumerate() {
-        let is_known = !method.is_empty() && !route.method.is_empty();
+        let is_known =
+            !method.is_empty() && !route.method.is_empty() && route.method != UNKNOWN_METHOD;
         if is_known && !route.method.split('|').any(|m| method.split('|').any(|asked| m == asked)) {
             continue;
         }
@@ -465,16 +547,43 @@ fn named(file: &str, name: &Expression) -> Asked {
 fn mounted(file: &str, target: &Mounted) -> Asked {
     match target {
         Mounted::Name(name) => named(file, name),
-        Mounted::Module(path, _) if is_php(path) => {
+        // In PHP, a module is the path of a file.
+        Mounted::Module(path, _) if has_extension(path, "php") => {
             Asked::Target(path.trim_start_matches(['.', '/']).to_string())
         }
         Mounted::Module(module, _) => Asked::Module { file: file.into(), module: module.clone() },
     }
 }
 
-/// Whether a module is the path of a file, as in PHP.
-fn is_php(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "php")
+fn has_extension(path: &str, wanted: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted)
+}
+
+/// Returns the routers that a file uses and another one defines, each with the number of its file.
+fn foreign_routers(files: &[(String, RouteFile)]) -> Vec<(usize, &str, Expression)> {
+    let mut out = Vec::new();
+    let mut seen: HashSet<(usize, &str)> = HashSet::new();
+    for (f, (_, file)) in files.iter().enumerate() {
+        let routes = file.routes.iter().filter(|r| r.path.starts_with('/') || r.is_telling);
+        let routes = routes.filter_map(|r| Some((r.at, r.router.as_deref()?)));
+        let mounts = file.mounts.iter().filter_map(|m| Some((m.at, m.router.as_deref()?)));
+        let bases = file.routers.iter().filter_map(|r| Some((r.range.start, r.base.as_deref()?)));
+        for (at, router) in routes.chain(mounts).chain(bases) {
+            if defined(file, at, Some(router), None).is_some() || !seen.insert((f, router)) {
+                continue;
+            }
+            let (receiver, name) = router.rsplit_once(['.', ':']).unwrap_or(("", router));
+            let receiver = receiver.trim_end_matches(':').to_string();
+            let line = file.line_at(at);
+            out.push((f, router, Expression { receiver, name: name.to_string(), line }));
+        }
+    }
+    out
+}
+
+/// Returns the directory of a file.
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Returns what to ask the graph about the handler of a route; `None` if it has no name.
@@ -525,6 +634,7 @@ fn wanted(routes: &[Route], text: &str) -> Vec<usize> {
         method.is_empty()
             || method == "ANY"
             || r.method.is_empty()
+            || r.method == UNKNOWN_METHOD
             || r.method.split('|').any(|m| m == method)
     };
     let path = RoutePath::join([text]);
@@ -567,6 +677,11 @@ struct Joined<'a> {
     files: &'a [(String, RouteFile)],
     /// The mounts of each file: file and place of the mount, and what it means.
     of_file: HashMap<&'a str, Vec<(usize, usize, Target<'a>)>>,
+    /// What the routers of other files mean, by the number of the file that uses one and its name
+    /// there: the number of its own file, and its definition.
+    foreign: HashMap<(usize, &'a str), (usize, &'a RouterAt)>,
+    /// The entries of all files that decide on scopes.
+    switches: HashSet<&'static str>,
 }
 
 /// What a mount adds.
@@ -578,7 +693,40 @@ enum Target<'a> {
 }
 
 impl<'a> Joined<'a> {
-    fn new(files: &'a [(String, RouteFile)], meant: &'a [Vec<(Node, f32)>]) -> Self {
+    fn new(
+        files: &'a [(String, RouteFile)],
+        meant: &'a [Vec<(Node, f32)>],
+        foreign: &[(usize, &'a str, Expression)],
+        meant_foreign: &[Vec<(Node, f32)>],
+    ) -> Self {
+        let by_path: HashMap<&str, usize> =
+            files.iter().enumerate().map(|(f, (path, _))| (&**path, f)).collect();
+        let router_in = |f: usize, name: &str| {
+            let found = files[f].1.routers.iter().find(|r| r.name == name);
+            found.map(|router| (f, router))
+        };
+        let mut of_name: HashMap<(usize, &'a str), (usize, &'a RouterAt)> = HashMap::new();
+        for ((f, written, name), nodes) in foreign.iter().zip(meant_foreign) {
+            let sure = nodes.iter().filter(|(_, sure)| *sure >= SURE_NAME);
+            let meant = sure.map(|(node, _)| node).find_map(|node| {
+                let file = *by_path.get(&*node.file)?;
+                // A module as a whole exports the router as its only value.
+                router_in(file, &node.name).or_else(|| router_in(file, &name.name))
+            });
+            // A package of Go shares the fields of its types and its variables.
+            let is_go = has_extension(&files[*f].0, "go");
+            let found = meant.or_else(|| {
+                let own = Some(directory(&files[*f].0)).filter(|_| is_go)?;
+                let is_near = |(path, _): &(String, RouteFile)| {
+                    directory(path) == own && has_extension(path, "go")
+                };
+                let mut near = (0..files.len()).filter(|g| is_near(&files[*g]));
+                near.find_map(|g| router_in(g, &name.name))
+            });
+            if let Some(found) = found {
+                of_name.insert((*f, *written), found);
+            }
+        }
         let mut of_file: HashMap<&str, Vec<(usize, usize, Target)>> = HashMap::new();
         let mut n = 0;
         for (f, (path, file)) in files.iter().enumerate() {
@@ -618,34 +766,67 @@ impl<'a> Joined<'a> {
                 }
             }
         }
-        Self { files, of_file }
+        let switches = files.iter().flat_map(|(_, file)| file.globals.iter().map(|(of, _)| *of));
+        Self { files, of_file, foreign: of_name, switches: switches.collect() }
+    }
+
+    /// Returns the definition of a router: its file and what it says there.
+    fn definition(
+        &self,
+        f: usize,
+        at: usize,
+        router: Option<&str>,
+        not: Option<&RouterAt>,
+    ) -> Option<(usize, &'a RouterAt)> {
+        let here = defined(&self.files[f].1, at, router, not).map(|found| (f, found));
+        here.or_else(|| self.foreign.get(&(f, router?)).copied())
+    }
+
+    /// Returns the router of which this one is a part; `None` if the code does not show that it is one.
+    fn root(&self, f: usize, at: usize, router: &str) -> Option<&'a RouterAt> {
+        let (mut f, mut found) = self.definition(f, at, Some(router), None)?;
+        for _ in 0..MAX_MOUNTS {
+            let Some(base) = found.base.as_deref() else { return Some(found) };
+            (f, found) = self.definition(f, found.range.start, Some(base), Some(found))?;
+        }
+        None
     }
 
     /// Returns the prefixes of a place with a router, each as its parts: one for each place at which it
-    /// is mounted.
+    /// is mounted. `not` is the router whose base is looked for.
     fn bases(
         &self,
         f: usize,
         at: usize,
         router: Option<&str>,
+        not: Option<&RouterAt>,
         levels: usize,
         work: &WorkBudget,
     ) -> Vec<Vec<&'a str>> {
         let Some(levels) = levels.checked_sub(1).filter(|_| work.goes_on()) else {
             return vec![vec![UNKNOWN]];
         };
-        let (path, file) = &self.files[f];
-        let define = defined(file, at, router);
+        let file = &self.files[f].1;
+        let definition = self.definition(f, at, router, not);
+        let is_here = definition.is_some_and(|(of, _)| of == f);
         let own: Vec<&str> = file
             .scopes
             .iter()
             .filter(|s| {
-                s.range.contains(&at) && define.is_none_or(|d| !s.range.contains(&d.range.start))
+                let has_router = |(_, d): (usize, &RouterAt)| s.range.contains(&d.range.start);
+                s.range.contains(&at) && !(is_here && definition.is_some_and(has_router))
             })
+            .filter(|s| s.only_with.is_none_or(|with| self.switches.contains(with)))
             .map(|s| &*s.prefix)
             .collect();
-        let mounts = self.of_file.get(&**path).map_or(&[][..], Vec::as_slice);
-        let from = |is: &dyn Fn(&Target) -> bool| -> Vec<Vec<&'a str>> {
+        // The file and the place at which the router itself is mounted.
+        let (home, place) = match definition {
+            Some((of, d)) if of != f => (of, d.range.start),
+            _ => (f, at),
+        };
+        let mounts = self.of_file.get(&*self.files[home].0).map_or(&[][..], Vec::as_slice);
+        // Each with whether it takes the place of the prefix of the router.
+        let from = |is: &dyn Fn(&Target) -> bool| -> Vec<(Vec<&'a str>, bool)> {
             let found = mounts.iter().filter(|(_, _, target)| is(target));
             let mut all = Vec::new();
             for (mf, m, _) in found.take(MAX_BASES) {
@@ -653,25 +834,29 @@ impl<'a> Joined<'a> {
                 if *mf == f && mount.at == at {
                     continue;
                 }
-                for mut base in self.bases(*mf, mount.at, mount.router.as_deref(), levels, work) {
+                let router = mount.router.as_deref();
+                for mut base in self.bases(*mf, mount.at, router, None, levels, work) {
                     base.push(&mount.prefix);
-                    all.push(base);
+                    all.push((base, mount.replaces));
                 }
             }
             all.truncate(MAX_BASES);
             all
         };
-        let mut above = match define {
-            Some(RouterAt { base: Some(base), range, name, .. }) if base != name => {
-                self.bases(f, range.start, Some(base), levels, work)
-            }
-            Some(define) => {
+        let define = definition.map(|(_, define)| define);
+        let mut above = match define.map(|d| (d, d.base.as_deref())) {
+            Some((define, Some(base))) => self
+                .bases(home, define.range.start, Some(base), Some(define), levels, work)
+                .into_iter()
+                .map(|base| (base, false))
+                .collect(),
+            Some((define, None)) => {
                 from(&|target| matches!(target, Target::Router(name) if *name == define.name))
             }
             None => Vec::new(),
         };
         if above.is_empty() {
-            let line = file.line_at(at);
+            let line = self.files[home].1.line_at(place);
             above = from(
                 &|target| matches!(target, Target::Lines(first, last) if (*first..=*last).contains(&line)),
             );
@@ -680,31 +865,47 @@ impl<'a> Joined<'a> {
             above = from(&|target| matches!(target, Target::File));
         }
         if above.is_empty() {
-            above.push(if define.is_some_and(|d| d.is_part) { vec![UNKNOWN] } else { Vec::new() });
+            let is_unknown = define.map_or(router.is_some(), |d| d.is_part);
+            above.push((if is_unknown { vec![UNKNOWN] } else { Vec::new() }, false));
         }
-        for base in &mut above {
-            base.extend(define.map(|d| &*d.prefix));
+        let mut bases: Vec<Vec<&str>> = Vec::new();
+        for (mut base, replaces) in above {
+            base.extend(define.filter(|_| !replaces).map(|d| &*d.prefix));
             base.extend(&own);
+            bases.push(base);
         }
-        above.sort();
-        above.dedup();
-        above
+        bases.sort();
+        bases.dedup();
+        bases
     }
 }
 
-/// Returns the definition of the router of a place: the last one of its name before the place.
-fn defined<'a>(file: &'a RouteFile, at: usize, router: Option<&str>) -> Option<&'a RouterAt> {
-    let around =
-        || file.routers.iter().filter(|r| r.range.contains(&at)).min_by_key(|r| r.range.len());
-    let Some(router) = router else { return around() };
-    let named = |name: &str| {
-        let all = || file.routers.iter().filter(|r| r.name == name);
-        all().filter(|r| r.range.start <= at).max_by_key(|r| r.range.start).or_else(|| all().next())
+/// Returns the definition of the router of a place: of those that its name may mean there, the one
+/// of the innermost function, and of these the last one before the place. A router is never the one
+/// that it is a part of (`not`).
+fn defined<'a>(
+    file: &'a RouteFile,
+    at: usize,
+    router: Option<&str>,
+    not: Option<&RouterAt>,
+) -> Option<&'a RouterAt> {
+    let all = || file.routers.iter().filter(move |r| not.is_none_or(|not| !std::ptr::eq(*r, not)));
+    let Some(router) = router else {
+        return all().filter(|r| r.range.contains(&at)).min_by_key(|r| r.range.len());
     };
-    let first = router
-        .trim_start_matches(['$', '&', '*'])
-        .split(['.', '(', '-', ':'])
-        .next()
-        .unwrap_or(router);
-    named(router).or_else(|| named(first)).or_else(around)
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let whole = router.trim_start_matches(['$', '&', '*']);
+    let first = whole.split(|c: char| !is_part(c)).next().unwrap_or(whole);
+    // `s.router` is a field; `router` is what a chain of calls begins with.
+    let last = whole.rsplit(|c: char| !is_part(c)).next().unwrap_or(whole);
+    let named = |name: &str| {
+        let visible = || all().filter(move |r| r.name == name && r.visible.contains(&at));
+        let innermost = visible().map(|r| r.visible.len()).min()?;
+        let near = || visible().filter(move |r| r.visible.len() == innermost);
+        near()
+            .filter(|r| r.range.start <= at)
+            .max_by_key(|r| r.range.start)
+            .or_else(|| near().next())
+    };
+    named(whole).or_else(|| named(last)).or_else(|| named(first).filter(|_| whole.contains('(')))
 }

@@ -25,7 +25,8 @@ pub use outside::{
     Declaration, OutsideUser, implements_silently, other_spellings, shorter_name, used_from_outside,
 };
 pub use routes::{
-    ACTIONS, FRAMEWORKS, NO_REQUESTS, RouteRules, all_route_rules, framework_in, route_rules,
+    ACTIONS, FRAMEWORKS, GROUPS, NO_REQUESTS, RouteRules, all_route_rules, framework_in,
+    framework_of, route_rules,
 };
 pub use spec::{
     COMMON_METHODS, Called, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules,

@@ -23,7 +23,7 @@ const fn rules(
     RouteRules { languages, markers, sources, queries: [const { OnceLock::new() }; 2] }
 }
 
-static RULES: [RouteRules; 9] = [
+static RULES: [RouteRules; 11] = [
     rules(
         &["python"],
         &[
@@ -53,7 +53,7 @@ static RULES: [RouteRules; 9] = [
         &["@nestjs", "express", "fastify", "hono", "Hono", "koa", "Router"],
         &[include_str!("ecmascript/routes.scm"), include_str!("typescript/routes.scm")],
     ),
-    rules(&["java"], &["org.springframework.web"], &[include_str!("java/routes.scm")]),
+    rules(&["java"], &["org.springframework.web", "ws\\.rs"], &[include_str!("java/routes.scm")]),
     rules(
         &["go"],
         &["gin-gonic", "labstack/echo", "go-chi", "gorilla/mux", "net/http", "gofiber"],
@@ -70,6 +70,16 @@ static RULES: [RouteRules; 9] = [
         &["AspNetCore", "Http(Get|Post|Put|Patch|Delete)", "Map(Get|Post|Put|Patch|Delete|Group)"],
         &[include_str!("csharp/routes.scm")],
     ),
+    rules(
+        &["elixir"],
+        &["use .*, :router", "Phoenix\\.Router"],
+        &[include_str!("elixir/routes.scm")],
+    ),
+    rules(
+        &["kotlin"],
+        &["io\\.ktor", "\\brouting \\{", "fun Route\\."],
+        &[include_str!("kotlin/routes.scm")],
+    ),
 ];
 
 /// The names of frameworks, as the queries set them.
@@ -82,9 +92,13 @@ pub const FRAMEWORKS: &[&str] = &[
     "fastapi",
     "flask",
     "gin",
+    "jax-rs",
+    "ktor",
     "laravel",
     "nest",
+    "nest-versions",
     "net/http",
+    "phoenix",
     "rails",
     "rocket",
     "sinatra",
@@ -110,6 +124,30 @@ pub fn framework_in(family: &'static str, text: &str) -> &'static str {
     let is_used = |(of, import, _): &&(&str, &str, &str)| *of == family && text.contains(import);
     ALIKE.iter().find(is_used).map_or(family, |(.., name)| name)
 }
+
+/// Returns the framework of a family whose name the definition of a router has.
+#[must_use]
+pub fn framework_of(family: &'static str, definition: &str) -> Option<&'static str> {
+    let definition = definition.to_lowercase();
+    let words = || definition.split(|c: char| !c.is_alphanumeric());
+    let mut alike =
+        ALIKE.iter().filter(|(of, ..)| *of == family).map(|(.., name)| *name).peekable();
+    if alike.peek().is_none() {
+        return Some(family);
+    }
+    alike.chain([family]).find(|name| words().any(|word| word == *name))
+}
+
+/// Methods of a router that return a router, and whether their first argument is a prefix.
+pub const GROUPS: &[(&str, bool)] = &[
+    ("Group", true),
+    ("MapGroup", true),
+    ("NewVersionedApi", false),
+    ("PathPrefix", true),
+    ("Subrouter", false),
+    ("With", false),
+    ("basePath", true),
+];
 
 type Actions = &'static [(&'static str, &'static str, &'static str)];
 
@@ -147,6 +185,18 @@ pub const ACTIONS: &[(&str, Actions)] = &[
             ("show", "GET", "/{id}"),
             ("update", "PUT|PATCH", "/{id}"),
             ("destroy", "DELETE", "/{id}"),
+        ],
+    ),
+    (
+        "phoenix",
+        &[
+            ("index", "GET", ""),
+            ("create", "POST", ""),
+            ("new", "GET", "/new"),
+            ("edit", "GET", "/{id}/edit"),
+            ("show", "GET", "/{id}"),
+            ("update", "PATCH|PUT", "/{id}"),
+            ("delete", "DELETE", "/{id}"),
         ],
     ),
     (

@@ -37,6 +37,14 @@ impl RoutePath {
     pub fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut out: Vec<Segment> = Vec::new();
         for part in parts {
+            // `~/x` is a path that no prefix changes.
+            let part = match part.strip_prefix("~/") {
+                Some(whole) => {
+                    out.clear();
+                    whole
+                }
+                None => part,
+            };
             for written in segments(required(part)) {
                 match written {
                     ".." => _ = out.pop_if(|last| matches!(last, Segment::Parameter(_))),
@@ -63,7 +71,10 @@ impl RoutePath {
             None => written,
         };
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        if path.contains(char::is_whitespace) || path.contains("../") || path.starts_with('.') {
+        if path.contains(char::is_whitespace)
+            || path.contains("../")
+            || path.starts_with(['.', '~'])
+        {
             return None;
         }
         let is_absolute = written.starts_with('/') || written.contains("://");
@@ -82,6 +93,12 @@ impl RoutePath {
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.0.first() == Some(&Segment::Unknown)
+    }
+
+    /// Whether nothing of the path is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.0 == [Segment::Unknown]
     }
 
     /// Returns the longest literal segment.
@@ -203,7 +220,8 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
 
 fn segment(written: &str) -> Segment {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    if written == "…" {
+    // A segment of which a part is unknown may hold more than one.
+    if written.contains('…') {
         return Segment::Unknown;
     }
     // `:id.:format`, `:id(.:format)`, `:id?`, `{id:int}`, `<int:id>`, `${id}`, `%s`, `*`
@@ -304,6 +322,9 @@ mod tests {
             "/api/users/search"
         );
         assert_eq!(RoutePath::join(["/a", "…", "/b"]).to_string(), "…/b");
+        assert_eq!(RoutePath::join(["/a", "v…/b"]).to_string(), "…/b");
+        assert_eq!(RoutePath::join(["/a", "~/b"]).to_string(), "/b");
+        assert!(RoutePath::join(["/a", "…"]).is_unknown());
         assert_eq!(path("").to_string(), "/");
         assert_eq!(path("/files/<path:rest>").to_string(), "/files/{*}");
     }

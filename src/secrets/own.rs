@@ -38,12 +38,12 @@ macro_rules! foreign {
 /// Words that also name other things. Only a value that no name looks like counts beside them.
 macro_rules! weak_words {
     () => {
-        "pw=|pw =|pw:|pw :|pw\"|pw'|clave|parola"
+        "pw=|pw =|pw:|pw :|pw\"|pw'|clave|parola|mdp"
     };
 }
 macro_rules! weak {
     () => {
-        r"(?:(?:\b|_)(?:pw|clave|parola))"
+        r"(?:(?:\b|_)(?:pw|clave|parola|mdp))"
     };
 }
 /// The keywords in names of passwords and of tokens. They are as long as possible, since a rule
@@ -93,7 +93,7 @@ macro_rules! joined {
 macro_rules! password {
     () => {
         name!(concat!(
-            r"passw(?:or)?d|passphrase|[_-]pass|\bpass|(?-i:[a-z](?:Pass|Pwd))|(?:\b|_)(?:pwd|psk)|client[_-]?secret|",
+            r"passw(?:or)?d|passphrase|[_-]pass|\bpass|(?-i:[a-z](?:Pass|Pwd|PW|Pw))|(?:\b|_)(?:pwd|psk)|client[_-]?secret|",
             joined!(),
             "|",
             foreign!()
@@ -108,13 +108,13 @@ macro_rules! token {
 /// How sentences call a password, and the keywords for that.
 macro_rules! prose_words {
     () => {
-        concat!("passw|passphrase|passcode|pwd|pw|clave|parola|", foreign_words!())
+        concat!("passw|passphrase|passcode|pwd|pw|clave|parola|mdp|", foreign_words!())
     };
 }
 macro_rules! prose_name {
     () => {
         concat!(
-            r"(?:(?:\b|_)(?:password|passwd|passphrase|passcode|pwd|pw|clave|parola)\b|",
+            r"(?:(?:\b|_)(?:password|passwd|passphrase|passcode|pwd|pw|clave|parola|mdp)\b|",
             foreign!(),
             ")"
         )
@@ -159,11 +159,11 @@ macro_rules! to_quoted {
 }
 /// The text between a name and a quoted value that need not belong together: the next argument
 /// (`("NAME", "x")`), a fallback (`NAME ?? "x"`, `NAME.unwrap_or("x")`), an argument
-/// (`setPassword("x")`, `NAME = String::from("x")`) or the next word (`#define NAME "x"`).
+/// (`setPassword("x")`, `NAME = String::from("x")`, `field("NAME").fill("x")`) or the next word (`#define NAME "x"`).
 macro_rules! to_argument {
     () => {
         concat!(
-            r#"(?:\\{0,3}["'\x60\])}]{0,4}(?:[ \t]{0,4}(?:\||,(?:[ \t]*\w{1,20}[ \t]*[=:])?|\|\||\?\?|\?:|//|\bor\b|:?=[ \t]*[\w.:&]+(?:[ \t]?\(|[ \t]+)(?:\w{1,20}[ \t]*=)?|:[^=\r\n"']{1,40}=[ \t]*\w+\((?:\w{1,20}[ \t]*=)?)|\.(?:unwrap_or|or|get_?or|default)\w{0,12}\((?:\|_?\||\(\)[ \t]*->)?)"#,
+            r#"(?:\\{0,3}["'\x60\])}]{0,4}(?:[ \t]{0,4}(?:\||,(?:[ \t]*\w{1,20}[ \t]*[=:])?|\|\||\?\?|\?:|//|\bor\b|:?=[ \t]*[\w.:&]+(?:[ \t]?\(|[ \t]+)(?:\w{1,20}[ \t]*=)?|:[^=\r\n"']{1,40}=[ \t]*\w+\((?:\w{1,20}[ \t]*=)?)|\.(?:unwrap_or|or|get_?or|default|set|fill|type|send_?keys)\w{0,12}\((?:\|_?\||\(\)[ \t]*->)?)"#,
             r"|[ \t]?[({]|[ \t]+)[ \t]{0,20}(?:<<)?",
             string_prefix!()
         )
@@ -208,19 +208,20 @@ macro_rules! apart {
 }
 /// Finds `$name` and a value that has a key or an element of its own, on the same line or a few
 /// lines below: `name: NAME, value: x`, `variable "NAME" { default = "x" }`,
-/// `<name>NAME</name><value>x</value>`, `<NAME>x</NAME>`, a block of YAML.
+/// `<name>NAME</name><value>x</value>`, `<p name="NAME"><value>x</value>`, `<NAME>x</NAME>`, a block
+/// of YAML.
 macro_rules! entry {
     ($name:expr) => {
         concat!(
             "(?i)",
             $name,
             r#"(?:\\?["']?(?:,?[ \t]*(?:\r?\n[ \t-]*)?|["' \t,][^{}<>\r\n]*?|["']?[ \t]*:[ \t]*\{[^{}\r\n]*?|[ \t]*[:{][ \t]*(?:\r?\n[^{}\r\n]*){0,4}?\r?\n[ \t]*)"#,
-            r#"\\?["']?[\w:.]*(?:value|default)\\?["']?[ \t]*[:=][ \t]*(?:"#,
+            r#"\\?["']?[\w:.]*(?:value|default|\bval)\\?["']?[ \t]*[:=][ \t]*(?:"#,
             quoted!(r"\s", "6"),
             "|",
             bare!(),
             r#"(?:[\s"',;}]|$))"#,
-            r#"|["']?(?:</[\w:.-]+>\s*<[\w:.-]+|[ \t][^<>\r\n]*)?>[ \t]*(?:<!\[CDATA\[)?([^<>\s{}]{6,}?)[ \t]*(?:\]\]>)?<"#,
+            r#"|["']?(?:</[\w:.-]+>\s*<[\w:.-]+|(?:[ \t][^<>\r\n]*)?>\s*<value|[ \t][^<>\r\n]*)?>[ \t]*(?:<!\[CDATA\[)?([^<>\s{}]{6,}?)[ \t]*(?:\]\]>)?<"#,
             r#"|["']?:[ \t]*[|>][+-]?[0-9]?[ \t]*\r?\n[ \t]+(\S{8,})[ \t]*(?:\r?\n|$))"#,
             r#"|(?:\bvalue\\?["']?[ \t]*[:=]|\bset\w{0,10}\()[ \t]*@?(?:"#,
             quoted!(r"\s", "6"),
@@ -280,11 +281,17 @@ pub(super) const OWN: &[Own] = &[
         r#"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?\#@:'"<>\x60()\\]{0,100}:([^\s/'"<>\x60()\\]+)@[\w.\[$%{-]"#,
         |value| !is_template(value),
     ),
-    // A data source of Go: `user:x@tcp(host:3306)/db`.
+    // A data source of Go: `user:x@tcp(host:3306)/db`, `"user:x@/db"`.
     (
         URL_PASSWORD,
         "@tcp(|@tcp4(|@tcp6(|@udp(|@unix(|@cloudsql",
         r#"\b[\w.-]{1,60}:([^\s"'\x60<>]{1,200})@(?:tcp[46]?|udp|unix|cloudsql\w*)\("#,
+        |value| !is_template(value),
+    ),
+    (
+        URL_PASSWORD,
+        "@/",
+        r#"["'\x60][\w.-]{1,60}:([^\s"'\x60<>/@:]{4,200})@/[\w-]*["'?\x60]"#,
         |value| !is_template(value),
     ),
     (URL_PASSWORD, ":thin:", r#":thin:\w+/([^\s/'"<>@]+)@"#, |value| !is_template(value)),
@@ -401,7 +408,7 @@ pub(super) const OWN: &[Own] = &[
     // Passwords as arguments of commands that name them with one letter, and directives of servers.
     (
         "password",
-        "mysql|mariadb|curl|login|mongo|sqlcmd|redis-cli|ldap|zip|7z|mosquitto|sshpass|pass:|-secure|add_user|bindpw|requirepass|masterauth|community|:5432:|-pass|storepass|keypass|psexec|xfreerdp|http -a|https -a|net use|openssl|sudo|setuser|tochararray|chpasswd|htpasswd|sqlplus|secret set|}  |}\t",
+        "mysql|mariadb|curl|login|mongo|sqlcmd|redis-cli|ldap|zip|7z|mosquitto|sshpass|pass:|-secure|add_user|bindpw|requirepass|masterauth|community|:5432:|-pass|storepass|keypass|psexec|xfreerdp|http -a|https -a|net use|openssl|sudo|setuser|tochararray|chpasswd|htpasswd|sqlplus|secret set|}  |}\t|lftp|smbclient|rpcclient|snmp|ipmitool|isql|net user|useradd|usermod|<<<|rclone|mc alias|mc config|auth_pass|rootpw|enable secret|enable password|password 0|secret 0|--stdin",
         concat!(
             r"(?im)(?:\b(?:mysql|mariadb|7z)[\w-]*[ \t](?:[^\r\n|;]*?[ \t])?-p",
             r"|\blogin[ \t](?:[^\r\n|;]*?[ \t])?-p[ \t]+",
@@ -413,6 +420,12 @@ pub(super) const OWN: &[Own] = &[
             r#"|\bhttps?[ \t](?:[^\r\n|;]*?[ \t])?-a[ \t]+\w+:|\bnet[ \t]+use[ \t][^\r\n|;]*?/user:\S+[ \t]+|\bopenssl[ \t](?:[^\r\n|;]*?[ \t])?-k[ \t]+"#,
             r"|\bsetuser[ \t][^\r\n]*?[ \t]>|\bnet[ \t]+use[ \t]+\S+[ \t]+\\\\\S+[ \t]+|\bhtpasswd[ \t]+-\w*b\w*[ \t]+\S+[ \t]+\S+[ \t]+",
             r"|\bsecret[ \t]+set[ \t](?:[^\r\n|;]*?[ \t])?(?:-b|--body)[ \t=]+",
+            r#"|\blftp[ \t](?:[^\r\n|;]*?[ \t])?-u[ \t]*["']?[\w.@-]{1,60},|\b(?:smb|rpc)client[ \t](?:[^\r\n|;]*?[ \t])?(?:-u|--user)[ \t=]*["']?[\w.@-]{1,60}%"#,
+            r"|\bsnmp\w*[ \t](?:[^\r\n|;]*?[ \t])?(?-i:-[AX])[ \t]+|\bipmitool[ \t](?:[^\r\n|;]*?[ \t])?(?-i:-P)[ \t]+",
+            r"|(?-i:\bisql)[ \t]+(?:-\w+[ \t]+)*\S+[ \t]+\S+[ \t]+|\bnet[ \t]+user[ \t]+[\w.-]+[ \t]+|\buser(?:add|mod)[ \t](?:[^\r\n|;]*?[ \t])?(?-i:-p)[ \t]*",
+            r"|(?:pass|pw|\bsudo[ \t]+-\w*s|\bcryptsetup[ \t]|--stdin)[^\r\n|;<]{0,80}<<<[ \t]*|\brclone[ \t][^\r\n|;]*?[ \t]pass[ \t]+",
+            r"|\bmc[ \t]+(?:alias|config[ \t]+host)[ \t]+(?:set|add)[ \t]+\S+[ \t]+\S+[ \t]+\S+[ \t]+",
+            r"|^[ \t]*(?:auth_pass|rootpw(?:[ \t]+--plaintext)?|enable[ \t]+(?:secret|password)(?:[ \t]+\d)?|username[ \t]+\S+[ \t][^\r\n]{0,60}?(?:secret|password)[ \t]+0)[ \t]+",
             // A variable of Robot Framework.
             r"|^[ \t]*\$\{[\w \t]*(?:",
             password!(),
@@ -422,7 +435,7 @@ pub(super) const OWN: &[Own] = &[
             r"|^[ \t]*(?:bindpw|requirepass|masterauth|r[ow]community)[ \t]+",
             r"|^[\w.*-]+:5432:[\w*]+:[\w*]+:)",
             argument!(),
-            r#"|["'](?:\w{1,32}:)?([^"'\s:]{6,})["'](?:\.toCharArray\(\)|[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-S|chpasswd)|chpasswd|[\w-]+[ \t][^\r\n|]*?--password-stdin))|\bsqlplus[ \t]+(?:-\w+[ \t]+)*\w+/([^\s"'@/]{6,})"#
+            r#"|["'](?:\w{1,32}:)?([^"'\s:]{6,})["'](?:\.toCharArray\(\)|[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-S|chpasswd)|chpasswd|[\w-]+[ \t][^\r\n|]*?--password-stdin))|\becho[ \t]+(?:-\w+[ \t]+)?(?:\w{1,32}:)?([^\s"'\x60$|:]{6,})[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-S|chpasswd)|chpasswd|[\w-]+[ \t][^\r\n|]*?--(?:password-)?stdin)|\bsqlplus[ \t]+(?:-\w+[ \t]+)*\w+/([^\s"'@/]{6,})"#
         ),
         |value| {
             !is_placeholder(value)
@@ -435,9 +448,62 @@ pub(super) const OWN: &[Own] = &[
     (
         "password",
         "begin(|auth_basic(|sp_addlogin|credentials.|connect(|connection(|auth(|auth=|auth =|login(|credential(|credentials(|pdo(|mysqli",
-        r#"(?i)(?:(?:connect\w{0,16}|begin|auth(?:_basic)?|login|credentials?(?:\.\w{1,20})?|pdo|mysqli)[ \t]?=?[ \t]?\(|sp_addlogin[ \t]+)(?:[^()\r\n]{0,160},)?[ \t]*["'][^"'\r\n]{1,60}["'],[ \t]*(?:some\()?["']([^"'\r\n\s]{6,})["']"#,
+        r#"(?i)(?:(?:connect\w{0,16}|begin|auth(?:_basic)?|login|credentials?(?:\.\w{1,20})?|pdo|mysqli)[ \t]?=?[ \t]?\(|sp_addlogin[ \t]+)(?:[^()\r\n]{0,160},)?[ \t]*["'][^"'\r\n]{1,60}["'],[ \t]*(?:some\()?["']([^"'\r\n\s]{6,})["']|\blogin[ \t]?\([\w.]{1,40},[ \t]*["']([^"'\r\n\s]{6,})["']"#,
         |value| is_passed(value) && is_no_name(value),
     ),
+    // A password that code hashes, and a user with a password that it encodes.
+    (
+        "password",
+        "bcrypt.|argon2.|password_hash(|make_password(|btoa(|b64encode(|buffer.from(|encodetostring(",
+        concat!(
+            r#"(?i)\b(?:(?:bcrypt|argon2)\.(?:hash|compare|verify|generate)\w*|(?:generate_)?password_hash|make_password)\([ \t]*(?:\[\]byte\()?b?["'\x60]([^"'\x60\r\n\s]{6,})["'\x60]"#,
+            r#"|\b(?:btoa|(?:\w+\.)?b64encode|buffer\.from|encodetostring)\([ \t]*(?:\[\]byte\()?b?["'\x60][\w.@-]{1,60}:([^"'\x60\r\n\s]{4,})["'\x60]"#
+        ),
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    // What a script types for a user.
+    (
+        "password",
+        "send \"|send '|send -- \"|send \\\"|sendline(",
+        r#"\bsend[ \t]+(?:--[ \t]+)?\\?["']([^"'\s\\]{6,})\\[rn]|(?i:\bsendline)\([ \t]*["']([^"'\s\\]{6,})["']"#,
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    // A secret of Kubernetes on a command line, whatever its name.
+    (
+        "password",
+        "--from-literal",
+        concat!(r#"(?i)--from-literal[= \t]+["']?[\w.-]{1,60}="#, argument!()),
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    // The last column of a row: `INSERT INTO t (name, password) VALUES ('a', 'x')`.
+    (
+        "password",
+        "insert into",
+        r#"(?i)\binsert[ \t]+into[ \t][^()\r\n]{1,80}\([^()\r\n]*pass(?:word|wd)?["\x60\]]?[ \t]*\)[ \t]*values[ \t]*\((?:[^()\r\n]*,)?[ \t]*n?'([^'\s]{6,})'[ \t]*\)"#,
+        is_passed,
+    ),
+    // A row of a Markdown table: `| Password | x |`.
+    (
+        "password",
+        prose_words!(),
+        concat!(
+            r"(?im)^[ \t]*\|[^|\r\n]{0,40}?",
+            prose_name!(),
+            r"[*_\x60]{0,2}[ \t]*\|[ \t]*[*_\x60]{0,2}([^\s|*_\x60]{6,})[*_\x60]{0,2}[ \t]*\|"
+        ),
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    // `creds: admin:x`
+    (
+        "password",
+        "creds|credentials",
+        r#"(?i)\bcred(?:s|entials)\b["'*_]{0,3}[ \t]*[:=][ \t]*["'\x60]?[\w.@-]{2,40}:([^\s"'\x60:/]{6,})"#,
+        |value| is_passed(value) && is_no_name(value),
+    ),
+    // A user and a password of Postfix.
+    ("password", "static:", r"\bstatic:[\w.@-]{1,60}:([^\s:]{6,})", |value| {
+        is_passed(value) && is_no_name(value)
+    }),
     // Keys as arguments of functions that sign.
     (
         "secret",
@@ -533,10 +599,10 @@ pub(super) const OWN: &[Own] = &[
         concat!(
             "(?i)",
             prose_name!(),
-            r"(?:[ \t]+(?:for|of|to|on|in|at)(?:[ \t]+[\w.@/-]{1,30}){1,4}?)?(?:[ \t]+\([^()\r\n]{1,40}\))?",
-            r"(?:(?:[*_]{0,2}[ \t]*:[*_]{0,2}|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to",
+            r"(?:[ \t]+(?:for|of|to|on|in|at|f(?:\xC3\xBC|ue|\xC3\xB6)r|von|vom|am|zum|do|da|de|del|della|di|du|des|pour|para|per|voor|van|dla|til)(?:[ \t]+[\w.@/-]{1,30}){1,4}?)?(?:[ \t]+\([^()\r\n]{1,40}\))?",
+            r"(?:(?:[*_]{0,2}[ \t]*:{1,2}[*_]{0,2}|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to",
             // The same verbs in other languages, arrows and dashes.
-            r"|ist|lautet|es|est|era|\xC3\xA9|foi|jest|je|er|[=-]>|\xE2\x86\x92|\xE2\x80[\x93\x94])[ \t]*:?",
+            r"|ist|lautet|es|est|era|\xC3[\xA8\xA9]|foi|jest|je|er|[=-]>|\xE2\x86\x92|\xE2\x80[\x93\x94])[ \t]*:?",
             r"(?:[ \t]+(?:now|still|just|currently|set[ \t]+to|changed[ \t]+to)[ \t]*:?){0,2})[ \t]+",
             r"|[ \t]*(?:\xE3\x81\xAF|\xEF\xBC\x9A|\xE6\x98\xAF|\xE4\xB8\xBA|\xEB\x8A\x94)[ \t]*)",
             prose_value!()
@@ -555,7 +621,7 @@ pub(super) const OWN: &[Own] = &[
         "password",
         "login|log in|sign in|credentials",
         concat!(
-            r"(?i)\b(?:log[ -]?in|sign[ -]?in|credentials)\b[^\r\n/]{0,60}[ \t:`][\w.@-]{2,40}`?[ \t]+/[ \t]+",
+            r"(?i)\b(?:log[ -]?in|sign[ -]?in|credentials)\b(?:/\w{2,10})?[^\r\n/]{0,60}[ \t:`][\w.@-]{2,40}`?[ \t]+/[ \t]+",
             prose_value!()
         ),
         |value| is_passed(value) && is_no_name(value),
@@ -803,7 +869,8 @@ fn is_scrambled(value: &str) -> bool {
 const NUMBER_SUFFIXES: &str =
     "u l ul ull lu llu f i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64";
 /// Beginnings of values that say where a secret is.
-const REFERENCES: [&str; 12] = [
+const REFERENCES: [&str; 13] = [
+    "#/",
     "env:",
     "$env:",
     "vault:",
@@ -907,6 +974,7 @@ fn is_said(value: &str) -> bool {
         && !is_constant(value)
         && !is_algorithm(value)
         && !is_measure(value)
+        && !is_sized_type(value)
         && !is_expression(value)
         && !is_name(value)
 }
@@ -991,6 +1059,19 @@ ssh tls ipv s3 k8s i18n ec2 win x11 e2e p12 pgp log4j des blowfish krb kerberos 
 /// The beginnings of names of types, with the same continuation.
 const TYPES: &str = "int uint float string str bytes char varchar array vec";
 
+/// Whether `value` is a type with its size (`varchar255`, `bytes32`), or the name of something that
+/// such a type begins (`string2Schema`).
+fn is_sized_type(value: &str) -> bool {
+    let low = value.to_ascii_lowercase();
+    TYPES.split(' ').filter(|word| low.starts_with(word)).any(|word| {
+        let rest = value[word.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < value.len() - word.len()
+            && (rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_uppercase()))
+            && rest.bytes().all(|c| c.is_ascii_alphabetic())
+            && !is_scrambled(value)
+    })
+}
+
 /// Whether `value` begins with one of the words, followed by a digit, a sign or nothing.
 fn starts_with_one(value: &str, words: &str) -> bool {
     let low = value.to_ascii_lowercase();
@@ -1061,10 +1142,21 @@ fn is_slug(value: &str) -> bool {
         && value.split(['-', '_', '.', '|', '#', ':', '/']).all(is_part)
 }
 
-/// Whether `value` is a name with the word for a password in another language: `novaSenha2`.
+/// Whether `value` is a name that ends with a word for a password, or has one of another language:
+/// `kShadowPass1`, `novaSenha2`.
 fn is_named_so(value: &str) -> bool {
     const WORDS: [&str; 8] =
         ["passwort", "kennwort", "contrase", "senha", "clave", "wachtwoord", "depasse", "heslo"];
+    // A variable: `kShadowPass1`, `newToken2`.
+    const LAST: [&str; 5] = ["Pass", "Password", "Pwd", "Secret", "Token"];
+    let stem = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_variable = value.len() - stem.len() < 3
+        && stem.starts_with(|c: char| c.is_ascii_lowercase())
+        && stem.bytes().all(|c| c.is_ascii_alphabetic())
+        && LAST.iter().any(|word| stem.ends_with(word));
+    if is_variable {
+        return true;
+    }
     let low = value.to_lowercase().replace(['_', '-'], "");
     let name = low.trim_end_matches(|c: char| c.is_ascii_digit());
     low.len() - name.len() < 3

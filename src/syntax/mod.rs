@@ -33,7 +33,7 @@ pub use relations::{
     outline_and_relations, relations,
 };
 pub use routes::{
-    Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt, ScopeAt, UNKNOWN,
-    requests, routes,
+    Constant, Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt,
+    ScopeAt, UNKNOWN, UNKNOWN_METHOD, constant, requests, routes,
 };
 pub use symbol::{Symbol, SymbolKind};

@@ -10,7 +10,9 @@ use tree_sitter::{
 
 use super::outline;
 use super::relations::receiver_before;
-use crate::languages::{ACTIONS, Grammar, NO_REQUESTS, RouteRules, framework_in};
+use crate::languages::{
+    ACTIONS, GROUPS, Grammar, NO_REQUESTS, RouteRules, framework_in, framework_of,
+};
 
 /// Most routes that one file registers.
 const MAX_ROUTES: usize = 5_000;
@@ -20,6 +22,14 @@ const MAX_OPTION_BYTES: usize = 400;
 const MAX_LEVELS: usize = 40;
 /// The part of a path that the text does not state.
 pub const UNKNOWN: &str = "…";
+/// The method of a route whose text does not state it.
+pub const UNKNOWN_METHOD: &str = "?";
+/// Functions that make a router, and words in the calls of those functions.
+const CONSTRUCTORS: &[&str] = &["Default", "New", "NewRouter", "NewServeMux", "Router"];
+const ROUTERS: &[&str] =
+    &["Hono", "OpenAPIHono", "Router", "chi", "echo", "express", "fastify", "fiber", "gin", "mux"];
+/// Stands before and after the number of a name in a path, until the name has a value.
+const MARK: char = '\u{1}';
 const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 /// What a file says about routes.
@@ -31,6 +41,8 @@ pub struct RouteFile {
     pub mounts: Vec<MountAt>,
     /// Prefixes of all routes of a framework.
     pub globals: Vec<(&'static str, String)>,
+    /// Names in paths and prefixes that this file gives no value.
+    pub names: Vec<Expression>,
     /// First bytes of the strings that are paths of routes or prefixes.
     pub strings: HashSet<usize>,
     /// First byte of each line.
@@ -45,6 +57,24 @@ impl RouteFile {
     pub fn line_at(&self, at: usize) -> u32 {
         u32::try_from(self.lines.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
     }
+
+    /// Writes the values of `names` into all paths and prefixes. A name without a value is unknown.
+    pub fn fill(&mut self, values: &[Option<String>]) {
+        let paths = self.routes.iter_mut().map(|route| &mut route.path);
+        let scopes = self.scopes.iter_mut().map(|scope| &mut scope.prefix);
+        let routers = self.routers.iter_mut().map(|router| &mut router.prefix);
+        let mounts = self.mounts.iter_mut().map(|mount| &mut mount.prefix);
+        let globals = self.globals.iter_mut().map(|(_, prefix)| prefix);
+        let all = paths.chain(scopes).chain(routers).chain(mounts).chain(globals);
+        for text in all.filter(|text| text.contains(MARK)) {
+            let mut filled = String::with_capacity(text.len());
+            for (i, part) in text.split(MARK).enumerate() {
+                let value = || part.parse::<usize>().ok().and_then(|n| values.get(n)?.as_deref());
+                filled.push_str(if i % 2 == 0 { part } else { value().unwrap_or(UNKNOWN) });
+            }
+            *text = filled;
+        }
+    }
 }
 
 /// A registration of a route.
@@ -58,6 +88,8 @@ pub struct RouteAt {
     pub handler: Handler,
     /// The name of the router that it is registered with.
     pub router: Option<String>,
+    /// Whether the form of the registration alone tells that it is a route, whatever its router.
+    pub is_telling: bool,
     /// 1-based.
     pub line: u32,
     /// Its first byte.
@@ -97,6 +129,8 @@ pub struct ScopeAt {
     pub controller: Option<Expression>,
     pub resource: String,
     pub range: Range<usize>,
+    /// The entry of `globals` without which it has no effect.
+    pub only_with: Option<&'static str>,
 }
 
 /// A variable that holds a router.
@@ -109,6 +143,10 @@ pub struct RouterAt {
     /// Whether somebody has to mount it before it answers.
     pub is_part: bool,
     pub range: Range<usize>,
+    /// The part of the file in which its name means it.
+    pub visible: Range<usize>,
+    /// The framework that its definition names.
+    pub framework: Option<&'static str>,
 }
 
 /// A router, a function or a file whose routes are added to another router.
@@ -118,6 +156,8 @@ pub struct MountAt {
     pub router: Option<String>,
     pub target: Mounted,
     pub at: usize,
+    /// Whether the prefix takes the place of the one that the mounted router has itself.
+    pub replaces: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,6 +190,8 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     let mut out = RouteFile { lines: lines.collect(), ..RouteFile::default() };
     let mut inner: Vec<(RouteAt, usize)> = Vec::new();
     let mut leaves: HashSet<usize> = HashSet::new();
+    // The first parameters of functions, which are routers if the function is mounted.
+    let mut plugins: Vec<(String, RouterAt)> = Vec::new();
     let mut cursor = QueryCursor::new();
     let mut in_time = |_: &QueryCursorState| budget.go_on();
     let options = QueryCursorOptions::new().progress_callback(&mut in_time);
@@ -170,6 +212,10 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
         };
         let n = out.routes.len();
         reader.add(&mut out, &captured, &setting);
+        if let Some(function) = captured.plugin {
+            let function = reader.source(function).to_string();
+            plugins.extend(out.routers.pop().map(|router| (function, router)));
+        }
         let strings = [captured.path, captured.prefix, captured.mount, captured.resource];
         out.strings.extend(strings.into_iter().flatten().map(|node| node.start_byte()));
         match (setting("inside"), captured.route.or(captured.scope)) {
@@ -185,8 +231,24 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     }
     // `get(f)` is a route only as the argument of another call.
     out.routes.extend(inner.into_iter().filter(|(_, end)| leaves.contains(end)).map(|(r, _)| r));
+    let is_mounted = |function: &str| {
+        let is =
+            |mount: &MountAt| matches!(&mount.target, Mounted::Name(of) if of.name == function);
+        out.mounts.iter().any(is)
+    };
+    plugins.retain(|(function, _)| is_mounted(function));
+    out.routers.extend(plugins.into_iter().map(|(_, router)| router));
+    // Of two rules for one definition, the one that knows what it is a part of says more.
+    out.routers.sort_by(|a, b| {
+        let key = |r: &RouterAt| (r.range.start, r.base.is_none());
+        a.name.cmp(&b.name).then_with(|| key(a).cmp(&key(b)))
+    });
+    out.routers.dedup_by(|b, a| a.name == b.name && a.range.start == b.range.start);
     out.is_cut |= budget.is_spent();
-    out.scopes.sort_by_key(|scope| (scope.range.start, std::cmp::Reverse(scope.range.end)));
+    // The version of a controller is before its path.
+    out.scopes.sort_by_key(|scope| {
+        (scope.range.start, std::cmp::Reverse(scope.range.end), scope.only_with.is_none())
+    });
     // What is a part of a longer statement of the same route says less.
     out.routes.sort_by_key(|r| (r.at, r.handler == Handler::Here, r.method.is_empty()));
     let with_path: HashSet<usize> =
@@ -198,6 +260,15 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
             && (a.method == b.method || b.method.is_empty())
             && !is_action(b)
     });
+    // A class that states no prefix has its routes elsewhere: by conventions, or in another resource.
+    let in_class =
+        |r: &&mut RouteAt| matches!(r.framework, "aspnet" | "jax-rs") && r.router.is_none();
+    for route in out.routes.iter_mut().filter(in_class) {
+        let has_scope = out.scopes.iter().any(|s| s.range.contains(&route.at));
+        if !has_scope && (route.path.is_empty() || route.framework == "jax-rs") {
+            route.path.insert_str(0, "…/");
+        }
+    }
     Some(out)
 }
 
@@ -305,6 +376,9 @@ struct Captured<'t> {
     name: Option<Node<'t>>,
     resource: Option<Node<'t>>,
     owner: Option<Node<'t>>,
+    /// A call that may go on from a router, and the function whose parameter is one.
+    group: Option<Node<'t>>,
+    plugin: Option<Node<'t>>,
 }
 
 impl<'t> Captured<'t> {
@@ -323,6 +397,8 @@ impl<'t> Captured<'t> {
             "name" => &mut self.name,
             "resource" => &mut self.resource,
             "owner" => &mut self.owner,
+            "group" => &mut self.group,
+            "plugin" => &mut self.plugin,
             _ => return,
         };
         *slot = Some(node);
@@ -341,34 +417,47 @@ impl Reader<'_> {
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
         let text = self.text;
-        let router = captured.router.map(|node| self.source(node).to_string());
-        // A prefix in an option is the value of that key; another one is the string itself.
-        let prefix = |node: Option<Node>| match (node, setting("prefix")) {
-            _ if setting("fixed").is_some() => setting("fixed").unwrap_or_default().to_string(),
-            (Some(node), _) => match literal(node, text) {
-                Some(prefix) if prefix.starts_with('^') => from_regex(&prefix),
-                Some(prefix) => prefix,
-                None => UNKNOWN.into(),
-            },
-            (None, Some(key)) => {
-                let all = captured.define.or(captured.route).or(captured.scope);
-                all.and_then(|node| option(self.head(node), key))
-                    .map(|v| unquoted(v).unwrap_or_else(|| UNKNOWN.into()))
-                    .unwrap_or_default()
+        // `r.Group("/a")` is the router `r` with a prefix.
+        let (own, router) = match captured.router.map(|node| self.group(&mut out.names, node)) {
+            // A chain that begins with a new router is a part of what defines it.
+            Some((prefix, root)) => {
+                let is_new = root.ends_with(')')
+                    && root.split(|c: char| !is_name_char(c)).any(|word| ROUTERS.contains(&word));
+                (prefix.unwrap_or_default(), Some(root).filter(|_| !is_new))
             }
-            (None, None) => String::new(),
+            None => (String::new(), None),
         };
+        let mut prefix = match (captured.prefix, setting("fixed"), setting("prefix")) {
+            (_, Some(fixed), _) => fixed.to_string(),
+            (Some(node), ..) => self.path(&mut out.names, node, 0),
+            // The value of an option.
+            (None, None, Some(key)) => {
+                let all = captured.route.or(captured.define).or(captured.scope);
+                all.map_or(String::new(), |node| self.option_path(&mut out.names, node, key))
+            }
+            (None, None, None) => String::new(),
+        };
+        if prefix.starts_with('^') {
+            prefix = from_regex(&prefix);
+        }
+        if !own.is_empty() {
+            prefix = format!("{own}/{prefix}");
+        }
         if let Some(framework) = setting("global").and_then(known) {
-            out.globals.push((framework, prefix(captured.prefix)));
+            out.globals.push((framework, prefix));
         } else if let Some(node) = captured.resource {
             self.add_resource(out, node, captured, setting);
         } else if let Some(scope) = captured.scope {
+            // The decorator of a class stands for its body.
+            let scope = match setting("class") {
+                Some(_) => class_body(scope),
+                None => scope,
+            };
             let mut range = match setting("chain") {
                 Some(_) => scope.end_byte()..chain(scope).end_byte(),
                 None => scope.byte_range(),
             };
             range.end = range.end.max(range.start);
-            let mut prefix = prefix(captured.prefix);
             let mut module = String::new();
             if let Some(key) = setting("module") {
                 let head = captured.route.map_or("", |r| self.head(r));
@@ -388,27 +477,184 @@ impl Reader<'_> {
                 let short =
                     ["Controller"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
                 prefix = prefix.replace("[controller]", &short.to_lowercase());
+                prefix = prefix.replace("[action]", UNKNOWN).replace("[area]", UNKNOWN);
             }
             let controller = captured.handler.map(|node| self.expression(node));
-            out.scopes.push(ScopeAt { prefix, module, controller, resource: String::new(), range });
+            let only_with = setting("only_with").and_then(known);
+            if only_with.is_some() && prefix != UNKNOWN {
+                prefix.insert(0, 'v');
+            }
+            // Of a class with several prefixes, each route has several paths.
+            let same = out.scopes.iter_mut().find(|s| s.range == range);
+            if let Some(other) = same.filter(|_| captured.owner.is_some()) {
+                other.prefix = UNKNOWN.into();
+                return;
+            }
+            let resource = String::new();
+            out.scopes.push(ScopeAt { prefix, module, controller, resource, range, only_with });
         } else if let Some(node) = captured.mount {
-            let prefix = prefix(captured.prefix);
-            let target = match literal(node, text) {
+            let target = match literal(node, text).or_else(|| self.required(node)) {
                 Some(module) => Mounted::Module(module, line_of(node)),
                 None => Mounted::Name(self.expression(node)),
             };
-            out.mounts.push(MountAt { prefix, router, target, at: node.start_byte() });
+            let replaces = setting("replaces").is_some() && !prefix.is_empty();
+            out.mounts.push(MountAt { prefix, router, target, at: node.start_byte(), replaces });
         } else if let (Some(node), Some(name)) = (captured.define, captured.name) {
+            let (mut prefix, mut base) = (prefix, router);
+            if let Some(group) = captured.group {
+                let (Some(of), root) = self.group(&mut out.names, group) else { return };
+                (prefix, base) = (of, Some(root));
+            }
+            // A field is one wherever the file uses it.
+            let is_field = name.parent().is_some_and(|up| {
+                ["member", "selector", "attribute"].iter().any(|kind| up.kind().contains(kind))
+            });
+            let visible = if is_field { 0..text.len() } else { self.visible(node) };
+            // A parameter is written with its type.
+            let name = name.child_by_field_name("pattern").unwrap_or(name);
+            let name = self.source(name).trim_start_matches(['$', '.']);
+            let name = name.split(|c: char| !is_name_char(c)).next().unwrap_or_default();
+            let family = setting("framework").and_then(known);
             out.routers.push(RouterAt {
-                name: self.source(name).trim_start_matches('$').to_string(),
-                prefix: prefix(captured.prefix),
-                base: router,
+                name: name.to_string(),
+                prefix,
+                base,
                 is_part: setting("part").is_some(),
                 range: node.byte_range(),
+                visible,
+                framework: family.and_then(|of| framework_of(of, self.source(node))),
             });
         } else if let Some(node) = captured.route {
-            self.add_route(out, node, captured, router, setting);
+            self.add_route(out, node, captured, (own, router), setting);
         }
+    }
+
+    /// Returns the part of the file in which the name that a node defines means that definition.
+    fn visible(&self, node: Node) -> Range<usize> {
+        // A parameter is a part of its function; the function itself is not what a node defines.
+        let function = around(node).skip(1).find(|up| has_own_names(up.kind()));
+        function.map_or(0..self.text.len(), |function| function.byte_range())
+    }
+
+    /// Follows a chain of calls to the router at its beginning, and returns the prefixes of the
+    /// groups on the way, `None` if there is no group, and the name of the router.
+    fn group(&self, names: &mut Vec<Expression>, node: Node) -> (Option<String>, String) {
+        let mut prefixes: Vec<String> = Vec::new();
+        let (mut first, mut is_group) = (node, false);
+        for _ in 0..MAX_LEVELS {
+            let Some(called) = first.child_by_field_name("function") else { break };
+            let part = |keys: &[&str]| keys.iter().find_map(|key| called.child_by_field_name(key));
+            let object = part(&["operand", "object", "expression", "value"]);
+            let name = part(&["field", "property", "name", "attribute"]);
+            let (Some(object), Some(name)) = (object, name) else { break };
+            if CONSTRUCTORS.contains(&self.source(name)) {
+                break;
+            }
+            if let Some((_, has_prefix)) = GROUPS.iter().find(|(of, _)| *of == self.source(name)) {
+                is_group = true;
+                let arguments = first.child_by_field_name("arguments");
+                let argument = arguments.and_then(|all| all.named_child(0));
+                if let Some(argument) = argument.filter(|_| *has_prefix) {
+                    prefixes.push(self.path(names, argument, 0));
+                }
+            }
+            first = object;
+        }
+        prefixes.reverse();
+        (is_group.then(|| prefixes.join("/")), self.source(first).to_string())
+    }
+
+    /// Returns the text of an expression that is a path, with [`UNKNOWN`] for what the project does
+    /// not state, and the mark of each name that another file may define.
+    fn path(&self, names: &mut Vec<Expression>, node: Node, depth: usize) -> String {
+        let kind = node.kind();
+        let unknown = || UNKNOWN.to_string();
+        if depth > MAX_LEVELS || self.source(node).contains(MARK) {
+            return unknown();
+        }
+        if kind.contains("binary") || kind.contains("concatenated") {
+            let operator = node.child_by_field_name("operator").map_or("+", |o| self.source(o));
+            if !matches!(operator, "+" | ".") {
+                return unknown();
+            }
+            let mut cursor = node.walk();
+            let parts: Vec<Node> = node.named_children(&mut cursor).collect();
+            return parts.into_iter().map(|part| self.path(names, part, depth + 1)).collect();
+        }
+        let written = literal_with(node, self.text, &mut |part| match part.named_child(0) {
+            Some(inner) if !part.kind().contains("variable") => self.path(names, inner, depth + 1),
+            _ => unknown(),
+        });
+        if let Some(written) = written {
+            return written.replace(|c: char| c.is_control() && c != MARK, "");
+        }
+        let is_list = ["array", "list", "parenthesized", "argument"]
+            .iter()
+            .any(|k| kind.contains(k) && !kind.contains("access"));
+        if is_list {
+            // Of several paths only a rule that takes each one knows which.
+            return match (node.named_child_count(), node.named_child(0)) {
+                (1, Some(only)) => self.path(names, only, depth + 1),
+                _ => unknown(),
+            };
+        }
+        let source = self.source(node);
+        let is_name = source.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && source.chars().all(|c| is_name_char(c) || matches!(c, '.' | ':' | '\\'));
+        if !is_name {
+            return unknown();
+        }
+        // The caller decides what a parameter is.
+        let is_parameter = around(node).any(|up| {
+            let all = ["parameters", "parameter"].iter().find_map(|k| up.child_by_field_name(k));
+            all.is_some_and(|all| has_word(self.source(all), source))
+        });
+        if is_parameter {
+            return unknown();
+        }
+        match constant(self.text, source) {
+            Constant::Text(value) => value,
+            Constant::Other => unknown(),
+            Constant::Missing => {
+                names.push(self.expression(node));
+                format!("{MARK}{}{MARK}", names.len() - 1)
+            }
+        }
+    }
+
+    /// Returns the path that an option of a call states, empty if it has no such option.
+    fn option_path(&self, names: &mut Vec<Expression>, node: Node, key: &str) -> String {
+        let call = node.child_by_field_name("value").unwrap_or(node);
+        let Some(arguments) = call.child_by_field_name("arguments") else { return String::new() };
+        let mut options = children(arguments);
+        let inner: Vec<Node> =
+            options.iter().filter(|n| n.kind() == "object").flat_map(|n| children(*n)).collect();
+        options.extend(inner);
+        for option in options {
+            if option.kind().contains("splat") || option.kind().contains("spread") {
+                return UNKNOWN.into();
+            }
+            let name = ["name", "key"].iter().find_map(|k| option.child_by_field_name(k));
+            let is_it = name.is_some_and(|n| self.source(n).trim_matches(['"', '\'']) == key);
+            if let Some(value) = option.child_by_field_name("value").filter(|_| is_it) {
+                return if self.source(value) == "None" {
+                    String::new()
+                } else {
+                    self.path(names, value, 0)
+                };
+            }
+        }
+        String::new()
+    }
+
+    /// Returns the module that `require("./users")` names.
+    fn required(&self, node: Node) -> Option<String> {
+        let function = node.child_by_field_name("function")?;
+        let is_require = matches!(self.source(function), "require" | "import");
+        literal(
+            node.child_by_field_name("arguments")?.named_child(0).filter(|_| is_require)?,
+            self.text,
+        )
     }
 
     fn add_route<'q>(
@@ -416,14 +662,19 @@ impl Reader<'_> {
         out: &mut RouteFile,
         node: Node,
         captured: &Captured,
-        router: Option<String>,
+        (own, router): (String, Option<String>),
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
         let Some(framework) = setting("framework").and_then(known) else { return };
         let at = captured.method.or(captured.path).unwrap_or(node).start_byte();
-        let is_defined = || out.routers.iter().any(|known| Some(&known.name) == router.as_ref());
-        if setting("defined").is_some() && (!is_defined() || out.routes.iter().any(|r| r.at == at))
-        {
+        // A handler is something that can be called.
+        let is_constant = |node: Node| framework != "net/http" && is_value(node.kind());
+        if captured.handler.is_some_and(is_constant) {
+            return;
+        }
+        let is_text = |node: Node| literal(node, self.text).is_some();
+        let takes_text = setting("action").is_some() || framework == "laravel";
+        if !takes_text && captured.handler.is_some_and(is_text) {
             return;
         }
         let framework = framework_in(framework, self.text);
@@ -432,25 +683,18 @@ impl Reader<'_> {
             let first = first_of_chain(node).filter(|_| setting("inside").is_some())?;
             Some(self.source(first).to_string())
         });
-        let mut path = match captured.path {
-            Some(path) => match literal(path, self.text) {
-                Some(path) => path,
-                None => return,
-            },
-            None => String::new(),
-        };
-        if captured.path.is_none()
-            && let Some(key) = setting("path")
-        {
-            path = key
-                .split('|')
-                .find_map(|key| option(self.head(node), key).and_then(unquoted))
-                .unwrap_or_default();
+        // The package `net/http` has a router of its own.
+        let router = router.filter(|name| !(framework == "net/http" && name == "http"));
+        let mut path = captured.path.map_or(String::new(), |p| self.path(&mut out.names, p, 0));
+        if framework == "aspnet" && router.is_none() && path.starts_with('/') {
+            path.insert(0, '~');
         }
-        let mut method = setting("methods")
-            .and_then(|key| option(self.head(node), key))
-            .map(methods_in)
-            .unwrap_or_default();
+        let stated = setting("methods").and_then(|key| option(self.head(node), key));
+        let mut method = stated.map(methods_in).unwrap_or_default();
+        let is_any = |written: &str| written.starts_with(['\'', '"']) || written.ends_with(":all");
+        if method.is_empty() && stated.is_some_and(|written| !is_any(written)) {
+            method = UNKNOWN_METHOD.into();
+        }
         if method.is_empty() {
             method = captured.method.map(|node| methods_in(self.source(node))).unwrap_or_default();
         }
@@ -465,6 +709,10 @@ impl Reader<'_> {
         }
         if setting("regex").is_some() {
             path = from_regex(&path);
+        }
+        if path.contains("[action]") {
+            let action = captured.handler.map_or(UNKNOWN, |node| self.source(node));
+            path = path.replace("[action]", &action.to_lowercase());
         }
         let mut handler = captured.handler.map_or(Handler::Here, |node| self.handler(node));
         if let (Handler::Named(class), Some(member)) = (&handler, captured.member)
@@ -485,8 +733,12 @@ impl Reader<'_> {
                 path = format!("../{path}");
             }
         }
+        if !own.is_empty() {
+            path = format!("{own}/{path}");
+        }
         let line = captured.method.or(captured.path).map_or_else(|| line_of(node), line_of);
-        out.routes.push(RouteAt { framework, method, path, handler, router, line, at });
+        let is_telling = setting("telling").is_some();
+        out.routes.push(RouteAt { framework, method, path, handler, router, is_telling, line, at });
     }
 
     /// Returns what `controller#action` means, or a bare action in its resource.
@@ -593,6 +845,7 @@ impl Reader<'_> {
                 path: format!("{path}{rest}"),
                 handler,
                 router: captured.router.map(|n| self.source(n).to_string()),
+                is_telling: true,
                 line: line_of(name_node),
                 at,
             });
@@ -605,6 +858,7 @@ impl Reader<'_> {
                 controller: None,
                 resource: name,
                 range: scope.byte_range(),
+                only_with: None,
             });
         }
     }
@@ -634,6 +888,12 @@ impl Reader<'_> {
         }
         if is_function(node.kind()) {
             return Handler::Here;
+        }
+        // The last function of a list answers; those before it may.
+        if node.kind() == "array"
+            && let Some(last) = children(node).last()
+        {
+            return self.handler(*last);
         }
         if let Some(written) = literal(node, self.text) {
             return match written.split_once('@') {
@@ -703,6 +963,18 @@ impl Reader<'_> {
         let receiver = if source[..from].contains('\\') { String::new() } else { receiver };
         Expression { receiver, name: name.to_string(), line }
     }
+}
+
+/// Returns the body of the class that a decorator is of, or the decorator.
+fn class_body(decorator: Node) -> Node {
+    around(decorator)
+        .skip(1)
+        .take(2)
+        .find_map(|up| {
+            let class = up.child_by_field_name("declaration").unwrap_or(up);
+            class.child_by_field_name("body")
+        })
+        .unwrap_or(decorator)
 }
 
 /// Returns the outermost call of which a node is a part by calls and members only.
@@ -779,8 +1051,17 @@ fn floor(text: &str, at: usize) -> usize {
 /// Returns the text of a string or a symbol, with `{}` for each part that is computed; `None` if the
 /// node is something else.
 fn literal(node: Node, text: &str) -> Option<String> {
+    literal_with(node, text, &mut |_| "{}".into())
+}
+
+/// Returns the text of a string or a symbol, with what `computed` says for each computed part.
+fn literal_with(
+    node: Node,
+    text: &str,
+    computed: &mut dyn FnMut(Node) -> String,
+) -> Option<String> {
     let kind = node.kind();
-    if kind.contains("symbol") {
+    if kind.contains("symbol") || kind == "atom" {
         return Some(text.get(node.byte_range())?.trim_matches([':', '"', '\'']).to_string());
     }
     if !(kind.contains("string") || kind.contains("template_literal")) {
@@ -788,20 +1069,134 @@ fn literal(node: Node, text: &str) -> Option<String> {
     }
     let mut written = String::new();
     let mut at = node.start_byte();
-    let mut cursor = node.walk();
-    for child in node.children(&mut cursor) {
+    for child in children_of_all_kinds(node) {
         let kind = child.kind();
         let is_computed = kind.contains("interpolation")
             || kind.contains("substitution")
             || (kind.contains("variable") && child.is_named());
         if is_computed {
             written.push_str(text.get(at..child.start_byte())?);
-            written.push_str("{}");
+            written.push_str(&computed(child));
             at = child.end_byte();
         }
     }
     written.push_str(text.get(at..node.end_byte())?);
     unquoted(&written)
+}
+
+fn children_of_all_kinds(node: Node) -> Vec<Node> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).collect()
+}
+
+fn children(node: Node) -> Vec<Node> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).collect()
+}
+
+/// Whether a node of this kind is a value that cannot be called.
+fn is_value(kind: &str) -> bool {
+    const VALUES: &[&str] = &[
+        "object",
+        "number",
+        "integer",
+        "float",
+        "integer_literal",
+        "int_literal",
+        "float_literal",
+        "decimal_integer_literal",
+        "true",
+        "false",
+        "boolean_literal",
+        "null",
+        "null_literal",
+        "undefined",
+        "nil",
+        "none",
+        "list",
+        "dictionary",
+        "composite_literal",
+        "unary_expression",
+        "initializer_expression",
+    ];
+    VALUES.contains(&kind)
+}
+
+/// Whether a node of this kind is a function, whose names mean nothing outside of it.
+fn has_own_names(kind: &str) -> bool {
+    ["function", "method", "lambda", "closure", "func_literal", "constructor"]
+        .iter()
+        .any(|k| kind.contains(k))
+        && !["call", "type", "modifier", "invocation"].iter().any(|k| kind.contains(k))
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    places_of(text, word).next().is_some()
+}
+
+/// Returns the places of a word in a text.
+fn places_of<'s>(text: &'s str, word: &'s str) -> impl Iterator<Item = usize> + 's {
+    text.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        !text[..*at].chars().next_back().is_some_and(is_name_char)
+            && !text[*at + word.len()..].chars().next().is_some_and(is_name_char)
+    })
+}
+
+/// The value that a text gives a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Constant {
+    Text(String),
+    /// Something else than a string, or several strings.
+    Other,
+    /// The text assigns nothing to the name.
+    Missing,
+}
+
+/// Returns what a text assigns to a name, in any language.
+#[must_use]
+pub fn constant(text: &str, name: &str) -> Constant {
+    let mut found = Constant::Missing;
+    for at in places_of(text, name) {
+        let before = text[..at].trim_end();
+        let line = text[at + name.len()..].lines().next().unwrap_or_default();
+        let Some(assign) = line.find('=') else { continue };
+        // Between the name and its value there is at most a type.
+        let (kind, value) = (line[..assign].trim_end_matches(':'), &line[assign + 1..]);
+        let is_type = kind.is_empty()
+            || (kind.starts_with([':', ' '])
+                && kind.chars().all(|c| is_name_char(c) || " :&'.<>[]*?".contains(c)));
+        let is_added = matches!(kind.trim(), "+" | "." | "|" | "||" | "??");
+        if !(is_type || is_added) || before.ends_with('.') || value.starts_with(['=', '>', '~']) {
+            continue;
+        }
+        // The value of an option or of a parameter is not the one of a constant.
+        let value = string_value(value).filter(|_| !is_added && !before.ends_with(['(', ',']));
+        found = match (value, found) {
+            (Some(value), Constant::Missing) => Constant::Text(value),
+            (Some(value), Constant::Text(other)) if value == other => Constant::Text(other),
+            _ => Constant::Other,
+        };
+    }
+    found
+}
+
+/// Returns the string that is all of the rest of a statement.
+fn string_value(rest: &str) -> Option<String> {
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('r').filter(|r| r.starts_with(['"', '\''])).unwrap_or(rest);
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+    let (value, after) = rest[1..].split_once(quote)?;
+    let after = after.trim_start();
+    let is_all = after.is_empty()
+        || [";", ",", ")", "}", "//", "/*", "#", "as const", "satisfies", ".freeze"]
+            .iter()
+            .any(|end| after.starts_with(end));
+    let is_plain = !value.contains("${") && !value.contains("#{") && !value.contains('\\');
+    (is_all && is_plain).then(|| value.to_string())
 }
 
 /// Removes the quotes of a string and the letters before them. `None` if there are no quotes.
@@ -912,4 +1307,60 @@ fn from_regex(pattern: &str) -> String {
 
 fn known(framework: &str) -> Option<&'static str> {
     crate::languages::FRAMEWORKS.iter().copied().find(|f| *f == framework)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_value_if_a_text_assigns_one_string_to_it() {
+        for text in [
+            "const X = \"/a\"",
+            "X := '/a'",
+            "X: str = '/a'  # why",
+            "public static final String X = \"/a\";",
+            "pub const X: &'static str = \"/a\";",
+            "export const X = `/a` as const",
+            "X = '/a'\nif (X == '/b' || X !== '/c') {}",
+            "X = '/a'\nY = X + '/b'",
+        ] {
+            assert_eq!(constant(text, "X"), Constant::Text("/a".into()), "{text}");
+        }
+        for text in [
+            "X = process.env.X || '/a'",
+            "X = '/a' + y",
+            "X = '/a'\nX = '/b'",
+            "let X = '/a'\nX += '/b'",
+            "f(X='/a')",
+            "X = `/a/${y}`",
+            "X = f'/a/{y}'",
+        ] {
+            assert_eq!(constant(text, "X"), Constant::Other, "{text}");
+        }
+        for text in ["", "MAX = '/a'", "XS = '/a'", "(X) => '/a'", "o.X = '/a'"] {
+            assert_eq!(constant(text, "X"), Constant::Missing, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_in_paths_get_their_values_and_others_are_unknown() {
+        let route = |path: &str| RouteAt {
+            framework: "spring",
+            method: String::new(),
+            path: path.into(),
+            handler: Handler::Here,
+            router: None,
+            is_telling: false,
+            line: 1,
+            at: 0,
+        };
+        let mut file = RouteFile::default();
+        for path in ["\u{1}0\u{1}/a", "/b/\u{1}1\u{1}", "\u{1}x\u{1}", "\u{1}7\u{1}", "/c"] {
+            file.routes.push(route(path));
+        }
+        file.fill(&[Some("/api".into()), None]);
+        let paths: Vec<&str> = file.routes.iter().map(|route| &*route.path).collect();
+        assert_eq!(paths, ["/api/a", "/b/…", "…", "…", "/c"]);
+    }
 }

@@ -108,7 +108,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("GET /up (axum)", ""),
     ("GET /v1/b/{id} (actix)", "show_b"),
     ("GET /v1/b (actix)", "list_b"),
-    ("GET|DELETE /web/c/{id} (flask)", "show_c"),
+    // The prefix of the registration takes the place of the one of the blueprint.
+    ("GET|DELETE /web/{id} (flask)", "show_c"),
     ("GET /fast/d/{id} (fastapi)", "show_d"),
     ("POST …/lost (fastapi, beginning unknown)", "make_lost"),
     ("ANY /dj/e/{id} (django)", "show_e"),
@@ -263,4 +264,188 @@ fn requests_of_a_route_are_found_also_in_another_project() {
         (&answer["results"][0]["sites"], &answer["results"][0]["line"]),
         (&json!([4]), &json!(7))
     );
+}
+
+/// Files, and all that is registered in them.
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
+fn check(cases: &[Case]) {
+    for (files, wanted) in cases {
+        let p = Project::with(files);
+        // A question about a project without routes ends with an error.
+        p.write(
+            "zz/main.py",
+            "from flask import Flask\napp = Flask(__name__)\n\n@app.route('/zz')\ndef zz():\n    pass\n",
+        );
+        let answer = p.json(&["graph", "routes", ".", "-n", "100"]);
+        let mut found: Vec<&str> = rows(&answer, "results").into_iter().map(|row| row.0).collect();
+        found.retain(|route| *route != "GET /zz (flask)");
+        // Whether the controllers of Phoenix are found is not what this looks at.
+        let short = |route| str::split_once(route, " (phoenix").map_or(route, |(path, _)| path);
+        let mut found: Vec<&str> = found.into_iter().map(short).collect();
+        found.sort_unstable();
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted, "{}", files[0].0);
+    }
+}
+
+#[test]
+fn a_prefix_is_composed_once_along_the_chain_of_groups() {
+    check(&[
+        (
+            &[(
+                "asp/Api.cs",
+                "using Microsoft.AspNetCore.Builder;\n\npublic static class Api\n{\n    public static void Main()\n    {\n        var app = WebApplication.Create();\n        var g = app.MapGroup(\"/min\").WithTags(\"x\");\n        g.MapGet(\"/q\", () => 1);\n        var h = g.MapGroup(\"sub\");\n        h.MapPost(\"/w\", Handler);\n        app.MapGroup(\"/one\").MapPut(\"/two\", Handler);\n        app.MapCatalogApi();\n    }\n\n    public static IEndpointRouteBuilder MapCatalogApi(this IEndpointRouteBuilder routes)\n    {\n        var versions = routes.NewVersionedApi(\"Catalog\");\n        var api = versions.MapGroup(\"api/catalog\").HasApiVersion(1, 0);\n        api.MapGet(\"/items\", Handler);\n        return routes;\n    }\n\n    static void Handler() { }\n}\n",
+            )],
+            &[
+                "GET /min/q (aspnet)",
+                "POST /min/sub/w (aspnet)",
+                "PUT /one/two (aspnet)",
+                "GET /api/catalog/items (aspnet)",
+            ],
+        ),
+        (
+            &[(
+                "chi/main.go",
+                "package main\n\nimport (\n\t\"net/http\"\n\n\t\"github.com/go-chi/chi/v5\"\n)\n\nconst base = \"/base\"\n\nfunc main() {\n\tr := chi.NewRouter()\n\tr.Route(base, func(r chi.Router) {\n\t\tr.Get(\"/y\", y)\n\t\tr.Route(\"/deep\", func(r chi.Router) {\n\t\t\tr.With(mw).Post(\"/z\", y)\n\t\t})\n\t})\n\tr.Group(func(r chi.Router) {\n\t\tr.Get(\"/grouped\", y)\n\t})\n\tr.Get(\"/after\", y)\n}\n\nfunc y(w http.ResponseWriter, r *http.Request) {}\n",
+            )],
+            &[
+                "GET /base/y (chi)",
+                "POST /base/deep/z (chi)",
+                "GET /grouped (chi)",
+                "GET /after (chi)",
+            ],
+        ),
+        (
+            &[(
+                "gin/main.go",
+                "package main\n\nimport \"github.com/gin-gonic/gin\"\n\nfunc main() {\n\tr := gin.Default()\n\tapi := r.Group(\"/api\").Group(\"/v1\")\n\tapi.GET(\"/a\", a)\n\tr.Group(\"/direct\").GET(\"/b\", a)\n}\n\nfunc a(c *gin.Context) {}\n",
+            )],
+            &["GET /api/v1/a (gin)", "GET /direct/b (gin)"],
+        ),
+        (
+            &[(
+                "hono/h.ts",
+                "import { Hono } from 'hono'\nconst app = new Hono().basePath('/hb')\napp.get('/x', (c) => c.text('1'))\nconst sub = new Hono()\nsub.post('/y', (c) => c.text('2'))\napp.route('/sub', sub)\n",
+            )],
+            &["GET /hb/x (hono)", "POST /hb/sub/y (hono)"],
+        ),
+        (
+            &[(
+                "fast/server.ts",
+                "import fastify from 'fastify'\nconst f = fastify()\nf.register(plug, { prefix: '/pl' })\nf.register(async (inner) => {\n  inner.get('/inline', h)\n}, { prefix: '/two' })\nasync function plug(i: any) {\n  i.get('/in', h)\n}\nfunction h() {}\n",
+            )],
+            &["GET /pl/in (fastify)", "GET /two/inline (fastify)"],
+        ),
+    ]);
+}
+
+#[test]
+fn routes_of_ktor_have_the_prefix_of_the_place_that_calls_their_function() {
+    check(&[(
+        &[(
+            "ktor/R.kt",
+            "package k\n\nimport io.ktor.server.application.*\nimport io.ktor.server.routing.*\n\nfun Application.module() {\n    routing {\n        route(\"/kt\") {\n            get(\"/a/{id}\") {\n                call.respond(1)\n            }\n            userRoutes()\n        }\n    }\n}\n\nfun Route.userRoutes() {\n    post(\"/u\") {\n        call.respond(2)\n    }\n}\n\nfun Route.lostRoutes() {\n    put(\"/lost\") {\n        call.respond(3)\n    }\n}\n",
+        )],
+        &["GET /kt/a/{id} (ktor)", "POST /kt/u (ktor)", "PUT …/lost (ktor, beginning unknown)"],
+    )]);
+}
+
+#[test]
+fn a_path_that_is_a_constant_has_its_value_and_another_expression_is_unknown() {
+    check(&[
+        (
+            &[
+                (
+                    "nest/a.controller.ts",
+                    "import { Controller, Get } from '@nestjs/common'\nimport { BIRDS } from './paths'\n\nconst ROOT = 'dogs'\n\n@Controller(ROOT)\nexport class Dogs {\n  @Get(['a', 'b'])\n  many() {}\n}\n\n@Controller(BIRDS)\nexport class Birds {\n  @Get('c')\n  one() {}\n}\n\n@Controller(process.env.ROOT)\nexport class Cats {\n  @Get('d')\n  one() {}\n}\n\n@Controller({ path: 'fish', version: '2' })\nexport class Fish {\n  @Get()\n  one() {}\n}\n",
+                ),
+                ("nest/paths.ts", "export const BIRDS = 'birds'\n"),
+                (
+                    "nest/main.ts",
+                    "import { NestFactory } from '@nestjs/core'\n\nasync function bootstrap() {\n  const app = await NestFactory.create(AppModule)\n  app.enableVersioning()\n}\n",
+                ),
+            ],
+            &[
+                "GET /dogs/a (nest)",
+                "GET /dogs/b (nest)",
+                "GET /birds/c (nest)",
+                "GET …/d (nest, beginning unknown)",
+                "GET /v2/fish (nest)",
+            ],
+        ),
+        (
+            &[
+                (
+                    "spring/Users.java",
+                    "package s;\n\nimport org.springframework.web.bind.annotation.*;\n\n@RestController\n@RequestMapping(Paths.USERS)\npublic class Users {\n    static final String ONE = \"/one\";\n\n    @GetMapping(ONE)\n    public void one() { }\n\n    @GetMapping(path = ONE + \"/{id}\")\n    public void two() { }\n\n    @PostMapping(value = prefix())\n    public void three() { }\n}\n",
+                ),
+                (
+                    "spring/Paths.java",
+                    "package s;\n\npublic class Paths {\n    public static final String USERS = \"/users\";\n}\n",
+                ),
+            ],
+            &[
+                "GET /users/one (spring)",
+                "GET /users/one/{id} (spring)",
+                "POST … (spring, path unknown)",
+            ],
+        ),
+        (
+            &[(
+                "fapi/m.py",
+                "import os\nfrom fastapi import FastAPI\n\napp = FastAPI()\nPRE = '/pre'\nLOST = os.environ['X']\n\n\n@app.get(PRE + '/cat')\nasync def cat():\n    return {}\n\n\n@app.get(f'{PRE}/fs')\nasync def fs():\n    return {}\n\n\n@app.post(f'{LOST}/lost')\nasync def lost():\n    return {}\n\n\n@app.api_route('/multi', methods=['GET', 'POST'])\nasync def multi():\n    return {}\n",
+            )],
+            &[
+                "GET /pre/cat (fastapi)",
+                "GET /pre/fs (fastapi)",
+                "POST …/lost (fastapi, beginning unknown)",
+                "GET|POST /multi (fastapi)",
+            ],
+        ),
+        (
+            &[(
+                "rest/Res.java",
+                "package r;\n\nimport jakarta.ws.rs.*;\n\n@Path(\"/res\")\npublic class Res {\n    @GET\n    @Path(\"/a/{id}\")\n    public void a() { }\n\n    @PUT\n    public void b() { }\n}\n",
+            )],
+            &["GET /res/a/{id} (jax-rs)", "PUT /res (jax-rs)"],
+        ),
+        (
+            &[
+                (
+                    "phx/router.ex",
+                    "defmodule MyWeb.Router do\n  use MyWeb, :router\n\n  scope \"/papi\", MyWeb do\n    pipe_through :api\n    get \"/p/:id\", PController, :show\n    resources \"/rows\", RowController, only: [:index, :show]\n  end\nend\n",
+                ),
+                (
+                    "phx/controllers.ex",
+                    "defmodule MyWeb.PController do\n  def show(conn, _), do: conn\nend\n\ndefmodule MyWeb.RowController do\n  def index(conn, _), do: conn\n  def show(conn, _), do: conn\nend\n",
+                ),
+            ],
+            &["GET /papi/p/{id}", "GET /papi/rows", "GET /papi/rows/{id}"],
+        ),
+    ]);
+}
+
+#[test]
+fn a_call_of_what_is_no_router_and_a_handler_that_is_no_function_are_no_routes() {
+    check(&[
+        (
+            &[(
+                "go/main.go",
+                "package main\n\nimport (\n\t\"log/slog\"\n\t\"net/http\"\n)\n\ntype cache struct{}\n\nfunc (cache) Get(key string, into any) {}\n\nfunc main() {\n\tvar err error\n\tslog.Error(\"x\", slog.Any(\"/err\", err))\n\tvar c cache\n\tc.Get(\"/key\", err)\n\thttp.HandleFunc(\"/up\", up)\n}\n\nfunc up(w http.ResponseWriter, r *http.Request) {}\n",
+            )],
+            &["ANY /up (net/http)"],
+        ),
+        (
+            &[
+                (
+                    "web/app.ts",
+                    "import express from 'express'\nimport axios from 'axios'\nimport { api } from './api'\n\nconst PORT = '80'\nconst app = express()\nconst server = axios.create()\nconst body = {}\nserver.post('/client', body)\napi.put('/other', body)\napp.get('/port', PORT)\napp.get('/num', 5)\napp.get('/real', show)\nfunction show() {}\n",
+                ),
+                ("web/api.ts", "import axios from 'axios'\nexport const api = axios.create()\n"),
+            ],
+            &["GET /real (express)"],
+        ),
+    ]);
 }

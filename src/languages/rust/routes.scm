@@ -1,7 +1,7 @@
 ; The captures are explained in python/routes.scm.
 ; axum, actix: `.route("/x", get(f).post(g))`, `.route("/x", web::get().to(f))`
 (call_expression function: (field_expression field: (field_identifier) @_route)
-  arguments: (arguments . (string_literal) @prefix . (_) @scope)
+  arguments: (arguments . (_) @prefix . (_) @scope)
   (#eq? @_route "route") (#set! leaf "1"))
 (call_expression function: [(identifier) @method (scoped_identifier name: (identifier) @method)]
   arguments: (arguments . (_) @handler .)
@@ -18,10 +18,10 @@
   (#any-of? @_to "to" "to_async") (#any-of? @method "get" "post" "put" "patch" "delete" "head" "route")
   (#set! framework "actix") (#set! inside "1")) @route
 (call_expression function: (field_expression field: (field_identifier) @_nest)
-  arguments: (arguments . (string_literal) @prefix . (_) @scope)
+  arguments: (arguments . (_) @prefix . (_) @scope)
   (#any-of? @_nest "nest" "nest_service"))
 (call_expression function: (field_expression field: (field_identifier) @_nest)
-  arguments: (arguments . (string_literal)
+  arguments: (arguments . (_)
     . [(identifier) (call_expression function: [(identifier) (scoped_identifier)])] @mount)
   (#eq? @_nest "nest"))
 (call_expression function: (field_expression field: (field_identifier) @_merge)
@@ -30,7 +30,7 @@
 (let_declaration pattern: (identifier) @name value: (_) @_value
   (#match? @_value "(Router|App)::new")) @define
 (call_expression function: [(identifier) @_scope (scoped_identifier name: (identifier) @_scope)]
-  arguments: (arguments . (string_literal) @prefix .)
+  arguments: (arguments . [(string_literal) (identifier) (scoped_identifier)] @prefix .)
   (#any-of? @_scope "scope" "resource") (#set! chain "1") (#set! leaf "1")) @scope
 (call_expression function: (field_expression field: (field_identifier) @_service)
   arguments: (arguments . [(identifier) (scoped_identifier)] @mount .)
