@@ -128,6 +128,20 @@ impl<'a> MainFiles<'a> {
             && !(self.has_others && self.styles.contains(path))
             && !overview::is_migration(path)
     }
+
+    /// Returns the files with code of examples, in order, each with the folder that holds the
+    /// examples. A project of nothing else shows its files instead.
+    fn examples(&self) -> Vec<(&'a str, &'a str)> {
+        let is_code =
+            |path: &str| languages::code_family(path).is_some() && !languages::is_test_path(path);
+        let examples = self.groups.iter().filter(|(_, group)| **group == FileGroup::Example);
+        let mut files: Vec<(&str, &str)> = examples
+            .filter(|(path, _)| !self.sources.is_empty() && is_code(path))
+            .filter_map(|(path, _)| Some((languages::example_folder(path)?, *path)))
+            .collect();
+        files.sort_unstable();
+        files
+    }
 }
 
 impl Engine {
@@ -181,7 +195,9 @@ impl Engine {
             languages: main_languages(sizes.iter().filter(|s| counts(&s.path))),
             commands: if is_overview { overview::commands(&tree) } else { Vec::new() },
             entries: if is_overview {
-                overview::entry_points(&tree, &ranked.mains)
+                let mut entries = overview::entry_points(&tree, &ranked.mains);
+                entries.extend(overview::example_programs(&main.examples(), &ranked.mains));
+                entries
             } else {
                 Vec::new()
             },

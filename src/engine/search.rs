@@ -349,7 +349,11 @@ impl Engine {
         let query = request.refined(searcher.query(&request.query, &StaticModel::knows)?);
         let (vector, warning) = vector_of_question(self.manager.embedder(), &query.meant);
         let results = match request.mode {
-            SearchMode::Semantic if warning.is_none() => searcher.by_meaning(&vector, filter, n)?,
+            SearchMode::Semantic if warning.is_none() => {
+                let mut found = searcher.by_meaning(&vector, filter, n)?;
+                found.notes.clone_from(&query.notes);
+                found
+            }
             _ => searcher.search(&query, &vector, filter, n)?,
         };
         Ok(Found { results, warning })

@@ -43,7 +43,7 @@ pub struct MapQuery<'a> {
 pub struct Map {
     /// The most important first.
     pub files: Vec<MapFile>,
-    /// Functions with which programs begin: path and line.
+    /// Functions with which programs begin, in all files: path and line, in order.
     pub mains: Vec<(String, u32)>,
 }
 
@@ -110,12 +110,19 @@ pub(super) fn map(mut resolver: Resolver, query: MapQuery) -> Result<Map, GraphE
         });
     }
     out.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.path.cmp(&b.path)));
-    let path_of: HashMap<i64, &str> = files.iter().map(|(id, path)| (*id, &**path)).collect();
+    let paths = resolver.scopes.files.iter().map(|file| (file.row.id, &*file.row.path));
+    let path_of: HashMap<i64, &str> = paths.collect();
     let is_main = |s: &&SymbolRow| {
         matches!(&*s.name, "main" | "Main") && s.kind.is_callable() && !s.prototype
     };
-    let mains = symbols.iter().filter(is_main);
-    let mains = mains.map(|s| (path_of[&s.id.file].to_string(), s.line)).collect();
+    let of_others = by_file.values().flatten();
+    let mut mains: Vec<(String, u32)> = symbols
+        .iter()
+        .chain(of_others)
+        .filter(is_main)
+        .filter_map(|s| Some(((*path_of.get(&s.id.file)?).to_string(), s.line)))
+        .collect();
+    mains.sort_unstable();
     Ok(Map { files: out, mains })
 }
 

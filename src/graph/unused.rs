@@ -18,17 +18,15 @@ use super::resolver::Resolver;
 use super::rows::{BaseRow, FileId, SymbolId, SymbolRow};
 use super::words::{MAX_PLACES, Place, Words};
 use crate::languages::{
-    Declaration, LanguageKind, OutsideUser, TestRole, detect, is_test_file, is_test_path,
+    Declaration, Examples, LanguageKind, OutsideUser, TestRole, detect, is_test_file, is_test_path,
     other_spellings, used_from_outside,
 };
 use crate::syntax::{PlaceKind, Places, SymbolKind};
 
 /// Most files that are parsed to tell comments from code. In the others, each place counts as code.
 const MAX_PARSED: usize = 300;
-/// Words in the names of files that tests share, and folders of examples.
+/// Words in the names of files that tests share.
 const TEST_WORDS: &[&str] = &["test", "tests", "testing", "testutil", "testutils", "testlib"];
-const EXAMPLE_FOLDERS: &[&str] =
-    &["example", "examples", "_examples", "sample", "samples", "demo", "demos"];
 /// Most lines of which the symbols are noted, in all files together.
 const MAX_LINES: usize = 50_000_000;
 /// Most symbols around a place, and most supertypes above a type, that are looked at.
@@ -171,11 +169,11 @@ impl<'s> Search<'s> {
         let of_file: HashMap<FileId, u32> = (resolver.scopes.files.iter())
             .filter_map(|file| Some((file.row.id, *positions.get(&*file.row.path)?)))
             .collect();
-        let is_test: Vec<bool> = query
-            .files
-            .iter()
-            .map(|path| is_test_file(path) || is_test_path(path) || is_beside_tests(path))
-            .collect();
+        let examples = Examples::of(query.files.iter().copied());
+        let is_outside = |path: &&str| {
+            is_test_file(path) || is_test_path(path) || is_for_tests(path) || examples.holds(path)
+        };
+        let is_test: Vec<bool> = query.files.iter().map(is_outside).collect();
         // A page of MDX holds code.
         let is_document = |path: &&str| {
             let is_mdx = path.rsplit_once('.').is_some_and(|(_, end)| end == "mdx");
@@ -810,12 +808,11 @@ fn is_private(row: &SymbolRow) -> bool {
     row.name.starts_with('#') || row.signature.split([' ', '\t']).any(|word| word == "private")
 }
 
-/// Whether a file holds what tests share, or examples.
-fn is_beside_tests(path: &str) -> bool {
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+/// Whether a file holds what tests share.
+fn is_for_tests(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name).to_lowercase();
     stem.split(['_', '-']).any(|word| TEST_WORDS.contains(&word))
-        || folders.split('/').any(|folder| EXAMPLE_FOLDERS.contains(&folder))
 }
 
 /// Whether symbols of this kind are listed: functions, types, macros, and constants outside of

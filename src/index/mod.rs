@@ -5,6 +5,7 @@
 //! files, and readers notice that. The difficult part is to work incrementally and still leave
 //! exactly what a full run would leave.
 
+mod built;
 mod checked;
 mod chunker;
 mod commits;

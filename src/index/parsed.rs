@@ -99,7 +99,7 @@ pub(super) fn parsed(
     let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
     let is_whole = read.is_ok() && thread_time().saturating_sub(start) < SLOW;
     let (mut chunks, hand_on) = read.unwrap_or_else(|_| (chunk_lines(path, text), None));
-    set_origin(&mut chunks, entry.origin, text);
+    set_origin(&mut chunks, entry.origin, path, text);
     count(&mut entry, &chunks);
     let value = key.filter(|_| is_whole).and_then(|key| {
         let packed = known::pack(&key, &to_store(&entry, &chunks, rows.as_deref())?)?;

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::built::built;
+use crate::chunk::Origin;
 use crate::dir::Dir;
-use crate::source::{Scope, SourceFile, WalkOptions, sha256};
+use crate::source::{DeclaredOrigin, Scope, SourceFile, WalkOptions, sha256};
 use crate::store::{SourceEntry, SourceTable, trusted_before};
 
 /// What the run does with a file of the old or the new tree.
@@ -42,8 +44,10 @@ impl IndexPlan {
     ) -> Self {
         let trusted_before = trusted_before(table.walked_at_ns);
         let root = Dir::open(path).ok();
-        let decide = |file: SourceFile| {
+        let built = scripts_built(&files, table, scope);
+        let decide = |mut file: SourceFile| {
             let path = file.path.clone();
+            file.origin.built = built.contains(&path);
             let action = match table.files.get(&path) {
                 Some(known)
                     if !full
@@ -75,6 +79,10 @@ impl IndexPlan {
         {
             if scope.contains(path) {
                 gone.push((path, known));
+            } else if !known.deleted && known.origin.built != built.contains(path) {
+                // A file in scope decides what this one is.
+                let origin = DeclaredOrigin { built: !known.origin.built, ..known.origin };
+                actions.insert(path.clone(), Action::Parse(file_of(path, known, origin)));
             } else {
                 actions.insert(path.clone(), Action::Keep(known.clone()));
             }
@@ -125,6 +133,26 @@ impl IndexPlan {
     }
 }
 
+/// Returns the scripts that were built from other files of the tree: `files`, and those of the table
+/// out of scope.
+fn scripts_built(files: &[SourceFile], table: &SourceTable, scope: &Scope) -> HashSet<String> {
+    let others = table.files.iter().filter(|(path, known)| !known.deleted && !scope.contains(path));
+    let paths = files.iter().map(|file| &*file.path).chain(others.map(|(path, _)| &**path));
+    let own: Vec<&str> = paths.filter(|path| Origin::of_path(path) == Origin::Ordinary).collect();
+    built(&own).into_iter().map(String::from).collect()
+}
+
+/// Returns a known file with another origin.
+fn file_of(path: &str, known: &SourceEntry, origin: DeclaredOrigin) -> SourceFile {
+    SourceFile {
+        path: path.into(),
+        bytes: known.bytes,
+        modified_ns: known.modified_ns,
+        changed_ns: known.changed_ns,
+        origin,
+    }
+}
+
 /// The contents of all files in the tree, by hash.
 struct There<'a> {
     known: HashSet<&'a str>,
@@ -161,4 +189,24 @@ impl<'a> There<'a> {
 fn unchanged(root: Option<&Dir>, file: &SourceFile, known: &SourceEntry) -> bool {
     let read = root.and_then(|root| root.read(&file.path, file.bytes).ok());
     read.map_or(known.sha256.is_empty(), |bytes| sha256(&bytes) == known.sha256)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_in_scope_decides_what_a_script_out_of_scope_is() {
+        let script = || ("lib/a.js".to_string(), SourceEntry::default());
+        let table = SourceTable { files: BTreeMap::from([script()]), ..SourceTable::default() };
+        let source = file_of("src/a.ts", &SourceEntry::default(), DeclaredOrigin::default());
+        let plan = |files: Vec<SourceFile>| {
+            let scope = Scope::Paths(["src/a.ts".to_string()].into());
+            let plan = IndexPlan::new(Path::new("/nowhere"), &table, files, &scope, false, None);
+            plan.actions["lib/a.js"].clone()
+        };
+        assert_eq!(plan(Vec::new()), Action::Keep(SourceEntry::default()));
+        let Action::Parse(file) = plan(vec![source]) else { panic!("it is kept") };
+        assert!(file.origin.built);
+    }
 }

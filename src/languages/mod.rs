@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 mod detect;
+mod examples;
 mod measured;
 mod outside;
 #[cfg(packed)]
@@ -18,6 +19,7 @@ mod spec;
 mod testing;
 
 pub use detect::detect;
+pub use examples::{ExampleCount, Examples, code_family, example_folder};
 pub use measured::{Precision, precision};
 pub use outside::{Declaration, OutsideUser, other_spellings, used_from_outside};
 pub use routes::{

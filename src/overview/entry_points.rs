@@ -1,6 +1,6 @@
 //! Where the programs and libraries of a repository begin.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +10,8 @@ use super::{Tree, directory, extension, file_name, join};
 
 /// Maximum number of entries.
 const MAX_ENTRIES: usize = 12;
+/// Maximum number of examples.
+const MAX_EXAMPLES: usize = 16;
 
 /// A place where a program or a library begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -19,7 +21,7 @@ pub struct EntryPoint {
     /// The line of its main function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// `program`, `library`, or the name of a command.
+    /// `program`, `library`, `example`, or the name of a command.
     pub what: String,
 }
 
@@ -64,6 +66,42 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
     out
 }
 
+/// Returns the example programs, one for each folder or file in a folder of examples. `files`: the
+/// files with code, each after the folder that holds the examples. `mains`: functions with which a
+/// program may begin, as path and line, in order.
+#[must_use]
+pub fn example_programs(files: &[(&str, &str)], mains: &[(String, u32)]) -> Vec<EntryPoint> {
+    // The first main function of a file counts.
+    let lines: BTreeMap<&str, u32> =
+        mains.iter().rev().map(|(path, line)| (&**path, *line)).collect();
+    let mut best: BTreeMap<&str, (bool, bool, usize, &str)> = BTreeMap::new();
+    for (folder, path) in files {
+        let start = if folder.is_empty() { 0 } else { folder.len() + 1 };
+        let end = path[start..].find('/').map_or(path.len(), |end| start + end);
+        let has_main = lines.contains_key(*path);
+        // A file beside the examples may be one that they share.
+        if end == path.len() && !has_main && !is_script(path) {
+            continue;
+        }
+        let stem = file_name(path).split('.').next().unwrap_or_default().to_lowercase();
+        let own = file_name(&path[..end]);
+        let is_named = matches!(&*stem, "main" | "app" | "index" | "cli") || stem == own;
+        let rank = (!has_main, !is_named, path.matches('/').count(), *path);
+        let of_example = best.entry(&path[..end]).or_insert(rank);
+        *of_example = rank.min(*of_example);
+    }
+    let mut found: Vec<_> = best.into_values().collect();
+    found.sort_by_key(|(without_main, _, _, path)| (*without_main, *path));
+    found.truncate(MAX_EXAMPLES);
+    found.sort_by_key(|(.., path)| *path);
+    let entry = |(.., path): (bool, bool, usize, &str)| EntryPoint {
+        path: path.to_string(),
+        line: lines.get(path).copied(),
+        what: "example".into(),
+    };
+    found.into_iter().map(entry).collect()
+}
+
 /// Whether a file changes a database or stored data from one version to the next: it is numbered,
 /// as `db/migrate/20240101_add_tags.rb`, below a directory of migrations.
 #[must_use]
@@ -88,7 +126,13 @@ fn is_program(path: &str) -> bool {
 /// any file may have such a function, only the usual names count.
 fn is_main_file(path: &str) -> bool {
     let stem = file_name(path).split('.').next().unwrap_or_default();
-    let is_script = matches!(
+    let may_be_any = is_script(path) || extension(path) == "rs";
+    !may_be_any || matches!(stem, "main" | "cli" | "app" | "index")
+}
+
+/// Whether a file is in a language whose programs begin with the first line.
+fn is_script(path: &str) -> bool {
+    matches!(
         extension(path),
         "py" | "rb"
             | "js"
@@ -103,9 +147,7 @@ fn is_main_file(path: &str) -> bool {
             | "php"
             | "sh"
             | "bash"
-            | "rs"
-    );
-    !is_script || matches!(stem, "main" | "cli" | "app" | "index")
+    )
 }
 
 fn is_library(path: &str) -> bool {

@@ -12,7 +12,7 @@ mod test_commands;
 
 pub use about::{About, about};
 pub use commands::{Commands, commands};
-pub use entry_points::{EntryPoint, entry_points, is_migration};
+pub use entry_points::{EntryPoint, entry_points, example_programs, is_migration};
 pub use libraries::{Libraries, libraries};
 pub use modules::{Module, modules};
 pub use test_commands::{TestCommands, TestPlace, test_commands};

@@ -323,3 +323,30 @@ fn a_list_that_nobody_pastes_becomes_the_command_for_all_tests() {
     let run = with(&[("pytest.ini", "")], |tree| test_commands(tree, &places).run);
     assert_eq!(run, ["pytest"]);
 }
+
+#[test]
+fn each_example_has_one_entry_where_it_begins() {
+    let files = [
+        ("demo.py", ""),
+        ("examples/chat/app/index.ts", "examples"),
+        ("examples/chat/util.ts", "examples"),
+        ("examples/common.h", "examples"),
+        ("examples/one.c", "examples"),
+        ("examples/stream/audio.c", "examples"),
+        ("examples/stream/stream.c", "examples"),
+    ];
+    let files = files.map(|(path, folder)| (folder, path));
+    let mains = [("examples/one.c".to_string(), 4), ("examples/stream/stream.c".to_string(), 9)];
+    let found = example_programs(&files, &mains);
+    let rows: Vec<(&str, Option<u32>)> = found.iter().map(|e| (&*e.path, e.line)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("demo.py", None),
+            ("examples/chat/app/index.ts", None),
+            ("examples/one.c", Some(4)),
+            ("examples/stream/stream.c", Some(9)),
+        ]
+    );
+    assert!(found.iter().all(|entry| entry.what == "example"));
+}

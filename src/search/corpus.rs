@@ -18,6 +18,7 @@ use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
 use super::vector::{Hnsw, VectorTable};
 use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
+use crate::languages::{ExampleCount, Examples};
 
 /// Provides the vectors of chunks.
 pub trait VectorSource {
@@ -58,6 +59,8 @@ pub struct Corpus {
     pub(super) average_file_bytes: f64,
     /// Depth of the file with the fewest folders above it.
     pub(super) min_depth: usize,
+    /// Which files are examples.
+    pub(super) examples: Examples,
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: Arc<OnceLock<References>>,
@@ -120,7 +123,8 @@ impl Corpus {
     /// Iterates over its files with their groups, in no particular order. Some may have no chunks
     /// any more.
     pub fn file_groups(&self) -> impl Iterator<Item = (&str, FileGroup)> {
-        self.files.iter().map(|file| (&*file.path, file.group()))
+        let examples = self.examples;
+        self.files.iter().map(move |file| (&*file.path, file.group(examples)))
     }
 
     /// Returns the paths of the files that define a symbol of this name, without the names around
@@ -130,7 +134,7 @@ impl Corpus {
         let name = key(name);
         let defining = self.files.iter().filter(|f| f.definitions.iter().any(|d| d.name == name));
         let mut found: Vec<(FileGroup, &str)> =
-            defining.map(|file| (file.group(), &*file.path)).collect();
+            defining.map(|file| (file.group(self.examples), &*file.path)).collect();
         found.sort_unstable();
         found.into_iter().map(|(_, path)| path).collect()
     }
@@ -225,12 +229,19 @@ impl CorpusBuilder {
     ) -> Corpus {
         let live = || live(&self.files);
         let (n, bytes) = live().fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
+        let mut examples = ExampleCount::default();
+        for file in live().filter(|file| !file.is_test && !file.is_foreign) {
+            if let Some(family) = file.code_family {
+                examples.add(family, file.in_examples);
+            }
+        }
         Corpus {
             set,
             rows: self.rows.clone(),
             file_of: self.file_of.clone(),
             average_file_bytes: (bytes as f64 / n.max(1) as f64).max(1.0),
             min_depth: live().map(|f| f.depth).min().unwrap_or(0),
+            examples: examples.judged(),
             files: self.files.clone(),
             mentions: self.mentions.known().to_vec(),
             text,

@@ -549,7 +549,7 @@ impl<'a> Evidence<'a> {
                     && !has_rare_identifier,
             ),
             config: flag(file.is_config),
-            aside: flag(file.is_aside),
+            aside: flag(file.is_aside(self.corpus.examples)),
             foreign: flag(file.is_foreign),
             topic: flag(self.query.form == Form::Topic),
             long: flag(self.query.is_long),

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Slot;
 use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, ChunkType, Origin};
-use crate::languages::is_test_path;
+use crate::languages::{Examples, code_family, example_folder, is_test_path};
 
 /// The hash of a term or a name.
 pub(super) type Key = u64;
@@ -41,8 +41,12 @@ pub(super) struct IndexedFile {
     /// (0–1).
     pub(super) definitions: Vec<Definition>,
     pub(super) is_test: bool,
-    /// Whether it is an example, compatibility code, a copy from elsewhere, or private by its name.
-    pub(super) is_aside: bool,
+    /// Whether it is compatibility code, a copy from elsewhere, or private by its name.
+    is_aside: bool,
+    /// Whether it is in a folder of examples. [`Examples`] says whether that makes it one.
+    pub(super) in_examples: bool,
+    /// The language of its code, if it is code.
+    pub(super) code_family: Option<u64>,
     /// Whether a program wrote it, or another project.
     pub(super) is_foreign: bool,
     pub(super) is_document: bool,
@@ -60,7 +64,9 @@ pub enum FileGroup {
     /// Documents and configuration.
     Document,
     Test,
-    /// Examples, compatibility code, copies from elsewhere, generated code.
+    /// Examples of a project that has other code, too.
+    Example,
+    /// Compatibility code, copies from elsewhere, generated code.
     Aside,
 }
 
@@ -187,10 +193,22 @@ pub(super) fn live(files: &[Arc<IndexedFile>]) -> impl Iterator<Item = &IndexedF
 }
 
 impl IndexedFile {
+    /// Whether it is not what the project is about: an example, compatibility code, a copy from
+    /// elsewhere, or private by its name.
+    pub(super) fn is_aside(&self, examples: Examples) -> bool {
+        self.is_aside || self.is_example(examples)
+    }
+
+    fn is_example(&self, examples: Examples) -> bool {
+        self.in_examples && examples.is_one(self.code_family)
+    }
+
     /// Returns the group in which listings of many files show it.
-    pub(super) fn group(&self) -> FileGroup {
+    pub(super) fn group(&self, examples: Examples) -> FileGroup {
         if self.is_aside || self.is_foreign {
             FileGroup::Aside
+        } else if self.is_example(examples) {
+            FileGroup::Example
         } else if self.is_test {
             FileGroup::Test
         } else if self.is_document || self.is_config {
@@ -218,6 +236,7 @@ impl IndexedFile {
         let mut file = Self {
             is_test: is_test_path(&path),
             is_aside: is_aside(&path),
+            in_examples: example_folder(&path).is_some(),
             depth: path.matches('/').count(),
             ..Self::default()
         };
@@ -241,6 +260,9 @@ impl IndexedFile {
         }
         file.is_document = n_documents > n_code + n_data;
         file.is_config = n_data > 0 && n_code + n_documents + n_outlines == 0;
+        if !file.is_document && !file.is_config {
+            file.code_family = code_family(&path);
+        }
         let without_extension =
             path.rsplit_once('.').map_or(&*path, |(p, e)| if e.contains('/') { &*path } else { p });
         let mut parts = without_extension.rsplit('/');
@@ -286,23 +308,9 @@ fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
     out
 }
 
-/// Returns whether a path names examples, compatibility code, copies or private files.
+/// Returns whether a path names compatibility code, copies or private files.
 fn is_aside(path: &str) -> bool {
-    const NAMES: [&str; 13] = [
-        "example",
-        "examples",
-        "_examples",
-        "sample",
-        "samples",
-        "demo",
-        "demos",
-        "compat",
-        "_compat",
-        "legacy",
-        "deprecated",
-        "deps",
-        "polyfills",
-    ];
+    const NAMES: [&str; 6] = ["compat", "_compat", "legacy", "deprecated", "deps", "polyfills"];
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_private = name.starts_with('_') && !name.starts_with("__");
     is_private

@@ -17,6 +17,7 @@ mod form;
 mod history;
 mod hit;
 mod names;
+mod natural;
 mod operators;
 mod part;
 mod places;

@@ -2,6 +2,7 @@
 
 use super::filter::Filter;
 use super::form::{Form, asks_for_document, document_wording, is_imperative};
+use super::natural::NaturalLanguage;
 use super::operators::{Operators, operators};
 use super::reading::{Part, Reading};
 use super::stop_words::is_stop_word;
@@ -34,8 +35,8 @@ pub struct Query {
     pub(super) is_quoted: bool,
     /// Paths that the query names.
     pub(super) paths: Vec<String>,
-    /// Corrections that the caller should show.
-    pub(super) notes: Vec<String>,
+    /// What the caller should show: corrections, and the language if it is not English.
+    pub notes: Vec<String>,
     pub(super) terms: Vec<QueryTerm>,
     /// Every word, lower case, unstemmed, with stop words, and its weight.
     pub(super) words: Vec<(String, f32)>,
@@ -63,6 +64,8 @@ pub struct Query {
     pub(super) document_wording: f64,
     /// Whether a word of it is known as one of a natural language.
     pub(super) has_known_word: bool,
+    /// Its natural language, if that is recognised as another one than English.
+    pub(super) language: Option<&'static NaturalLanguage>,
     /// Commits that do not count.
     pub(super) hidden_commits: Option<HiddenCommits>,
 }
@@ -101,14 +104,17 @@ impl Query {
         Self { only, phrases, is_quoted, ..Self::words(&text) }
     }
 
-    /// Returns the same query with other words.
-    pub(super) fn with_words(self, text: &str, notes: Vec<String>) -> Self {
+    /// Returns the same query with other words. It asks in the same form.
+    pub(super) fn with_words(self, text: &str) -> Self {
         Self {
             only: self.only,
             phrases: self.phrases,
             is_quoted: self.is_quoted,
-            notes,
-            ..Self::words(text)
+            notes: self.notes,
+            form: self.form,
+            is_imperative: self.is_imperative,
+            document_wording: self.document_wording,
+            ..Self::words_in(text, self.language)
         }
     }
 
@@ -130,10 +136,15 @@ impl Query {
 
     /// Parses a text as words only, without operators.
     pub(super) fn words(text: &str) -> Self {
+        Self::words_in(text, NaturalLanguage::of(text))
+    }
+
+    fn words_in(text: &str, language: Option<&'static NaturalLanguage>) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
         let is_symbol = !text.contains(char::is_whitespace) && looks_like_symbol(&text);
-        let terms = Terms::of(&[(1.0, &text)]);
+        let terms = Terms::of(&[(1.0, &text)], language);
         Self {
+            language,
             identifiers: identifiers(&text, is_symbol),
             capitalised: if is_symbol { Vec::new() } else { capitalised(&text) },
             paths: paths(&text),
@@ -148,8 +159,10 @@ impl Query {
         let part = |part: Part| reading.text(&[part]);
         let (title, lead, prose, code) =
             (part(Part::Title), part(Part::Lead), part(Part::Prose), part(Part::Code));
-        let terms = Terms::of(&[(TITLE, &title), (LEAD, &lead), (PROSE, &prose), (CODE, &code)]);
         let meant = reading.text(&[Part::Title, Part::Lead, Part::Prose]);
+        let language = NaturalLanguage::of(&meant);
+        let parts = [(TITLE, &*title), (LEAD, &*lead), (PROSE, &*prose), (CODE, &*code)];
+        let terms = Terms::of(&parts, language);
         let mut names = identifiers(&meant, false);
         let n_said = names.len();
         for name in identifiers(&code, false) {
@@ -164,6 +177,7 @@ impl Query {
             // Names of files without a folder are often those of an example.
             paths: paths(&meant).into_iter().filter(|path| path.contains('/')).collect(),
             is_long: true,
+            language,
             meant,
             ..Self::about(text, &title, terms)
         }
@@ -225,8 +239,10 @@ struct Terms {
 
 impl Terms {
     /// Reads the parts of a query, the most important first. All terms of a part share its weight,
-    /// so a long part does not drown the others; the largest weight of a term is 1.
-    fn of(parts: &[(f32, &str)]) -> Self {
+    /// so a long part does not drown the others; the largest weight of a term is 1. The function
+    /// words of another language than English are in no text of English, and would count as rare.
+    fn of(parts: &[(f32, &str)], language: Option<&NaturalLanguage>) -> Self {
+        let is_of_language = |word: &str| language.is_some_and(|language| language.has(word));
         let mut out = Self::default();
         let mut analyzer = Analyzer::default();
         for (mass, text) in parts {
@@ -239,8 +255,9 @@ impl Terms {
                     )
                 })
                 .collect();
+            let is_kept = |run: &str| !is_stop_word(run) && !is_of_language(run);
             let mut kept: Vec<_> =
-                all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
+                all.iter().filter(|(run, _)| is_kept(&run.to_lowercase())).collect();
             if kept.is_empty() && parts.len() == 1 {
                 kept = all.iter().collect();
             }
@@ -259,7 +276,7 @@ impl Terms {
                 }
             }
             for word in all.iter().flat_map(|(_, parts)| parts) {
-                if !own.words.iter().any(|(known, _)| known == word) {
+                if !is_of_language(word) && !own.words.iter().any(|(known, _)| known == word) {
                     own.words.push((word.clone(), 0.0));
                 }
             }
@@ -388,6 +405,15 @@ mod tests {
 
     fn canonical(q: &str) -> Vec<String> {
         Query::new(q).terms.into_iter().map(|t| t.canonical).collect()
+    }
+
+    #[test]
+    fn function_words_of_other_languages_are_not_searched_for() {
+        let query = Query::new("wie wird die Verbindung geschlossen");
+        let words: Vec<&str> = query.words.iter().map(|(word, _)| &**word).collect();
+        assert_eq!(words, ["geschlossen", "verbindung"]);
+        assert_eq!(query.terms.len(), 2);
+        assert!(Query::new("a die roll").words.iter().any(|(word, _)| word == "die"));
     }
 
     #[test]

@@ -25,9 +25,9 @@ impl<'a> Searcher<'a> {
         Self { corpus }
     }
 
-    /// Parses a query. A word of a topic that occurs nowhere in the corpus gets the name that
-    /// differs in one or two letters beside it (a query of one symbol, in its place), unless
-    /// `is_word` knows it as a word of a natural language.
+    /// Parses a query. A word that occurs nowhere in the corpus gets the name that differs in one or
+    /// two letters beside it (a query of one symbol, in its place), unless `is_word` knows it as a word
+    /// of English.
     ///
     /// # Errors
     /// When the text index cannot be read.

@@ -1,20 +1,26 @@
-//! Corrects words of a query that occur nowhere: the nearest name replaces them.
+//! Corrects words of a query that occur nowhere: the nearest name of the project joins them.
+//!
+//! Whether a word is corrected, and to which name, depends on the word alone, and not on the others
+//! of the query; only a sentence in another language than English has words of its own.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Slot;
 use super::corpus::Corpus;
-use super::form::Form;
 use super::names::{MIN_CHARS, Name};
+use super::natural::is_function_word;
 use super::query::Query;
 use super::text::{Field, TextError};
-use super::tokens::{lower_parts, runs};
+use super::tokens::{lower, lower_parts, runs};
 
 /// From this many characters on, a word may have two wrong letters; a shorter one may have one.
 const TWO_WRONG: usize = 8;
-/// Largest number of unknown words of a query for which a near name is looked up.
-const MAX_WORDS: usize = 8;
+/// Largest number of unknown words of a query for which a near name is looked up: more than a
+/// question has.
+const MAX_WORDS: usize = 40;
+/// From this many characters on, a word with one wrong letter may be an English word.
+const LONG_WORD: usize = 7;
 
 /// The words and names by which a query is corrected.
 pub(super) trait Vocabulary {
@@ -24,12 +30,20 @@ pub(super) trait Vocabulary {
     fn holds(&self, part: &str) -> Result<bool, Self::Error>;
 
     /// Returns the name, part of a name or word of a title that differs from `word` in the fewest
-    /// letters, at most `allowed`; of several, the one that most chunks have.
-    fn nearest(&self, word: &Name, allowed: usize) -> Result<Option<Near>, Self::Error>;
+    /// letters, at most `allowed`; of several, the one that most chunks have. `is_meant` tells by the
+    /// number of wrong letters and the name, in lower case, whether it counts.
+    fn nearest(
+        &self,
+        word: &Name,
+        allowed: usize,
+        is_meant: &dyn Fn(usize, &str) -> bool,
+    ) -> Result<Option<Near>, Self::Error>;
 }
 
 /// Parses a query and corrects the words that none of `corpora` holds. The notes of the query name
-/// each correction. `is_word` tells the words of natural language, which are never misspelled names.
+/// each correction, and the language if it is not English. `is_word` tells the words of English,
+/// which are never misspelled names. Nothing is a misspelled English word either, unless it is long:
+/// short words of any language resemble one.
 pub(super) fn corrected<V: Vocabulary>(
     corpora: &[&V],
     text: &str,
@@ -37,8 +51,14 @@ pub(super) fn corrected<V: Vocabulary>(
 ) -> Result<Query, V::Error> {
     let mut query = Query::new(text);
     query.has_known_word = runs(&query.text).any(|run| is_word(&query.text[run.range]));
-    // Sentences are full of words that code does not use.
-    if query.form == Form::Statement {
+    if let Some(language) = query.language {
+        query.notes.push(format!(
+            "the question seems to be {}: its words are searched for as they are; the search by meaning understands English (with the bundled model)",
+            language.name
+        ));
+    }
+    // A pasted text has many words that are no names, and keeps its parts.
+    if query.is_long {
         return Ok(query);
     }
     let mut corrected = String::new();
@@ -48,11 +68,15 @@ pub(super) fn corrected<V: Vocabulary>(
         if n_checked == MAX_WORDS {
             break;
         }
-        if is_word(word) || is_known(corpora, word)? {
+        let is_of_language = is_function_word(&lower(word))
+            || query.language.is_some() && word.chars().skip(1).all(is_plain);
+        if is_of_language || is_word(word) || is_known(corpora, word)? {
             continue;
         }
         n_checked += 1;
-        let Some(name) = nearest_name(corpora, word)? else { continue };
+        let is_long = word.chars().count() >= LONG_WORD;
+        let is_meant = |wrong: usize, name: &str| !is_word(name) || is_long && wrong == 1;
+        let Some(name) = nearest(corpora, word, &is_meant)? else { continue };
         // A word of a question stays beside its correction, in case it was meant.
         let kept = if query.is_symbol { run.range.start } else { run.range.end };
         corrected.push_str(&query.text[end..kept]);
@@ -67,7 +91,13 @@ pub(super) fn corrected<V: Vocabulary>(
         return Ok(query);
     }
     corrected.push_str(&query.text[end..]);
-    Ok(query.with_words(&corrected, notes))
+    query.notes.extend(notes);
+    Ok(query.with_words(&corrected))
+}
+
+/// Whether a letter after the first one is that of a word, and not of an identifier.
+fn is_plain(c: char) -> bool {
+    c.is_lowercase() && c.is_alphabetic()
 }
 
 /// Returns whether every part of a word occurs in one of `corpora`.
@@ -97,11 +127,20 @@ pub(super) fn nearest_name<V: Vocabulary>(
     corpora: &[&V],
     word: &str,
 ) -> Result<Option<String>, V::Error> {
+    nearest(corpora, word, &|_, _| true)
+}
+
+/// Does the same for the names that `is_meant` counts.
+fn nearest<V: Vocabulary>(
+    corpora: &[&V],
+    word: &str,
+    is_meant: &dyn Fn(usize, &str) -> bool,
+) -> Result<Option<String>, V::Error> {
     let word = Name::written(word);
     let allowed = if word.text.chars().count() < TWO_WRONG { 1 } else { 2 };
     let mut best: Option<Near> = None;
     for corpus in corpora {
-        let near = corpus.nearest(&word, allowed)?;
+        let near = corpus.nearest(&word, allowed, is_meant)?;
         best = [best, near].into_iter().flatten().min();
     }
     Ok(best.map(|near| near.2))
@@ -127,10 +166,16 @@ impl Vocabulary for Corpus {
         Ok(false)
     }
 
-    fn nearest(&self, word: &Name, allowed: usize) -> Result<Option<Near>, TextError> {
+    fn nearest(
+        &self,
+        word: &Name,
+        allowed: usize,
+        is_meant: &dyn Fn(usize, &str) -> bool,
+    ) -> Result<Option<Near>, TextError> {
         let mut near: BTreeMap<&str, usize> = BTreeMap::new();
         for name in self.names()? {
-            near.extend(word.distance(name, allowed).map(|wrong| (&*name.text, wrong)));
+            let wrong = word.distance(name, allowed).filter(|wrong| is_meant(*wrong, &name.text));
+            near.extend(wrong.map(|wrong| (&*name.text, wrong)));
         }
         let mut best: Option<(usize, Reverse<usize>, &str, Slot)> = None;
         for (name, wrong) in near {
@@ -158,4 +203,78 @@ fn as_written(corpus: &Corpus, slot: Slot, name: &str) -> Option<String> {
         runs(text).flat_map(|run| std::iter::once(run.range).chain(run.parts)).map(|r| &text[r])
     });
     words.filter(|word| *Name::written(word).text == *name).min().map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// The names of a project, each of one chunk.
+    struct Names(&'static [&'static str]);
+
+    impl Vocabulary for Names {
+        type Error = Infallible;
+
+        fn holds(&self, part: &str) -> Result<bool, Infallible> {
+            Ok(self.0.iter().any(|name| lower_parts(name).any(|known| known == part)))
+        }
+
+        fn nearest(
+            &self,
+            word: &Name,
+            allowed: usize,
+            is_meant: &dyn Fn(usize, &str) -> bool,
+        ) -> Result<Option<Near>, Infallible> {
+            let near = |name: &&str| {
+                let known = Name::written(name);
+                let wrong = word.distance(&known, allowed)?;
+                is_meant(wrong, &known.text).then(|| (wrong, Reverse(1), (*name).to_string()))
+            };
+            Ok(self.0.iter().filter_map(near).min())
+        }
+    }
+
+    /// Returns the notes of a question to a project with some names.
+    fn notes(question: &str) -> Vec<String> {
+        const ENGLISH: &str = " a date free from how is list lock open pass retrieve returns row sort the they what when where word ";
+        let names =
+            Names(&["PostgresConnector", "pass", "word", "sort", "date", "list", "retrieve"]);
+        let is_word = |word: &str| ENGLISH.contains(&format!(" {} ", word.to_lowercase()));
+        corrected(&[&names], question, &is_word).unwrap().notes
+    }
+
+    #[test]
+    fn a_typo_has_the_same_correction_in_each_sentence() {
+        for (typo, name) in [("PosgresConnector", "PostgresConnector"), ("retreive", "retrieve")] {
+            let want = format!("`{typo}` occurs nowhere: searched for `{name}`");
+            for question in [
+                typo.to_string(),
+                format!("where is {typo}"),
+                format!("Returns what they {typo} from the row when the lock is free"),
+                format!("uno dos tres cuatro cinco seis siete ocho nueve {typo}"),
+            ] {
+                assert!(notes(&question).contains(&want), "{question}: {:?}", notes(&question));
+            }
+        }
+        let german = notes("wie wird der PosgresConnector geöffnet, wenn er nicht frei ist");
+        assert!(german.iter().any(|note| note.contains("`PostgresConnector`")), "{german:?}");
+    }
+
+    #[test]
+    fn words_of_other_languages_are_not_misspelled_english() {
+        for question in ["dass", "wird", "Wort", "Datei", "Liste", "pasa", "mots", "wrod"] {
+            assert!(notes(question).is_empty(), "{question}: {:?}", notes(question));
+        }
+        for (question, language) in [
+            ("wie wird sichergestellt, dass ein Wort in der Datei steht", "German"),
+            ("où sont les mots de la liste", "French"),
+            ("cuando pasa por la lista de los datos", "Spanish"),
+        ] {
+            let notes = notes(question);
+            let [note] = &*notes else { panic!("{question}: {notes:?}") };
+            assert!(note.contains(language) && note.contains("English"), "{note}");
+        }
+    }
 }

@@ -23,6 +23,10 @@ pub struct DeclaredOrigin {
     /// Whether another project did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendored: Option<bool>,
+    /// Whether other files of the tree show that a program built it. It counts where nothing is
+    /// declared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub built: bool,
 }
 
 /// Settings about the origin of files.
@@ -131,10 +135,18 @@ impl OriginRules {
     /// the root.
     pub(super) fn of(&self, settings: &OriginSettings, full: &Path, path: &str) -> DeclaredOrigin {
         if settings.ordinary.is_match(path) {
-            return DeclaredOrigin { generated: Some(false), vendored: Some(false) };
+            return DeclaredOrigin {
+                generated: Some(false),
+                vendored: Some(false),
+                ..DeclaredOrigin::default()
+            };
         }
         if settings.vendored.is_match(path) {
-            return DeclaredOrigin { generated: Some(false), vendored: Some(true) };
+            return DeclaredOrigin {
+                generated: Some(false),
+                vendored: Some(true),
+                ..DeclaredOrigin::default()
+            };
         }
         let nearest = |of: fn(&Attributes) -> &Gitignore| {
             let mut chain =
@@ -144,6 +156,7 @@ impl OriginRules {
         DeclaredOrigin {
             generated: nearest(|a| &a.generated),
             vendored: nearest(|a| &a.vendored).or_else(|| self.is_of_others.then_some(true)),
+            built: false,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::chunk::{Chunk, ChunkType, Quantized};
 use crate::search::Whole;
 
 /// Grows with each change of what is stored.
-pub(super) const SCHEMA: u32 = 2;
+pub(super) const SCHEMA: u32 = 3;
 
 /// The kinds of facts: a file or a commit; the files that a file uses; counts of words; names; what
 /// tells whether a question is about the repository.

@@ -235,3 +235,49 @@ fn nobody_could_say_which_code_is_of_others() {
     let err = p.run(&["search", "x"]).stderr;
     assert!(err.contains("config.toml") && err.contains("index.vendored: `a[`"), "{err}");
 }
+
+#[test]
+fn scripts_that_were_built_come_after_their_sources() {
+    let p = Project::new();
+    p.write("src/kettle.ts", "export function pourKettle(): string {\n  return 'hot';\n}\n");
+    let built = "function pourKettle() {\n  return 'pourKettle pourKettle';\n}\n";
+    for path in ["lib/kettle.js", "dist/all.js"] {
+        p.write(path, built);
+    }
+    p.write("tools/pour.js", format!("{built}//# sourceMappingURL=pour.js.map\n"));
+    p.write("web/lib/kettle.js", built);
+    let rows = p.json(&["search", "pourKettle"])["results"].clone();
+    let rows: Vec<(&str, &str)> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["path"].as_str().unwrap(), row["origin"].as_str().unwrap_or_default()))
+        .collect();
+    let (own, generated) = rows.split_at(2);
+    assert!(own.iter().all(|(_, origin)| origin.is_empty()), "{rows:?}");
+    assert!(own.contains(&("src/kettle.ts", "")), "{rows:?}");
+    let mut paths: Vec<&str> = generated.iter().map(|(path, _)| *path).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["dist/all.js", "lib/kettle.js", "tools/pour.js"]);
+    assert!(generated.iter().all(|(_, origin)| *origin == "generated"), "{rows:?}");
+}
+
+/// The next run after a source came or went judges its script again.
+#[test]
+fn a_script_without_its_source_is_the_projects_own() {
+    let p = Project::new();
+    p.write("lib/kettle.js", "function pourKettle() {\n  return 1;\n}\n");
+    let origin = || {
+        let rows = p.json(&["search", "pourKettle"])["results"].clone();
+        let row = rows.as_array().unwrap().iter().find(|row| row["path"] == "lib/kettle.js");
+        row.unwrap()["origin"].as_str().unwrap_or("ordinary").to_string()
+    };
+    assert_eq!(origin(), "ordinary");
+    p.write("src/kettle.ts", "export function pourKettle(): number {\n  return 1;\n}\n");
+    assert_eq!(origin(), "generated");
+    p.configure("[index]\nordinary = ['lib/**']\n");
+    assert_eq!(origin(), "ordinary");
+    p.configure("");
+    p.remove("src/kettle.ts");
+    assert_eq!(origin(), "ordinary");
+}

@@ -61,6 +61,7 @@ mod remote_model;
 mod rename;
 mod renamed;
 mod routes;
+mod samples;
 mod scip;
 mod search;
 mod search_output;

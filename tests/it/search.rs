@@ -525,6 +525,38 @@ fn queries_are_read_as_people_type_them() {
     );
 }
 
+#[test]
+fn questions_in_other_languages_find_words_and_not_what_resembles_them() {
+    let p = Project::with(&[
+        ("src/pass.rs", "/// Checks each word of the text.\npub fn pass(word: &str) {}\n"),
+        ("src/word.rs", "/// A word of the text.\npub fn word() {}\n"),
+        ("locale/de.json", "{\"a\": \"dass die wird\", \"b\": \"wie dass die\"}\n"),
+        ("docs/ende.md", "# Ende\n\nDie Verbindung wird geschlossen, wenn der Server endet.\n"),
+    ]);
+    let question = "wie wird sichergestellt, dass die Verbindung geschlossen wird";
+    let reply = p.json(&["search", question]);
+    assert_eq!(results(&reply)[0]["path"], "docs/ende.md", "{reply}");
+    let notes = reply["notes"].as_array().unwrap();
+    let [note] = &**notes else { panic!("{notes:?}") };
+    let note = note.as_str().unwrap();
+    assert!(note.contains("German") && note.contains("understands English"), "{note}");
+}
+
+#[test]
+fn a_typo_is_corrected_whatever_stands_around_it() {
+    let p = Project::with(&[("src/lock.rs", "pub fn acquire_lock() {}\n")]);
+    for question in [
+        "aquire_lock",
+        "where is aquire_lock used",
+        "Returns early when aquire_lock is not free and the caller has to wait",
+    ] {
+        let reply = p.json(&["search", question]);
+        assert_eq!(results(&reply)[0]["path"], "src/lock.rs", "{question}");
+        let notes = reply["notes"].to_string();
+        assert!(notes.contains("searched for `acquire_lock`"), "{question}: {notes}");
+    }
+}
+
 /// A question of an agent names something that one test alone holds. Its other words were worth
 /// more than that name.
 #[test]

@@ -15,6 +15,7 @@ use super::super::vector::VectorTable;
 use super::super::{SearchError, Slot};
 use super::prepared::PreparedFile;
 use crate::chunk::{ChunkSet, Entry};
+use crate::languages::Examples;
 
 /// What ranking needs to know of a whole corpus, apart from its words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
@@ -22,6 +23,8 @@ pub struct Whole {
     pub size: CorpusSize,
     /// Depth of the file with the fewest folders above it.
     pub min_depth: u32,
+    /// Which files are examples.
+    pub examples: Examples,
     /// Length of a vector.
     pub dimensions: u32,
 }
@@ -54,6 +57,7 @@ impl Corpus {
         Whole {
             size: CorpusSize::of(self),
             min_depth: u32::try_from(self.min_depth).unwrap_or(0),
+            examples: self.examples,
             dimensions: u32::try_from(self.vectors.dimensions()).unwrap_or(0),
         }
     }
@@ -124,6 +128,7 @@ impl Corpus {
         let mut corpus = builder.corpus(set, text, OnceLock::from(References::from(references)));
         corpus.average_file_bytes = whole.size.average_file_bytes();
         corpus.min_depth = whole.min_depth as usize;
+        corpus.examples = whole.examples;
         Ok(corpus)
     }
 }

@@ -130,17 +130,26 @@ impl<S: WordSource> Vocabulary for Words<'_, S> {
         Ok(counts[0].files > 0 || counts[1].stems > 0)
     }
 
-    fn nearest(&self, word: &Name, allowed: usize) -> Result<Option<Near>, S::Error> {
+    fn nearest(
+        &self,
+        word: &Name,
+        allowed: usize,
+        is_meant: &dyn Fn(usize, &str) -> bool,
+    ) -> Result<Option<Near>, S::Error> {
         let source = match self {
             Self::Here(corpus) => {
-                return corpus.nearest(word, allowed).map_err(|e| SearchError::from(e).into());
+                return corpus
+                    .nearest(word, allowed, is_meant)
+                    .map_err(|e| SearchError::from(e).into());
             }
             Self::There(source) => source,
         };
         let mut near = Vec::new();
         for block in source.names()? {
             for (name, written) in &block.0 {
-                if let Some(wrong) = word.distance(&Name::new(name), allowed) {
+                if let Some(wrong) = word.distance(&Name::new(name), allowed)
+                    && is_meant(wrong, name)
+                {
                     near.push((wrong, name.clone(), written.clone()));
                 }
             }

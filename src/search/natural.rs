@@ -1,0 +1,165 @@
+//! Recognises natural languages other than English, by their function words. Nearly every sentence
+//! has some, and a short list of them tells the language of a question.
+
+use super::stop_words::{is_one_of, is_stop_word};
+use super::tokens::{lower, runs};
+
+/// A natural language.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NaturalLanguage {
+    /// Its English name.
+    pub(super) name: &'static str,
+    /// Its function words, with blanks between and around them.
+    words: &'static str,
+}
+
+static LANGUAGES: [NaturalLanguage; 7] = [
+    NaturalLanguage {
+        name: "German",
+        words: " aber alle allem allen aller alles als also am auch auf aus außer bei beim bevor bin bis bist da dabei dadurch dafür damit danach dann das \
+dass daß davon dazu dem den denn der deren des dessen die dies diese diesem diesen dieser dieses doch dort durch ein eine einem einen einer eines er es \
+etwas für gegen gibt habe haben hat hatte hier ich ihr ihre im ist ja jede jedem jeden jeder jedes kann kein keine keinen können könnte man mehr mein \
+mit muss müssen nach nicht nichts noch nur ob oder ohne sein seine sich sie sind soll sollen sollte sowie über um und uns unter vom von vor wann war \
+waren warum was weil welche welchem welchen welcher welches wenn wer werde werden wie wieder wieso wir wird wo wobei wodurch woher wohin wurde wurden \
+zu zum zur zwischen ",
+    },
+    NaturalLanguage {
+        name: "French",
+        words: " ai alors après au aucun aucune aussi autre autres aux avant avec avoir car ce cela celle celui ces cet cette ceux chaque chez comme comment \
+dans de depuis des dont du elle elles en entre est et étaient était être eux fait faire il ils je la laquelle le lequel les leur leurs lors lorsque lui \
+ma mais même mes mon ne nos notre nous on ont ou où par parce pas pendant peut plus pour pourquoi puis quand que quel quelle quelles quels qui quoi sa \
+sans se sera ses si son sont sous sur ta tous tout toute toutes très tu un une vers vos votre vous à ",
+    },
+    NaturalLanguage {
+        name: "Spanish",
+        words: " al algo algún alguna ante antes aquí así aunque cada como cómo con contra cual cuál cuando cuándo cuánto de del desde después donde dónde dos \
+durante el él ella ellos en entre era es esa ese eso esta está están estas este esto estos fue ha hace hacer hacia han hasta hay la las le les lo los \
+más me mi mientras muy nada ni no nos nuestro o otra otro para pero por porque pueda puede pueden que qué quién se según ser si sí sin sobre solo son su \
+sus también tiene tienen todo todos tras tu un una uno unos y ya ",
+    },
+    NaturalLanguage {
+        name: "Italian",
+        words: " a ad agli ai al alla alle allo anche ancora che chi ci come con cosa così cui da dai dal dalla dalle degli dei del della delle dello di dopo \
+dove due e è era essere fa fra fino già gli ha hanno i il in invece io la le lei lo loro lui ma mentre mi mio molto ne nei nel nella nelle nello noi non \
+nostro o ogni oppure per perché però più può poi prima qual quale quali quando quanto quella quello questa queste questi questo se sei senza si sia sono \
+sopra sotto sta stato su sua sue sugli sui sul sulla suo tra tutte tutti tutto un una uno viene vengono voi ",
+    },
+    NaturalLanguage {
+        name: "Portuguese",
+        words: " a ainda além alguma algum ante antes ao aos apenas aquela aquele as até cada com como da das de dela dele depois desde do dos e é ela ele eles \
+em entre era essa esse esta está estão este eu foi for há isso isto já lhe mais mas me mesmo meu muito na nas não nem no nos nossa nosso num numa o onde \
+os ou para pela pelas pelo pelos pode podem por porque quais qual quando que quem se sem ser será seu seus só são sobre sua suas também tem têm todas \
+todos tudo um uma você à às ",
+    },
+    NaturalLanguage {
+        name: "Dutch",
+        words: " aan al alle als altijd ben bij daar dan dat de deze die dit doet door dus een elke en er geen gebruikt had heb hebben heeft hem het hier hoe \
+hun iets ik in is je kan kunnen maar mag meer men met mij mijn moet moeten na naar niet niets nog nu of om omdat ons onder ook op over te tegen tot tussen \
+tijdens uit van vanuit veel voor waar waarom wanneer want waren was wat we wel welk welke werd werden wie wordt worden zal ze zich zij zijn zo zodat \
+zonder zou zullen ",
+    },
+    NaturalLanguage {
+        name: "Polish",
+        words: " a aby albo ale bez bo być był była było były co czy czyli dla dlaczego do gdy gdzie go i ich im innych ja jak jaki jaka jakie jako jego jej \
+jest jeśli jeżeli już kiedy kto która które którego której który których ktory ktora ktore lub ma mają między może można na nad nie niż o od oraz po pod \
+podczas poza przed przez przy są się skąd sposób ta tak także tam te tego tej ten to też tu tych tylko tym u w we wszystkie więc z za zanim zawsze ze został \
+została że żeby ",
+    },
+];
+
+/// Function words that are also words or abbreviations in English text and code, and so say less.
+const ALSO_ENGLISH: &str = " ad al also am as au bin bis car ci come comment con da das de del dem den der des die do dos dove du due el em en er es est for go \
+ha had han hat he hem her him hun i ich il im in is ja la las le les lo los lot ma man mag mas me men met mi mon na nas ne nos nu o of om on op or os ou over \
+par para pas pero plus po pod por pour prima qui sa sans se sei ser set si sia sin so solo son sous sta sur ta tam te to todo tot tout tu un uno was we war \
+wie wo ze ";
+
+/// The points of a function word, and of one that is also an English word.
+const SURE: usize = 2;
+const UNSURE: usize = 1;
+/// A language is recognised from this many points on.
+const ENOUGH: usize = 3;
+/// At least one of so many words is a function word of the language.
+const ONE_OF: usize = 5;
+
+impl NaturalLanguage {
+    /// Returns the language of a text, unless it is English or has too few function words.
+    pub(super) fn of(text: &str) -> Option<&'static Self> {
+        let mut words: Vec<String> = runs(text).map(|run| lower(&text[run.range])).collect();
+        words.sort_unstable();
+        words.dedup();
+        let (english, others): (Vec<&String>, Vec<&String>) =
+            words.iter().partition(|word| is_stop_word(word));
+        let points = |language: &Self| {
+            let n_english = english.iter().filter(|word| !language.has(word)).count();
+            let own = others.iter().filter(|word| language.has(word));
+            let (n, points) = own.fold((0, 0), |(n, points), word| {
+                let worth = if is_one_of(ALSO_ENGLISH, word) { UNSURE } else { SURE };
+                (n + 1, points + worth)
+            });
+            let is_enough =
+                points >= ENOUGH && points > SURE * n_english && n * ONE_OF >= words.len();
+            if is_enough { points } else { 0 }
+        };
+        let all = LANGUAGES.iter().map(|language| (points(language), language));
+        // Of equal ones, the first.
+        let best = all.rev().max_by_key(|(points, _)| *points);
+        best.filter(|(points, _)| *points > 0).map(|(_, language)| language)
+    }
+
+    /// Whether a lower-case word is a function word of this language.
+    pub(super) fn has(&self, word: &str) -> bool {
+        is_one_of(self.words, word)
+    }
+}
+
+/// Whether a lower-case word is a function word of any of the languages.
+pub(super) fn is_function_word(word: &str) -> bool {
+    LANGUAGES.iter().any(|language| language.has(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> &'static str {
+        NaturalLanguage::of(text).map_or("", |language| language.name)
+    }
+
+    #[test]
+    fn questions_are_recognised_by_their_function_words() {
+        for (text, want) in [
+            ("Wie wird sichergestellt, dass die Verbindung geschlossen wird?", "German"),
+            ("wo ist der Parser für Konfigurationsdateien", "German"),
+            ("dass wird", "German"),
+            ("Comment est fermée la connexion quand le serveur s'arrête ?", "French"),
+            ("où sont lus les fichiers de configuration", "French"),
+            ("¿Cómo se cierra la conexión cuando falla el servidor?", "Spanish"),
+            ("dónde están los archivos de configuración", "Spanish"),
+            ("come viene chiusa la connessione quando il server si ferma", "Italian"),
+            ("dove sono letti i file della configurazione", "Italian"),
+            ("como a conexão é fechada quando não há mais dados", "Portuguese"),
+            ("hoe wordt de verbinding gesloten als het niet lukt", "Dutch"),
+            ("jak jest zamykane połączenie gdy serwer nie odpowiada", "Polish"),
+        ] {
+            assert_eq!(name(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn english_questions_and_names_are_of_no_other_language() {
+        for text in [
+            "how is the connection closed when the server dies",
+            "where does a die roll become a number",
+            "parse a DER certificate in the PEM format",
+            "what is para in the comment of con",
+            "acquire_lock",
+            "de la Cruz method of the solver",
+            "connection pool",
+            "so was it the car or the man",
+            "for do in of",
+            "",
+        ] {
+            assert_eq!(name(text), "", "{text}");
+        }
+    }
+}
