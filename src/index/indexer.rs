@@ -23,9 +23,9 @@ use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
 use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
-    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
-    LockError, Manifest, NewFilters, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter,
-    WriteLock, trusted_before,
+    self, Announcement, ChunkFiles, ChunkLines, ChunkTimes, ChunkWriter, EmbedLock, Header, Layout,
+    LoadError, LockError, Manifest, NewFilters, Packing, SourceEntry, SourceTable, VectorCache,
+    VectorWriter, WriteLock, trusted_before,
 };
 
 /// Most source that is parsed at once (bytes and files), to bound the memory of a run.
@@ -422,6 +422,7 @@ impl Indexer {
                 intact,
                 is_known: false,
                 replaces_others,
+                times: ChunkTimes::read(&self.layout),
             };
         }
         match self.valid_table() {
@@ -432,6 +433,7 @@ impl Indexer {
                 intact,
                 is_known: true,
                 replaces_others: false,
+                times: ChunkTimes::default(),
             },
             // The chunks are ours, but the table is missing or the rules changed: parse all files,
             // and keep the time stamps of unchanged chunks.
@@ -445,6 +447,7 @@ impl Indexer {
                     intact,
                     is_known: false,
                     replaces_others: false,
+                    times: ChunkTimes::default(),
                 }
             }
         }
@@ -555,6 +558,7 @@ impl Indexer {
             copying: [0; ChunkType::SEARCHED.len()],
             new: ChunkWriter::create(&self.layout, lock, &header, packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
+            times: &previous.times,
         };
         if previous.replaces_others {
             merge.new.replace_others();
@@ -812,6 +816,8 @@ struct Previous {
     is_known: bool,
     /// Whether another program wrote all chunk files and the user wants them replaced.
     replaces_others: bool,
+    /// The time stamps of chunks in files that are not intact.
+    times: ChunkTimes,
 }
 
 impl Previous {
@@ -877,6 +883,8 @@ struct Merge<'a> {
     copying: [usize; ChunkType::SEARCHED.len()],
     new: ChunkWriter<'a>,
     now: DateTime<Utc>,
+    /// The time stamps of chunks that cannot be copied.
+    times: &'a ChunkTimes,
 }
 
 impl Merge<'_> {
@@ -955,7 +963,7 @@ impl Merge<'_> {
                     (before.created_at, before.updated_at)
                 }
                 Some(before) => (before.created_at, self.now),
-                None => (self.now, self.now),
+                None => self.times.of(&chunk, self.now),
             };
             self.new.put(chunk.chunk_type, &chunk.to_json())?;
         }
