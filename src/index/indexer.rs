@@ -18,7 +18,7 @@ use super::relating::{RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::archives::{Archive, Archives, Wanted};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
-use crate::dir::Dir;
+use crate::dir::{Dir, MachineWatch};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
 use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
@@ -53,6 +53,8 @@ pub enum IndexError {
     Lock(#[from] LockError),
     #[error("the index cannot be written")]
     Write(#[source] io::Error),
+    #[error("the files cannot be read, so the index stays as it was")]
+    Read(#[source] io::Error),
     #[error(transparent)]
     Embed(#[from] EmbedError),
     #[error(transparent)]
@@ -290,6 +292,7 @@ impl Indexer {
         progress: &(dyn Fn(Progress) + Sync),
         late: Option<HistoryUpdate>,
     ) -> Result<(Summary, Option<Reading>), IndexError> {
+        let machine = MachineWatch::begin();
         let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
         self.layout.create()?;
         let announcement = Announcement::of_run(&self.layout, &lock);
@@ -327,6 +330,7 @@ impl Indexer {
             previous.reparse,
             self.keeping(),
         );
+        self.check(machine)?;
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
@@ -365,7 +369,7 @@ impl Indexer {
                 };
                 let sink = self.relations.as_ref();
                 relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
-                let parts = (plan, history, packing, relating.as_deref(), mode);
+                let parts = (plan, history, packing, relating.as_deref(), mode, machine);
                 let (manifest, left) =
                     self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
@@ -536,12 +540,13 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing, relating, mode): (
+        (plan, history, packing, relating, mode, machine): (
             IndexPlan,
             HistoryUpdate,
             Packing,
             Option<&dyn RelationsRun>,
             Mode,
+            MachineWatch,
         ),
         table: &mut SourceTable,
         summary: &mut Summary,
@@ -595,6 +600,7 @@ impl Indexer {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(IndexError::Cancelled);
             }
+            self.check(machine)?;
             if self.embedder.is_immediate() {
                 embed.embed(
                     parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks),
@@ -651,6 +657,11 @@ impl Indexer {
         rayon::spawn(move || drop(old));
         summary.changed = Some(&manifest) != previous.manifest.as_ref();
         Ok((manifest, reading))
+    }
+
+    /// Checks that what the run has read so far is the tree.
+    fn check(&self, machine: MachineWatch) -> Result<(), IndexError> {
+        machine.check(self.layout.root()).map_err(IndexError::Read)
     }
 
     /// Parses the file of an [`Action::Parse`], unless the run was cancelled.
