@@ -342,6 +342,36 @@ fn limited(p: &Project, kib: usize, args: &[&str]) -> Command {
     c
 }
 
+/// On a full disk, nobody is advised to delete a file: that helps only once there is space.
+#[test]
+fn a_full_disk_is_named_and_the_graph_is_not_to_be_deleted() {
+    let p = Project::sample();
+    for i in 0..40 {
+        let calls = (0..40).map(|j| format!("fn part{i}_{j}() {{ part{i}_0() }}\n"));
+        p.write(format!("src/part{i}.rs"), calls.collect::<String>());
+    }
+    p.index();
+    for is_new in [false, true] {
+        for kib in [1, 16, 64] {
+            if is_new {
+                let _ = fs::remove_dir_all(p.path(".cortex/graph"));
+            }
+            let out = run(&mut limited(&p, kib, &["graph", "callers", "part3_0"]));
+            if out.code != 2 {
+                continue;
+            }
+            assert!(
+                out.stderr.contains("code-graph.db") && out.stderr.contains("free space on"),
+                "{kib} KiB: {}",
+                out.stderr
+            );
+            assert!(!out.stderr.contains("delete"), "{kib} KiB: {}", out.stderr);
+        }
+    }
+    // There is room again.
+    assert!(p.run(&["graph", "callers", "part3_0"]).expect(0).stdout.contains("part3_39"));
+}
+
 /// If the disk is full while the index is written, there is a clear error and the old index stays
 /// intact; once there is room, the index equals a fresh one.
 #[test]
