@@ -122,7 +122,10 @@ impl Engine {
                 if now.is_some() {
                     state.warnings.insert(0, paths::changed(&path, "this is its outline"));
                 }
-                Outlined::File(within(symbols(&now.unwrap_or(indexed)), lines))
+                let of_file = now.unwrap_or(indexed);
+                let limit = of_file.iter().find_map(|chunk| chunk.metadata.cut_by());
+                state.warnings.extend(limit.map(|limit| cut(&path, limit)));
+                Outlined::File(within(symbols(&of_file), lines))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
         })
@@ -140,6 +143,19 @@ impl OutlineAnswer {
         }
         self
     }
+}
+
+/// Says why the symbols of a file are not known.
+fn cut(path: &str, limit: &str) -> String {
+    let why = match limit {
+        "time" => {
+            "the parser ran out of time: `cortex index --full` parses it again, on a machine that is less busy"
+        }
+        _ => {
+            "the parser takes more steps for it than for any real program: search its text instead"
+        }
+    };
+    format!("`{path}` is cut by lines, and its symbols are not known, because {why}")
 }
 
 /// Returns the top-level symbols of a file, one for each name: an `impl` has the name of its type.

@@ -617,6 +617,13 @@ impl Indexer {
                 }
                 let old_n =
                     previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
+                if let Some(Parsed { entry, .. }) = &mut parsed
+                    && entry.n_timeouts > 0
+                    && let Some(before) = previous.table.files.get(&path)
+                    && before.sha256 == entry.sha256
+                {
+                    entry.n_timeouts = before.n_timeouts.saturating_add(1);
+                }
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
                 if let Some(Parsed { entry, filter, .. }) = &parsed {
                     filters.add(&entry.sha256, filter);

@@ -435,6 +435,12 @@ fn garbage_does_not_hold_up_the_index() {
     let mut found = p.found(&["--exact", "marzipan"]);
     found.sort();
     assert_eq!(found, ["garbage.ex", "garbage.lua"]);
+    let says_why = |file: &str| {
+        let out = p.run(&["outline", file]);
+        (out.stdout + &out.stderr).contains("is cut by lines, and its symbols are not known")
+    };
+    assert!(found.iter().any(|file| says_why(file)), "a parser was stopped");
+    assert!(!says_why("src/retry.rs") && !says_why("docs/guide.md"));
 }
 
 /// Such text does not use up the memory either: three gigabytes suffice for a file of a third of a

@@ -418,9 +418,9 @@ mod tests {
     #[test]
     fn every_request_has_an_answer_when_servers_die() {
         let call = |tool: &str, length: usize| {
-            let arguments = json!({ "query": "x".repeat(length) });
-            let params = json!({ "name": tool, "arguments": arguments });
-            json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params })
+            let arguments = format!(r#"{{"query":"{}"}}"#, "x".repeat(length));
+            let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#)
         };
         for length in [1, MAX_KEPT, 2 * MAX_KEPT, MAX_LINE_BYTES] {
             for tool in ["cortex_search", "add_memory", "nothing"] {
