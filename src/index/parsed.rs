@@ -97,6 +97,8 @@ pub(super) fn parsed(
     entry.n_timeouts = u8::from(is_out_of_time);
     let is_whole = read.is_ok() && !is_out_of_time;
     let (mut chunks, hand_on) = read.unwrap_or_else(|_| (chunk_lines(path, text), None));
+    // The code graph parses a file itself whose relations it does not receive.
+    let hand_on = hand_on.filter(|_| !is_out_of_time);
     set_origin(&mut chunks, entry.origin, path, text);
     count(&mut entry, &chunks);
     let value = key.filter(|_| is_whole).and_then(|key| {
