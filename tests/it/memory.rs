@@ -627,7 +627,8 @@ fn agents_are_shown_every_filter_of_the_memory_tools() {
             let found = call(tool, json!({ "query": "red", "format": "json", name: 2 }));
             let found = &found["structuredContent"];
             assert_eq!(found["results"].as_array().unwrap().len(), 2, "{tool} {name}: {found}");
-            assert_eq!(found.get("warnings"), None, "{tool} {name}");
+            let warnings = found["warnings"].to_string();
+            assert!(!warnings.contains("there is no argument"), "{tool} {name}: {warnings}");
         }
     }
 }
