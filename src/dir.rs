@@ -8,7 +8,7 @@
 //! The other modules do not use `std::fs` for files of a project;
 //! `tests/it/architecture.rs` checks that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -103,6 +103,77 @@ struct Refused {
 #[must_use]
 pub fn is_refused(e: &io::Error) -> bool {
     e.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Refused>)
+}
+
+/// An operation failed because of the machine, not because of the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {cause}: {advice}", path.display())]
+struct MachineFailed {
+    path: PathBuf,
+    cause: io::Error,
+    advice: &'static str,
+}
+
+/// Says what to do about an error of the machine; `None` for an error of one file.
+fn advice(e: Errno) -> Option<&'static str> {
+    Some(match e {
+        Errno::MFILE => "let the process open more files (`ulimit -n 4096`), and try again",
+        Errno::NFILE => {
+            "close programs that hold many files, or raise the limit of the system (`sysctl fs.file-max`), and try again"
+        }
+        Errno::NOMEM => "close programs that need much memory, and try again",
+        Errno::IO => "check the disk or the network drive that holds it, and try again",
+        Errno::NOSPC | Errno::DQUOT => "free space on this disk, and try again",
+        _ => return None,
+    })
+}
+
+/// The last failures of the machine in this process, and the number of all so far.
+static MACHINE_FAILURES: Mutex<(u64, VecDeque<(PathBuf, Errno, String)>)> =
+    Mutex::new((0, VecDeque::new()));
+/// Number of failures that are kept.
+const KEPT_FAILURES: usize = 64;
+
+/// Notices failures of the machine from the moment when it is made.
+///
+/// Code that reads a tree lets many errors pass: a file that cannot be read is left out, and a file
+/// of rules that cannot be read has no rules. After a failure of the machine, all this would describe
+/// a tree that does not exist.
+#[derive(Debug, Clone, Copy)]
+pub struct MachineWatch {
+    n_before: u64,
+}
+
+impl MachineWatch {
+    /// Notices failures from now on.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self { n_before: MACHINE_FAILURES.lock().0 }
+    }
+
+    /// Checks that the machine failed nowhere below `root`, and that the process could open files and
+    /// had memory.
+    ///
+    /// # Errors
+    /// The first such failure that is still known.
+    pub fn check(self, root: &Path) -> io::Result<()> {
+        // A walk names files by the path without links.
+        let real = std::fs::canonicalize(root).unwrap_or_default();
+        let is_below = |path: &Path| {
+            path.starts_with(root) || (path.starts_with(&real) && !real.as_os_str().is_empty())
+        };
+        let failures = MACHINE_FAILURES.lock();
+        let n_new = usize::try_from(failures.0 - self.n_before).unwrap_or(usize::MAX);
+        let n_known = failures.1.len().saturating_sub(n_new);
+        let concerns = |(path, e, _): &&(PathBuf, Errno, String)| {
+            matches!(*e, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+                || (*e == Errno::IO && is_below(path))
+        };
+        match failures.1.iter().skip(n_known).find(concerns) {
+            Some((_, _, message)) => Err(io::Error::other(message.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Returns the id of the user for whom this process acts.
@@ -657,8 +728,21 @@ fn permissions(mode: u32) -> Mode {
 
 /// Returns the error with the path that it is about.
 fn named(path: &Path, e: impl Into<io::Error>) -> io::Error {
-    let e = e.into();
-    io::Error::new(e.kind(), format!("{}: {e}", path.display()))
+    let cause = e.into();
+    let errno = Errno::from_io_error(&cause);
+    let Some((errno, advice)) = errno.and_then(|errno| Some((errno, advice(errno)?))) else {
+        return io::Error::new(cause.kind(), format!("{}: {cause}", path.display()));
+    };
+    let kind = cause.kind();
+    let failed = MachineFailed { path: path.to_path_buf(), cause, advice };
+    let mut failures = MACHINE_FAILURES.lock();
+    failures.0 += 1;
+    if failures.1.len() == KEPT_FAILURES {
+        failures.1.pop_front();
+    }
+    failures.1.push_back((path.to_path_buf(), errno, failed.to_string()));
+    drop(failures);
+    io::Error::new(kind, failed)
 }
 
 impl FileKind {
@@ -964,6 +1048,29 @@ mod tests {
             dir.stat("x/y").unwrap().is_none()
                 && dir.read("a/none", MANY).unwrap_err().kind() == ErrorKind::NotFound
         );
+    }
+
+    /// Every error of [`Dir`] is made by `named`.
+    #[test]
+    fn a_failure_of_the_machine_is_noticed_where_it_matters() {
+        let (_temp, dir) = place();
+        let (inside, outside) = (dir.full("a/b/file"), Path::new("/elsewhere/file"));
+        let checks = |path: &Path, e: Errno| {
+            let watch = MachineWatch::begin();
+            let message = named(path, e).to_string();
+            let noticed = watch.check(dir.path()).map_err(|e| e.to_string()).err();
+            (message.clone(), noticed.is_some_and(|noticed| noticed == message))
+        };
+        // Failures of the whole process would be noticed by the tests beside this one.
+        for e in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
+            assert!(advice(e).is_some(), "{e}");
+        }
+        let (message, is_noticed) = checks(&inside, Errno::IO);
+        assert!(message.contains("check the disk") && is_noticed, "{message}");
+        assert!(!checks(outside, Errno::IO).1, "another disk is broken");
+        for e in [Errno::NOENT, Errno::ACCESS, Errno::NOSPC] {
+            assert!(!checks(&inside, e).1, "{e}");
+        }
     }
 
     #[test]

@@ -78,6 +78,8 @@ fn is_zero(n: &u32) -> bool {
 
 /// The key that marks chunks whose file was deleted.
 const DELETED: &str = "deleted";
+/// The key of the reason why the file is cut by lines, without its symbols.
+const CUT: &str = "cut_by";
 /// The key of the origin of the chunk's file.
 const ORIGIN: &str = "origin";
 /// The key of the line ranges of a file that could not be parsed.
@@ -93,6 +95,17 @@ impl Metadata {
     /// Marks the chunk as one whose file was deleted.
     pub fn mark_deleted(&mut self) {
         self.extra.insert(DELETED.into(), Value::Bool(true));
+    }
+
+    /// Returns which limit of its parser the file met, so that it is cut by lines: `steps` or `time`.
+    #[must_use]
+    pub fn cut_by(&self) -> Option<&str> {
+        self.extra.get(CUT).and_then(Value::as_str)
+    }
+
+    /// Marks the chunk as one of a file that is cut by lines because its parser met a limit.
+    pub fn mark_cut(&mut self, limit: &str) {
+        self.extra.insert(CUT.into(), limit.into());
     }
 
     /// Returns who wrote the file, as the chunk or else the path says.

@@ -8,6 +8,7 @@ use super::project::Project;
 use super::{AskError, Call};
 use crate::config;
 use crate::deps::{self, Machine};
+use crate::dir::MachineWatch;
 use crate::source::{self, Scope};
 
 pub use crate::deps::{Dependency, Ecosystem};
@@ -51,6 +52,7 @@ impl Project {
         call: &Call,
     ) -> Result<DependenciesAnswer, AskError> {
         let names = named(&request.names)?;
+        let machine = MachineWatch::begin();
         let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
         call.check()?;
         let is_own = |file: &&source::SourceFile| file.origin.vendored != Some(true);
@@ -59,10 +61,13 @@ impl Project {
         let large = tree.skipped.iter().map(|(path, ..)| &**path);
         let files: Vec<&str> = own.chain(large).collect();
         let home = config::home();
-        let machine = Machine { home: home.as_deref(), variable: &|name| std::env::var_os(name) };
-        let (mut dependencies, warnings) =
-            deps::dependencies(self.layout.tree(), &files, machine, call.work());
+        let place = Machine { home: home.as_deref(), variable: &|name| std::env::var_os(name) };
+        let (mut dependencies, mut warnings) =
+            deps::dependencies(self.layout.tree(), &files, place, call.work());
         call.check()?;
+        if let Err(e) = machine.check(self.layout.root()) {
+            warnings.push(format!("not all manifests could be read: {e}"));
+        }
         let total = dependencies.len();
         dependencies.retain(|dependency| {
             (request.names.is_empty() || names.is_match(&dependency.name))

@@ -164,7 +164,10 @@ pub(super) fn database_of(layout: &Layout) -> Database {
 
 /// Makes the place of that database.
 pub(super) fn prepared_database(layout: &Layout) -> Result<Database, GraphError> {
-    let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
+    let unwritable = |e: std::io::Error| GraphError::Unwritable {
+        path: layout.code_graph(),
+        source: Box::new(e),
+    };
     layout.prepare_code_graph().map_err(unwritable)?;
     Ok(database_of(layout))
 }

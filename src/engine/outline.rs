@@ -128,6 +128,8 @@ impl Engine {
                 if !self.project.layout.is_foreign() {
                     state.warnings.extend(unparsed(&path, &shown));
                 }
+                let limit = shown.iter().find_map(|chunk| chunk.metadata.cut_by());
+                state.warnings.extend(limit.map(|limit| cut(&path, limit)));
                 Outlined::File(within(symbols(&shown), lines))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
@@ -146,6 +148,19 @@ impl OutlineAnswer {
         }
         self
     }
+}
+
+/// Says why the symbols of a file are not known.
+fn cut(path: &str, limit: &str) -> String {
+    let why = match limit {
+        "time" => {
+            "the parser ran out of time: `cortex index --full` parses it again, on a machine that is less busy"
+        }
+        _ => {
+            "the parser takes more steps for it than for any real program: search its text instead"
+        }
+    };
+    format!("`{path}` is cut by lines, and its symbols are not known, because {why}")
 }
 
 /// Returns the top-level symbols of a file, one for each name: an `impl` has the name of its type.

@@ -434,7 +434,8 @@ impl Engine {
             }
             Err(
                 e @ ProjectError::Index {
-                    source: IndexError::Lock(_) | IndexError::Write(_), ..
+                    source: IndexError::Lock(_) | IndexError::Write(_) | IndexError::Read(_),
+                    ..
                 },
             ) if !first => {
                 command

@@ -126,6 +126,18 @@ pub struct TablesVersion {
     own: u64,
 }
 
+/// Returns the error of a database that is not damaged. If the disk is the reason, nobody is advised to
+/// delete the file: that helps only once there is space, and then it is not needed.
+fn failure(path: &Path, source: rusqlite::Error) -> GraphError {
+    let (path, is_disk) = (path.to_path_buf(), sqlite::is_refused_by_disk(&source));
+    let source = Box::new(source);
+    if is_disk {
+        GraphError::Unwritable { path, source }
+    } else {
+        GraphError::Failed { path, source }
+    }
+}
+
 impl Tables {
     /// Opens the database. If it is damaged, of another version or without the mark, it is deleted and
     /// created empty, because all of it is derived.
@@ -136,7 +148,7 @@ impl Tables {
     /// Does the same, but waits only this long for another process.
     pub(super) fn open_within(database: &Database, busy: Duration) -> Result<Self, GraphError> {
         let Database { path, .. } = database;
-        let failed = |source| GraphError::Failed { path: path.clone(), source: Box::new(source) };
+        let failed = |source| failure(path, source);
         let connection = match open(database, busy) {
             Ok(Some(connection)) => connection,
             Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
@@ -157,8 +169,6 @@ impl Tables {
     /// Copies a database to a place without one. `mark`: the number that it must have; `None` if the
     /// caller knows where it came from.
     pub(super) fn copy(from: &Path, mark: Option<i32>, to: &Database) -> Result<(), GraphError> {
-        let failed =
-            |source| GraphError::Failed { path: to.path.clone(), source: Box::new(source) };
         let copied = sqlite::open_source(from).and_then(|from| {
             if mark.is_some_and(|mark| read_mark(&from).ok() != Some(mark)) {
                 return Ok(());
@@ -169,7 +179,7 @@ impl Tables {
         });
         copied.map_err(|e| {
             let _ = sqlite::remove(&to.path);
-            failed(e)
+            failure(&to.path, e)
         })
     }
 
@@ -200,11 +210,11 @@ impl Tables {
     }
 
     fn error(&self, source: rusqlite::Error) -> GraphError {
-        let path = self.database.path.clone();
+        let path = &self.database.path;
         if sqlite::is_damaged(&source) {
-            GraphError::Damaged { path }
+            GraphError::Damaged { path: path.clone() }
         } else {
-            GraphError::Failed { path, source: Box::new(source) }
+            failure(path, source)
         }
     }
 

@@ -18,14 +18,14 @@ use super::relating::{RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::archives::{Archive, Archives, Wanted};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
-use crate::dir::Dir;
+use crate::dir::{Dir, MachineWatch};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
 use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
-    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
-    LockError, Manifest, NewFilters, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter,
-    WriteLock, trusted_before,
+    self, Announcement, ChunkFiles, ChunkLines, ChunkTimes, ChunkWriter, EmbedLock, Header, Layout,
+    LoadError, LockError, Manifest, NewFilters, Packing, SourceEntry, SourceTable, VectorCache,
+    VectorWriter, WriteLock, trusted_before,
 };
 
 /// Most source that is parsed at once (bytes and files), to bound the memory of a run.
@@ -53,6 +53,8 @@ pub enum IndexError {
     Lock(#[from] LockError),
     #[error("the index cannot be written")]
     Write(#[source] io::Error),
+    #[error("the files cannot be read, so the index stays as it was")]
+    Read(#[source] io::Error),
     #[error(transparent)]
     Embed(#[from] EmbedError),
     #[error(transparent)]
@@ -290,6 +292,7 @@ impl Indexer {
         progress: &(dyn Fn(Progress) + Sync),
         late: Option<HistoryUpdate>,
     ) -> Result<(Summary, Option<Reading>), IndexError> {
+        let machine = MachineWatch::begin();
         let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
         self.layout.create()?;
         let announcement = Announcement::of_run(&self.layout, &lock);
@@ -327,6 +330,7 @@ impl Indexer {
             previous.reparse,
             self.keeping(),
         );
+        self.check(machine)?;
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
@@ -365,7 +369,7 @@ impl Indexer {
                 };
                 let sink = self.relations.as_ref();
                 relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
-                let parts = (plan, history, packing, relating.as_deref(), mode);
+                let parts = (plan, history, packing, relating.as_deref(), mode, machine);
                 let (manifest, left) =
                     self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
                 reading = left;
@@ -422,6 +426,7 @@ impl Indexer {
                 intact,
                 is_known: false,
                 replaces_others,
+                times: ChunkTimes::read(&self.layout),
             };
         }
         match self.valid_table() {
@@ -432,6 +437,7 @@ impl Indexer {
                 intact,
                 is_known: true,
                 replaces_others: false,
+                times: ChunkTimes::default(),
             },
             // The chunks are ours, but the table is missing or the rules changed: parse all files,
             // and keep the time stamps of unchanged chunks.
@@ -445,6 +451,7 @@ impl Indexer {
                     intact,
                     is_known: false,
                     replaces_others: false,
+                    times: ChunkTimes::default(),
                 }
             }
         }
@@ -533,12 +540,13 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing, relating, mode): (
+        (plan, history, packing, relating, mode, machine): (
             IndexPlan,
             HistoryUpdate,
             Packing,
             Option<&dyn RelationsRun>,
             Mode,
+            MachineWatch,
         ),
         table: &mut SourceTable,
         summary: &mut Summary,
@@ -555,6 +563,7 @@ impl Indexer {
             copying: [0; ChunkType::SEARCHED.len()],
             new: ChunkWriter::create(&self.layout, lock, &header, packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
+            times: &previous.times,
         };
         if previous.replaces_others {
             merge.new.replace_others();
@@ -591,6 +600,7 @@ impl Indexer {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(IndexError::Cancelled);
             }
+            self.check(machine)?;
             if self.embedder.is_immediate() {
                 embed.embed(
                     parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks),
@@ -607,6 +617,13 @@ impl Indexer {
                 }
                 let old_n =
                     previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
+                if let Some(Parsed { entry, .. }) = &mut parsed
+                    && entry.n_timeouts > 0
+                    && let Some(before) = previous.table.files.get(&path)
+                    && before.sha256 == entry.sha256
+                {
+                    entry.n_timeouts = before.n_timeouts.saturating_add(1);
+                }
                 let entry = parsed.as_ref().map(|p| p.entry.clone());
                 if let Some(Parsed { entry, filter, .. }) = &parsed {
                     filters.add(&entry.sha256, filter);
@@ -647,6 +664,11 @@ impl Indexer {
         rayon::spawn(move || drop(old));
         summary.changed = Some(&manifest) != previous.manifest.as_ref();
         Ok((manifest, reading))
+    }
+
+    /// Checks that what the run has read so far is the tree.
+    fn check(&self, machine: MachineWatch) -> Result<(), IndexError> {
+        machine.check(self.layout.root()).map_err(IndexError::Read)
     }
 
     /// Parses the file of an [`Action::Parse`], unless the run was cancelled.
@@ -812,6 +834,8 @@ struct Previous {
     is_known: bool,
     /// Whether another program wrote all chunk files and the user wants them replaced.
     replaces_others: bool,
+    /// The time stamps of chunks in files that are not intact.
+    times: ChunkTimes,
 }
 
 impl Previous {
@@ -877,6 +901,8 @@ struct Merge<'a> {
     copying: [usize; ChunkType::SEARCHED.len()],
     new: ChunkWriter<'a>,
     now: DateTime<Utc>,
+    /// The time stamps of chunks that cannot be copied.
+    times: &'a ChunkTimes,
 }
 
 impl Merge<'_> {
@@ -955,7 +981,7 @@ impl Merge<'_> {
                     (before.created_at, before.updated_at)
                 }
                 Some(before) => (before.created_at, self.now),
-                None => (self.now, self.now),
+                None => self.times.of(&chunk, self.now),
             };
             self.new.put(chunk.chunk_type, &chunk.to_json())?;
         }

@@ -1,7 +1,5 @@
 //! What a run finds out about one file, and its form for the store of what is known by content.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -10,16 +8,13 @@ use super::relating::{FileRelations, HandOn, RelationsRun};
 use crate::chunk::{Chunk, ChunkType};
 use crate::grams::filter_of;
 use crate::known::{self, Known, Packed};
-use crate::platform::thread_time;
 use crate::secrets::redact_file;
 use crate::source::{DeclaredOrigin, sha256, text_of};
 use crate::store::SourceEntry;
+use crate::syntax::{ParseLimit, with_limit};
 
 /// A hash of the code that makes chunks: a change means that a source may give other chunks.
 pub(super) const CHUNKER_VERSION: &str = env!("VERSION_OF_CHUNKS");
-
-/// A file that took the processor longer may have been cut by lines, because its parser ran out of time.
-const SLOW: Duration = Duration::from_secs(2);
 
 /// What a run found out about one file.
 pub(super) struct Parsed {
@@ -77,7 +72,6 @@ pub(super) fn parsed(
     {
         return parsed;
     }
-    let start = thread_time();
     let text = text_of(bytes);
     entry.lines = text.lines().count() as u64;
     // Redact first, so that no chunk, vector or index holds a secret.
@@ -96,9 +90,15 @@ pub(super) fn parsed(
         }
     };
     // A parser that panics must not exclude the file: it is cut by lines.
-    let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    let is_whole = read.is_ok() && thread_time().saturating_sub(start) < SLOW;
+    let (read, limit) = with_limit(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)));
+    // What a limit of steps cuts is the same in every run. What a limit of time cuts may be whole in
+    // the next one.
+    let is_out_of_time = limit == Some(ParseLimit::Time);
+    entry.n_timeouts = u8::from(is_out_of_time);
+    let is_whole = read.is_ok() && !is_out_of_time;
     let (mut chunks, hand_on) = read.unwrap_or_else(|_| (chunk_lines(path, text), None));
+    // The code graph parses a file itself whose relations it does not receive.
+    let hand_on = hand_on.filter(|_| !is_out_of_time);
     set_origin(&mut chunks, entry.origin, path, text);
     count(&mut entry, &chunks);
     let value = key.filter(|_| is_whole).and_then(|key| {

@@ -52,6 +52,7 @@ impl IndexPlan {
                 Some(known)
                     if !full
                         && !known.deleted
+                        && !known.is_to_retry()
                         && (known.bytes, known.origin) == (file.bytes, file.origin) =>
                 {
                     let stamp_tells = (known.modified_ns, known.changed_ns)
@@ -194,6 +195,21 @@ fn unchanged(root: Option<&Dir>, file: &SourceFile, known: &SourceEntry) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_whose_parser_ran_out_of_time_is_parsed_once_more() {
+        let plan = |n_timeouts| {
+            let entry =
+                SourceEntry { sha256: "of it".into(), n_timeouts, ..SourceEntry::default() };
+            let file = file_of("a.rs", &entry, entry.origin);
+            let files = BTreeMap::from([("a.rs".to_string(), entry)]);
+            let table = SourceTable { files, walked_at_ns: u64::MAX, ..SourceTable::default() };
+            let nowhere = Path::new("/nowhere");
+            let plan = IndexPlan::new(nowhere, &table, vec![file], &Scope::All, false, None);
+            plan.n_parsed()
+        };
+        assert_eq!([0, 1, 2, u8::MAX].map(plan), [0, 1, 0, 0]);
+    }
 
     #[test]
     fn a_source_in_scope_decides_what_a_script_out_of_scope_is() {

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, REDEEM, guard};
@@ -28,7 +28,7 @@ use super::openapi::{self, PREFIX};
 use super::page;
 use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
-use crate::engine::{AskError, Call, Engine};
+use crate::engine::{AskError, Call, Engine, Team};
 use crate::store::Activity;
 use crate::tools::{Answer, Effect, Format, Tool};
 
@@ -52,7 +52,7 @@ pub(super) const PATHS: &[(&str, &str)] = &[
     ("/events", "the state of the index and the number of calls, as server-sent events"),
     ("/metrics", "metrics for Prometheus"),
     ("/healthz", "200 while the process is up"),
-    ("/readyz", "200 when an index can be searched"),
+    ("/readyz", "200 when an index, or the database of a team, can be searched"),
 ];
 
 /// The state that the paths share.
@@ -76,7 +76,10 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/healthz", get(async || "ok\n"))
         .route(
             "/readyz",
-            get(async |State(calls): State<Arc<Calls>>| of_engine(&calls, ready).await),
+            get(async |State(calls): State<Arc<Calls>>| match calls.team.clone() {
+                Some(team) => team_ready(team).await,
+                None => of_engine(&calls, ready).await,
+            }),
         )
         .route(
             "/metrics",
@@ -270,6 +273,18 @@ fn ready(engine: &Engine) -> Response {
         None => "there is no index: run `cortex index`".into(),
     };
     error(StatusCode::SERVICE_UNAVAILABLE, reason)
+}
+
+/// Answers whether the published repositories can be searched, and if not, why. The server's own
+/// project is empty then.
+async fn team_ready(team: Team) -> Response {
+    match spawn_blocking(move || team.names()).await {
+        Ok(Ok(names)) => {
+            Json(json!({ "ready": true, "repositories": names.len() })).into_response()
+        }
+        Ok(Err(e)) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
+        Err(e) => error(StatusCode::SERVICE_UNAVAILABLE, e.to_string()),
+    }
 }
 
 /// What `/api/{name}` names.

@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 use super::rpc::{self, BATCHING, Failure, Incoming};
 
 /// Largest line in bytes. Of longer lines, no more than this is kept, and they are refused.
-const MAX_LINE_BYTES: usize = 16 << 20;
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 /// Most messages that are read before the service takes them.
 const READ_AHEAD: usize = 16;
 

@@ -32,7 +32,7 @@ pub(super) enum Incoming {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
     /// Null if the id could not be found. A notification has none, and gets no answer.
-    id: Option<Value>,
+    pub(super) id: Option<Value>,
     code: i32,
     pub(super) message: String,
 }

@@ -26,6 +26,7 @@ mod seal;
 mod server;
 mod sources;
 mod taken;
+mod times;
 mod vectors;
 mod writer;
 
@@ -49,6 +50,7 @@ pub use sources::{
     GramFile, HistoryStamp, SourceEntry, SourceTable, TIMESTAMP_TICK, trusted_before,
 };
 pub use taken::{adopt, take_over};
+pub use times::ChunkTimes;
 pub use vectors::{VectorCache, VectorKey, VectorWriter, remove_unused_vectors};
 
 pub use blocks::ChunkLines;

@@ -122,6 +122,23 @@ pub struct SourceEntry {
     /// Why the file has no chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// In how many runs its parser ran out of time, one after the other, on this content.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_timeouts: u8,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u8) -> bool {
+    *n == 0
+}
+
+impl SourceEntry {
+    /// Whether the next run parses the file again although it did not change. A file whose parser ran
+    /// out of time twice is left as it is, so that it does not slow down every run.
+    #[must_use]
+    pub fn is_to_retry(&self) -> bool {
+        self.n_timeouts == 1
+    }
 }
 
 impl SourceTable {

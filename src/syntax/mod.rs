@@ -25,7 +25,7 @@ pub use occurrence::{
     Occurrence, Occurrences, Role, may_be_renamed, occurrences, plain_occurrences,
 };
 pub use opening::{is_description, leading_comment, paragraphs};
-pub use outline::{Outline, outline};
+pub use outline::{Outline, ParseLimit, outline, with_limit};
 pub use pattern::{Pattern, PatternError};
 pub use place::{PlaceKind, Places};
 pub use relations::{

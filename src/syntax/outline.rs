@@ -53,6 +53,34 @@ const MAX_NESTING: usize = 64;
 
 thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    /// The limit that a parser or a query of this thread met last.
+    static MET: Cell<Option<ParseLimit>> = const { Cell::new(None) };
+}
+
+/// A limit of the work for one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ParseLimit {
+    /// Of steps. The same text meets it again.
+    Steps,
+    /// Of time of the processor. On a faster or less busy machine, the same text may not meet it.
+    Time,
+}
+
+impl ParseLimit {
+    /// Notes that this thread met the limit.
+    fn note(self) {
+        MET.set(MET.get().max(Some(self)));
+    }
+}
+
+/// Calls `read`, and returns which limit a parser or a query met in it on this thread; time, if it was
+/// both.
+pub fn with_limit<T>(read: impl FnOnce() -> T) -> (T, Option<ParseLimit>) {
+    let before = MET.take();
+    let result = read();
+    let met = MET.get();
+    MET.set(met.max(before));
+    (result, met)
 }
 
 /// The budget of one file. Parsers and queries may need quadratic time for garbage. The budget counts
@@ -63,13 +91,15 @@ pub(super) struct ParseBudget {
     left: Cell<u64>,
     /// When the budget began, in time of this thread.
     start: Duration,
+    /// Most time from then on.
+    longest: Duration,
 }
 
 impl ParseBudget {
     /// The budget of a text.
     fn of(text: &str) -> Self {
         let left = LEAST_REPORTS + text.len() as u64 * REPORTS_PER_KB / 1024;
-        Self { left: Cell::new(left), start: thread_time() }
+        Self { left: Cell::new(left), start: thread_time(), longest: LONGEST }
     }
 
     /// The budget for finding what the syntax errors of a text hide. It is another one, so that it
@@ -86,10 +116,18 @@ impl ParseBudget {
 
     /// Tells a callback of a parser or query to stop when the budget is spent.
     pub(super) fn go_on(&self) -> ControlFlow<()> {
-        let is_over = thread_time().saturating_sub(self.start) >= LONGEST;
+        let is_over = thread_time().saturating_sub(self.start) >= self.longest;
         let left = if is_over { 0 } else { self.left.get().saturating_sub(1) };
         self.left.set(left);
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if left > 0 {
+            return ControlFlow::Continue(());
+        }
+        if is_over {
+            ParseLimit::Time.note()
+        } else {
+            ParseLimit::Steps.note()
+        }
+        ControlFlow::Break(())
     }
 }
 
@@ -182,7 +220,11 @@ pub(super) fn parsed(grammar: &Grammar, text: &str) -> Option<(Parsed, ParseBudg
     let plain = plain(grammar, text);
     let (tree, mut budget) = plain_tree(grammar, &plain)?;
     let start = thread_time();
-    let parsed = Parsed::recovered(grammar, &plain, tree);
+    let (parsed, limit) = with_limit(|| Parsed::recovered(grammar, &plain, tree));
+    // What more work does not recover is no limit of the file, but a later run may have more time.
+    if limit == Some(ParseLimit::Time) {
+        ParseLimit::Time.note();
+    }
     budget.start += thread_time().saturating_sub(start);
     Some((parsed, budget))
 }
@@ -207,6 +249,7 @@ fn plain_tree(grammar: &Grammar, plain: &str) -> Option<(Tree, ParseBudget)> {
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
         if plain.len() > LARGE_FILE_BYTES && is_garbage(parser, first_lines(plain)) {
+            ParseLimit::Steps.note();
             return None;
         }
         parse(parser, plain, |_| budget.go_on())
@@ -607,5 +650,27 @@ fn cut_depth(tree: &Tree, text: &str) -> Vec<u16> {
             }
             depth -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_that_a_parser_meets_is_known() {
+        let budget =
+            |left, longest| ParseBudget { left: Cell::new(left), start: Duration::ZERO, longest };
+        let spend = |budget: ParseBudget| while budget.go_on().is_continue() {};
+        let (steps, time) = (|| budget(3, Duration::MAX), || budget(3, Duration::ZERO));
+        assert_eq!(with_limit(|| spend(steps())).1, Some(ParseLimit::Steps));
+        assert_eq!(with_limit(|| spend(time())).1, Some(ParseLimit::Time));
+        // The one around another knows both.
+        let around = with_limit(|| {
+            spend(time());
+            with_limit(|| spend(steps())).1
+        });
+        assert_eq!(around, (Some(ParseLimit::Steps), Some(ParseLimit::Time)));
+        assert_eq!(with_limit(|| budget(3, Duration::MAX).go_on()).1, None);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct NodeSearch {
     /// Return the briefing of a new session instead: pinned memories, decisions, recent work.
     #[serde(default)]
     briefing: bool,
-    /// Only memories of these groups.
+    /// Only of these groups.
     #[serde(default)]
     group_ids: Vec<String>,
     #[serde(flatten)]
@@ -35,7 +35,7 @@ pub(super) struct NodeSearch {
     /// Maximum number of results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
-    limit: usize,
+    max_nodes: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub(super) struct FactSearch {
     /// A question, or some words. If empty, the newest memories are returned.
     #[serde(default)]
     query: String,
-    /// Only memories of these groups.
+    /// Only of these groups.
     #[serde(default)]
     group_ids: Vec<String>,
     #[serde(flatten)]
@@ -55,7 +55,7 @@ pub(super) struct FactSearch {
     /// Maximum number of results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
-    limit: usize,
+    max_facts: usize,
 }
 
 /// The period in which a memory was stored.
@@ -118,7 +118,7 @@ impl Question for NodeSearch {
             group_ids,
             exclude_sources,
             exclude_operations,
-            limit,
+            max_nodes,
             when: When { since, until },
             ..
         } = self;
@@ -129,7 +129,7 @@ impl Question for NodeSearch {
             group_ids,
             since,
             until,
-            limit,
+            limit: max_nodes,
             ..RecallRequest::default()
         };
         recall(engine, &request, call)
@@ -151,7 +151,7 @@ impl Question for FactSearch {
         call: &Call,
         _: TokenBudget,
     ) -> Result<MemoriesReply, AskError> {
-        let Self { query, group_ids, sources, limit, when: When { since, until } } = self;
+        let Self { query, group_ids, sources, max_facts, when: When { since, until } } = self;
         recall(
             engine,
             &RecallRequest {
@@ -160,7 +160,7 @@ impl Question for FactSearch {
                 group_ids,
                 since,
                 until,
-                limit,
+                limit: max_facts,
                 ..RecallRequest::default()
             },
             call,

@@ -15,14 +15,6 @@ const MIN_SIMILARITY: f64 = 0.5;
 /// Names that other programs use for our arguments. A tool that has our name also accepts the
 /// other one.
 const OTHER_NAMES: &[(&str, &str)] = &[
-    ("k", "limit"),
-    ("n", "limit"),
-    ("top_k", "limit"),
-    ("max_results", "limit"),
-    ("num_results", "limit"),
-    ("max_nodes", "limit"),
-    ("max_facts", "limit"),
-    ("head_limit", "limit"),
     ("query", "pattern"),
     ("path", "paths"),
     ("glob", "paths"),
@@ -38,6 +30,19 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("old_str", "old_text"),
     ("old_string", "old_text"),
     ("insert_line", "line"),
+];
+
+/// Names of the number of results. A tool that has one of them also accepts the others.
+const NAMES_OF_LIMIT: &[&str] = &[
+    "limit",
+    "max_nodes",
+    "max_facts",
+    "k",
+    "n",
+    "top_k",
+    "max_results",
+    "num_results",
+    "head_limit",
 ];
 
 /// Values that other programs use for ours: argument, their value, our value.
@@ -100,9 +105,11 @@ fn under_our_names(
         .partition(|(name, _)| is_ours(name));
     let (mut first, mut last) = (None, None);
     for (name, value) in others {
-        let ours = OTHER_NAMES.iter().find(|(other, ours)| *other == name && is_ours(ours));
+        let others = OTHER_NAMES.iter().filter(|(other, _)| *other == name);
+        let limits = NAMES_OF_LIMIT.iter().filter(|_| NAMES_OF_LIMIT.contains(&&*name));
+        let ours = others.map(|(_, ours)| ours).chain(limits).find(|ours| is_ours(ours));
         match (&*name, ours) {
-            (_, Some((_, ours))) => _ = out.entry(*ours).or_insert(value),
+            (_, Some(ours)) => _ = out.entry(*ours).or_insert(value),
             ("start_line", _) if is_ours("lines") => first = scalar(&value),
             ("end_line", _) if is_ours("lines") => last = scalar(&value),
             ("view_range", _) if is_ours("lines") => {

@@ -342,6 +342,36 @@ fn limited(p: &Project, kib: usize, args: &[&str]) -> Command {
     c
 }
 
+/// On a full disk, nobody is advised to delete a file: that helps only once there is space.
+#[test]
+fn a_full_disk_is_named_and_the_graph_is_not_to_be_deleted() {
+    let p = Project::sample();
+    for i in 0..40 {
+        let calls = (0..40).map(|j| format!("fn part{i}_{j}() {{ part{i}_0() }}\n"));
+        p.write(format!("src/part{i}.rs"), calls.collect::<String>());
+    }
+    p.index();
+    for is_new in [false, true] {
+        for kib in [1, 16, 64] {
+            if is_new {
+                let _ = fs::remove_dir_all(p.path(".cortex/graph"));
+            }
+            let out = run(&mut limited(&p, kib, &["graph", "callers", "part3_0"]));
+            if out.code != 2 {
+                continue;
+            }
+            assert!(
+                out.stderr.contains("code-graph.db") && out.stderr.contains("free space on"),
+                "{kib} KiB: {}",
+                out.stderr
+            );
+            assert!(!out.stderr.contains("delete"), "{kib} KiB: {}", out.stderr);
+        }
+    }
+    // There is room again.
+    assert!(p.run(&["graph", "callers", "part3_0"]).expect(0).stdout.contains("part3_39"));
+}
+
 /// If the disk is full while the index is written, there is a clear error and the old index stays
 /// intact; once there is room, the index equals a fresh one.
 #[test]
@@ -405,6 +435,12 @@ fn garbage_does_not_hold_up_the_index() {
     let mut found = p.found(&["--exact", "marzipan"]);
     found.sort();
     assert_eq!(found, ["garbage.ex", "garbage.lua"]);
+    let says_why = |file: &str| {
+        let out = p.run(&["outline", file]);
+        (out.stdout + &out.stderr).contains("is cut by lines, and its symbols are not known")
+    };
+    assert!(found.iter().any(|file| says_why(file)), "a parser was stopped");
+    assert!(!says_why("src/retry.rs") && !says_why("docs/guide.md"));
 }
 
 /// Such text does not use up the memory either: three gigabytes suffice for a file of a third of a

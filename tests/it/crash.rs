@@ -417,3 +417,42 @@ fn a_limit_of_file_sizes_ends_the_process_without_a_word() {
     assert!(error.contains("File too large"), "{error}");
     p.index();
 }
+
+/// What a process cannot open for want of descriptors counts neither as deleted nor as unreadable.
+#[test]
+fn a_process_that_may_open_few_files_indexes_all_or_nothing() {
+    let p = Project::new();
+    let folder = |i: usize| (1..=i).map(|depth| format!("d{depth}/")).collect::<String>();
+    for i in 1..=12 {
+        p.write(format!("{}x/y/f{i}.py", folder(i)), format!("def f{i}():\n    pass\n"));
+        p.write(format!("{}.gitignore", folder(i)), "*.log\n");
+        p.write(format!("{}noise.log", folder(i)), "noise\n");
+    }
+    let index = |n_files: usize| {
+        let script = format!("ulimit -n {n_files}; exec \"$0\" index --json");
+        crate::project::run(p.command("sh").args(["-c", &*script, env!("CARGO_BIN_EXE_cortex")]))
+    };
+    let indexed = || p.json(&["index"])["n_files"].as_u64().unwrap();
+    for n_files in (10..40).step_by(3) {
+        let _ = fs::remove_dir_all(p.path(".cortex"));
+        for is_first in [true, false] {
+            let before = (!is_first).then(|| {
+                assert_eq!(indexed(), 12);
+                let before = p.timeless();
+                p.write("d1/x/y/f1.py", format!("def f1():\n    return {n_files}\n"));
+                before
+            });
+            let out = index(n_files);
+            if out.code == 0 {
+                let summary: Value = serde_json::from_str(&out.stdout).unwrap();
+                assert_eq!(summary["n_files"], 12, "{n_files}: {}", out.stderr);
+                continue;
+            }
+            assert!(out.stderr.contains("ulimit -n"), "{n_files}: {}", out.stderr);
+            match before {
+                Some(before) => assert_eq!(p.timeless(), before, "{n_files}"),
+                None => assert!(!chunk_path(&p, "manifest.json").exists(), "{n_files}"),
+            }
+        }
+    }
+}

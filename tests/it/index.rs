@@ -154,6 +154,65 @@ fn the_cache_can_be_deleted() {
     assert!(before.iter().all(|(id, t)| after[id] == *t), "{before:?} → {after:?}");
 }
 
+/// Other programs see by the time stamps what changed, so whatever happens to the files that describe
+/// the chunk files, an unchanged chunk keeps its times.
+#[test]
+fn unchanged_chunks_keep_their_times_whatever_is_lost() {
+    type Damage = fn(&Project);
+    let damages: [(&str, Damage); 6] = [
+        ("no manifest", |p| p.remove(".cortex/chunks/manifest.json")),
+        ("an empty manifest", |p| p.write(".cortex/chunks/manifest.json", "")),
+        ("a damaged manifest", |p| {
+            let text = p.read(".cortex/chunks/manifest.json");
+            p.write(".cortex/chunks/manifest.json", text.replacen("xxh3:", "xxh3:0", 1));
+        }),
+        ("a manifest of somebody else", |p| {
+            let manifest = r#"{"generation":1,"files":{}}"#;
+            p.write(".cortex/chunks/manifest.json", manifest);
+        }),
+        ("neither manifest nor cache", |p| {
+            p.remove(".cortex/chunks/manifest.json");
+            fs::remove_dir_all(p.path(".cortex/cache")).unwrap();
+        }),
+        ("a chunk file without its end", |p| {
+            let file = fs::OpenOptions::new().write(true);
+            let file = file.open(p.path(".cortex/chunks/doc-chunks.json")).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 1).unwrap();
+        }),
+    ];
+    let p = Project::sample();
+    p.write("two.md", "# One\n\nLeeks.\n\n# Two\n\nOnions.\n");
+    p.index();
+    let mut before = times(&p);
+    for (i, (what, damage)) in damages.into_iter().enumerate() {
+        damage(&p);
+        p.index();
+        assert_eq!(times(&p), before, "{what}");
+        // A chunk that changed at the same time is seen.
+        damage(&p);
+        let text = format!("# One\n\nLeeks.\n\n# Two\n\nOnions, {i}.\n");
+        p.write("two.md", text);
+        p.index();
+        let after = times(&p);
+        let changed: Vec<&String> = after.keys().filter(|id| after[*id] != before[*id]).collect();
+        assert!(
+            !changed.is_empty() && changed.iter().all(|id| id.starts_with("two.md#")),
+            "{what}: {changed:?}"
+        );
+        assert!(changed.iter().all(|id| after[*id].0 == before[*id].0), "{what}: {changed:?}");
+        before = after;
+    }
+    // The stamps of a file that came from elsewhere may be anything, but not in the future.
+    let path = ".cortex/chunks/doc-chunks.json";
+    let text = p.read(path).replace("\"updated_at\":\"2", "\"updated_at\":\"9");
+    p.write(path, text);
+    p.remove(".cortex/chunks/manifest.json");
+    p.index();
+    assert!(
+        times(&p).values().all(|(created, updated)| created <= updated && updated.as_str() < "9")
+    );
+}
+
 /// Derived files stay out of git, in a new repository and in one whose `.cortex` holds the user's
 /// settings.
 #[test]

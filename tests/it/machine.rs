@@ -253,19 +253,27 @@ fn a_change_that_a_dying_server_may_have_made_is_not_made_twice() {
         .server
         .send(&json!({ "jsonrpc": "2.0", "id": "add", "method": "tools/call", "params": params }));
     agent.server.send(&json!({ "jsonrpc": "2.0", "id": "list", "method": "tools/list" }));
+    // It is too long to be kept and asked again.
+    let params = json!({ "name": "cortex_search", "arguments": { "query": "x".repeat(2 << 20) } });
+    agent
+        .server
+        .send(&json!({ "jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": params }));
     Command::new("kill").args(["-9", &pid]).status().unwrap();
-    let (mut added, mut listed) = (None, None);
-    while added.is_none() || listed.is_none() {
+    let (mut added, mut listed, mut long) = (None, None, None);
+    while added.is_none() || listed.is_none() || long.is_none() {
         let message: Value = serde_json::from_str(&agent.server.line()).unwrap();
         match message["id"].as_str() {
             Some("add") => added = Some(message),
             Some("list") => listed = Some(message),
+            Some("long") => long = Some(message),
             _ => {}
         }
     }
     let added = added.unwrap().to_string();
     assert!(added.contains("may be made or not") && added.contains("\"isError\":true"), "{added}");
     assert!(listed.unwrap()["result"]["tools"].is_array());
+    let long = long.unwrap().to_string();
+    assert!(long.contains(": call again") && long.contains("\"isError\":true"), "{long}");
 }
 
 #[test]

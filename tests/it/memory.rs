@@ -593,6 +593,46 @@ fn listed(server: &mut Server, params: &Value) -> Vec<String> {
     tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect()
 }
 
+/// An agent knows the arguments of a tool from the schema that `tools/list` shows.
+#[test]
+fn agents_are_shown_every_filter_of_the_memory_tools() {
+    let p = Project::sample();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
+    for (name, arguments) in [
+        ("add_memory", &["name", "episode_body", "source", "metadata", "group_id"][..]),
+        (
+            "search_memory_nodes",
+            &["query", "group_ids", "exclude_sources", "exclude_operations", "max_nodes"],
+        ),
+        ("search_memory_facts", &["query", "group_ids", "sources", "max_facts"]),
+    ] {
+        let tool = tools.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
+        for argument in arguments {
+            let shown = &tool["inputSchema"]["properties"][*argument];
+            assert!(shown["type"].is_string(), "{name} {argument}: {tool}");
+        }
+    }
+
+    let mut call = |name: &str, arguments: Value| {
+        server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone()
+    };
+    for name in ["walls", "roofs", "doors"] {
+        call("add_memory", json!({ "name": name, "episode_body": format!("{name} are red") }));
+    }
+    for tool in ["search_memory_nodes", "search_memory_facts"] {
+        // Agents also use the names of other tools.
+        for name in ["max_nodes", "max_facts", "limit", "top_k"] {
+            let found = call(tool, json!({ "query": "red", "format": "json", name: 2 }));
+            let found = &found["structuredContent"];
+            assert_eq!(found["results"].as_array().unwrap().len(), 2, "{tool} {name}: {found}");
+            let warnings = found["warnings"].to_string();
+            assert!(!warnings.contains("there is no argument"), "{tool} {name}: {warnings}");
+        }
+    }
+}
+
 /// An agent can store a memory with the first server of a project, and is notified when more tools
 /// are available.
 #[test]

@@ -18,7 +18,7 @@ pub(super) use self::origin::set_origin;
 use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::languages::{Grammar, Language, LanguageKind, detect};
 use crate::source::{LineLimit, without_tails};
-use crate::syntax::{self, Outline, Relations};
+use crate::syntax::{self, Outline, ParseLimit, Relations, with_limit};
 
 /// Returns the chunks of a file, in the order of their types and lines. `path` is relative to the
 /// root, with `/` as separator. The time stamps are 1970; the indexer sets them.
@@ -51,10 +51,14 @@ fn chunk_parsed(
     if text.trim().is_empty() {
         return Vec::new();
     }
+    let mut cut_by = None;
     let mut drafts = match &language.kind {
-        LanguageKind::Code(grammar) => match outline(grammar, text) {
-            Some(outline) => code::drafts(path, grammar, &outline, &lines),
-            None => pieces::by_lines(path, ChunkType::Definitions, &lines),
+        LanguageKind::Code(grammar) => match with_limit(|| outline(grammar, text)) {
+            (Some(outline), _) => code::drafts(path, grammar, &outline, &lines),
+            (None, limit) => {
+                cut_by = limit;
+                pieces::by_lines(path, ChunkType::Definitions, &lines)
+            }
         },
         LanguageKind::Text => pieces::by_lines(path, ChunkType::Definitions, &lines),
         LanguageKind::Config => pieces::by_lines(path, ChunkType::Data, &lines),
@@ -63,7 +67,15 @@ fn chunk_parsed(
             .unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
     };
     drafts.sort_by_key(|d| d.chunk_type);
-    finish(path, language, drafts)
+    let mut chunks = finish(path, language, drafts);
+    if let Some(limit) = cut_by {
+        let limit = match limit {
+            ParseLimit::Steps => "steps",
+            ParseLimit::Time => "time",
+        };
+        chunks.iter_mut().for_each(|chunk| chunk.metadata.mark_cut(limit));
+    }
+    chunks
 }
 
 /// Returns the lines of a file as chunks, for a file that its parser cannot handle.

@@ -10,11 +10,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::platform::LocalStream;
+use crate::serve::lines::MAX_LINE_BYTES;
+use crate::serve::rpc::{self, BATCHING, Failure, Incoming};
 use crate::tools::{Effect, Tool};
 
 /// The id of the message that introduces the agent to a further server. No agent has it.
@@ -22,8 +24,8 @@ const INTRODUCTION: &str = "cortex-introduction";
 const INTERNAL_ERROR: i32 = -32603;
 /// How often a message may be sent to a server.
 const MOST_SENT: u8 = 2;
-/// Longer lines are carried, but not kept, so they are not asked again. In bytes.
-const MAX_KEPT: u64 = 1 << 20;
+/// Longer lines are not kept after they were sent, so they are not asked again. In bytes.
+const MAX_KEPT: usize = 1 << 20;
 /// How long the answers to the last questions may take after the agent closed its side.
 const LAST_ANSWERS: Duration = Duration::from_secs(6);
 const STACK_BYTES: usize = 256 << 10;
@@ -39,7 +41,7 @@ pub struct Bridge {
     sending: Mutex<()>,
     /// Where lines go to the agent.
     output: Mutex<Box<dyn Write + Send>>,
-    /// Notified when a connection ends.
+    /// Notified when a connection ends, when all lines were sent, and when errors were written.
     ended: Condvar,
 }
 
@@ -52,6 +54,8 @@ struct State {
     introduction: Option<Value>,
     /// Messages that were not sent yet, or have no answer, in their order.
     open: Vec<Message>,
+    /// Number of threads that write errors for messages that are no longer in `open`.
+    n_failing: usize,
 }
 
 #[derive(Clone)]
@@ -62,9 +66,11 @@ struct Link {
 
 /// A line of the agent.
 struct Message {
+    /// Empty after it was sent, if it is too long to be kept.
     line: Vec<u8>,
     /// The requests in it: one, several in a batch, none in a notification.
     requests: Vec<Request>,
+    is_batch: bool,
     n_sent: u8,
     /// The connection that it was sent to.
     link: Option<u64>,
@@ -78,22 +84,12 @@ struct Request {
     changes: bool,
 }
 
-/// What of a message the bridge has to know.
+/// The part of a server's line that the bridge reads.
 #[derive(Deserialize)]
 struct Head<'a> {
     id: Option<Value>,
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<Params<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    #[serde(rename = "requestId")]
-    request_id: Option<Value>,
 }
 
 fn heads(line: &[u8]) -> Vec<Head<'_>> {
@@ -105,20 +101,24 @@ fn heads(line: &[u8]) -> Vec<Head<'_>> {
     }
 }
 
-impl Head<'_> {
-    fn is(&self, method: &str) -> bool {
-        self.method.as_deref() == Some(method)
-    }
-
-    fn request(self) -> Option<Request> {
-        let is_call = self.is("tools/call");
-        let id = self.id.filter(|_| self.method.is_some())?;
-        let tool = self.params.and_then(|params| Tool::named(&params.name?));
-        Some(Request { id, is_call, changes: tool.is_some_and(|t| t.effect != Effect::None) })
-    }
-}
-
 impl Request {
+    /// Returns the request in a message that the server answers, also if only with a refusal.
+    fn of(message: &Result<Value, Failure>) -> Option<Self> {
+        match message {
+            Ok(message) => {
+                let id = rpc::id(message).filter(|_| !rpc::is_response(message))?.clone();
+                let is_call = message["method"] == "tools/call";
+                let tool = message["params"]["name"].as_str().filter(|_| is_call);
+                let changes = tool.and_then(Tool::named).is_some_and(|t| t.effect != Effect::None);
+                Some(Self { id, is_call, changes })
+            }
+            Err(failure) => {
+                let id = failure.id.clone().filter(|id| !id.is_null())?;
+                Some(Self { id, is_call: false, changes: false })
+            }
+        }
+    }
+
     /// The answer when no server gave one.
     fn failed(&self, why: &str) -> Value {
         let text = if self.changes {
@@ -142,7 +142,8 @@ impl State {
         let message = self.open.iter_mut().find(|message| message.link.is_none())?;
         message.link = Some(link.number);
         message.n_sent += 1;
-        let line = message.line.clone();
+        let is_kept = message.line.len() <= MAX_KEPT;
+        let line = if is_kept { message.line.clone() } else { std::mem::take(&mut message.line) };
         self.forget_answered();
         Some(line)
     }
@@ -176,16 +177,26 @@ impl Bridge {
         let _ = self.connect();
         drop(sending);
         let mut input = BufReader::with_capacity(64 << 10, input);
-        let mut is_long = false;
         loop {
             let mut line = Vec::new();
-            if input.by_ref().take(MAX_KEPT).read_until(b'\n', &mut line)? == 0 {
+            let mut part = input.by_ref().take(MAX_LINE_BYTES as u64 + 1);
+            if part.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            let is_whole = line.ends_with(b"\n");
-            let requests = if is_long || !is_whole { Vec::new() } else { self.understood(&line) };
-            is_long = !is_whole;
-            let message = Message { line, requests, n_sent: 0, link: None };
+            if !line.ends_with(b"\n") {
+                if line.len() > MAX_LINE_BYTES {
+                    input.skip_until(b'\n')?;
+                    if let Some(refusal) = Failure::too_long(&line, MAX_LINE_BYTES).reply() {
+                        self.tell(format!("{refusal}\n").as_bytes());
+                    }
+                    continue;
+                }
+                line.push(b'\n');
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let message = self.understood(line);
             self.state.lock().open.push(message);
             self.send();
         }
@@ -193,23 +204,30 @@ impl Bridge {
         Ok(())
     }
 
-    /// Notes what a line of the agent means for the bridge, and returns the requests in it.
-    fn understood(&self, line: &[u8]) -> Vec<Request> {
-        let mut requests = Vec::new();
-        for head in heads(line) {
-            if head.is("initialize") {
-                self.state.lock().introduction = serde_json::from_slice(line).ok();
-            }
-            if head.is("notifications/cancelled") {
-                let id = head.params.and_then(|params| params.request_id);
-                if let Some(id) = id {
-                    self.answered(&id);
-                }
-            } else {
-                requests.extend(head.request());
+    /// Reads a line of the agent as the server will read it, and notes what it means for the bridge.
+    fn understood(&self, line: Vec<u8>) -> Message {
+        let has_batches = self
+            .state
+            .lock()
+            .introduction
+            .as_ref()
+            .is_some_and(|introduction| introduction["params"]["protocolVersion"] == BATCHING);
+        let read = rpc::read(&line, has_batches);
+        let is_batch = matches!(read, Ok(Incoming::Batch(_)));
+        let messages = match read {
+            Ok(Incoming::One(message)) => vec![Ok(message)],
+            Ok(Incoming::Batch(messages)) => messages,
+            Err(failure) => vec![Err(failure)],
+        };
+        let requests = messages.iter().filter_map(Request::of).collect();
+        for message in messages.into_iter().flatten() {
+            if message["method"] == "initialize" {
+                self.state.lock().introduction = Some(message);
+            } else if message["method"] == "notifications/cancelled" {
+                self.answered(&message["params"]["requestId"]);
             }
         }
-        requests
+        Message { line, requests, is_batch, n_sent: 0, link: None }
     }
 
     /// Removes a request that needs no further answer.
@@ -225,19 +243,21 @@ impl Bridge {
     fn send(self: &Arc<Self>) {
         let _sending = self.sending.lock();
         while self.state.lock().open.iter().any(|message| message.link.is_none()) {
-            let link = match self.connect() {
-                Ok(link) => link,
-                Err(e) => {
-                    let open = std::mem::take(&mut self.state.lock().open);
-                    self.fail(&open, &format!("no server of cortex can be reached ({e})"));
-                    return;
+            match self.connect() {
+                Ok(link) => {
+                    let line = self.state.lock().next_line(&link);
+                    if line.is_some_and(|line| (&*link.stream).write_all(&line).is_err()) {
+                        self.lost(link.number);
+                    }
                 }
-            };
-            let Some(line) = self.state.lock().next_line(&link) else { return };
-            if (&*link.stream).write_all(&line).is_err() {
-                self.lost(link.number);
+                Err(e) => {
+                    let mut state = self.state.lock();
+                    let open = std::mem::take(&mut state.open);
+                    self.fail(state, &open, &format!("no server of cortex can be reached ({e})"));
+                }
             }
         }
+        self.ended.notify_all();
     }
 
     /// Returns the present connection, or a new one in which the agent is introduced.
@@ -308,7 +328,10 @@ impl Bridge {
         for mut message in std::mem::take(&mut state.open) {
             if message.link != Some(number) {
                 open.push(message);
-            } else if message.n_sent >= MOST_SENT || message.requests.iter().any(|r| r.changes) {
+            } else if message.n_sent >= MOST_SENT
+                || message.line.is_empty()
+                || message.requests.iter().any(|r| r.changes)
+            {
                 failed.push(message);
             } else {
                 message.link = None;
@@ -316,32 +339,124 @@ impl Bridge {
             }
         }
         state.open = open;
-        drop(state);
-        self.ended.notify_all();
-        self.fail(&failed, "the server of cortex ended before it answered");
+        self.fail(state, &failed, "the server of cortex ended before it answered");
     }
 
-    fn fail(&self, messages: &[Message], why: &str) {
+    /// Writes an error for each request of messages that were just removed from the state.
+    fn fail(&self, mut state: MutexGuard<State>, messages: &[Message], why: &str) {
+        state.n_failing += 1;
+        drop(state);
         for message in messages {
             let answers: Vec<Value> = message.requests.iter().map(|r| r.failed(why)).collect();
             let answer = match &*answers {
                 [] => continue,
-                [answer] if !message.line.trim_ascii_start().starts_with(b"[") => answer.clone(),
+                [answer] if !message.is_batch => answer.clone(),
                 _ => answers.into(),
             };
             self.tell(format!("{answer}\n").as_bytes());
         }
+        self.state.lock().n_failing -= 1;
+        self.ended.notify_all();
     }
 
-    /// Waits for the last answers. The server closes the connection after them.
+    /// Waits for the last answers. A server closes its connection after them.
     fn finish(&self) {
-        let mut state = self.state.lock();
-        if let Some(link) = &state.link {
-            let _ = link.stream.shutdown(Shutdown::Write);
-        }
         let end = Instant::now() + LAST_ANSWERS;
-        while state.link.is_some() && Instant::now() < end {
-            self.ended.wait_until(&mut state, end);
+        loop {
+            // A connection is not closed while a line is being sent over it.
+            let Some(sending) = self.sending.try_lock_until(end) else { return };
+            let mut state = self.state.lock();
+            let is_sent = state.open.iter().all(|message| message.link.is_some());
+            if let Some(link) = state.link.as_ref().filter(|_| is_sent) {
+                let _ = link.stream.shutdown(Shutdown::Write);
+            }
+            drop(sending);
+            let is_over = state.link.is_none() && state.open.is_empty() && state.n_failing == 0;
+            if is_over || self.ended.wait_until(&mut state, end).timed_out() {
+                return;
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The agent's side of the output.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Returns what an agent reads that sends these lines to servers that end after the first line.
+    fn answers_of_dying_servers(lines: &str) -> Vec<Value> {
+        let dial = || -> io::Result<BufReader<LocalStream>> {
+            let (ours, theirs) = LocalStream::pair()?;
+            thread::spawn(move || BufReader::new(theirs).skip_until(b'\n'));
+            Ok(BufReader::new(ours))
+        };
+        let written = Written::default();
+        Bridge::new(Box::new(dial), Box::new(written.clone())).carry(lines.as_bytes()).unwrap();
+        let bytes = written.0.lock().clone();
+        String::from_utf8(bytes)
+            .unwrap()
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn every_request_has_an_answer_when_servers_die() {
+        let call = |tool: &str, length: usize| {
+            let arguments = format!(r#"{{"query":"{}"}}"#, "x".repeat(length));
+            let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#)
+        };
+        for length in [1, MAX_KEPT, 2 * MAX_KEPT, MAX_LINE_BYTES] {
+            for tool in ["cortex_search", "add_memory", "nothing"] {
+                for end in ["\n", "\n\n", ""] {
+                    let answers = answers_of_dying_servers(&format!("{}{end}", call(tool, length)));
+                    let [answer] = &*answers else { panic!("{length} {tool}: {answers:?}") };
+                    assert_eq!(answer["id"], 7, "{length} {tool}");
+                    let text = answer.to_string();
+                    let advice = if length == MAX_LINE_BYTES {
+                        "send less in one message"
+                    } else if tool == "add_memory" {
+                        "look before you call again"
+                    } else {
+                        ": call again"
+                    };
+                    assert!(text.contains(advice), "{text}");
+                }
+            }
+        }
+        // The server refuses these, and the refusal is lost with it.
+        for refused in [
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":5}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":5}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/list""#,
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}",
+        ] {
+            let answers = answers_of_dying_servers(&format!("{refused}\n"));
+            let [answer] = &*answers else { panic!("{refused}: {answers:?}") };
+            assert_eq!(answer["id"], 7, "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_notification_has_no_answer_when_servers_die() {
+        let told = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert!(answers_of_dying_servers(&format!("{told}\n")).is_empty());
     }
 }

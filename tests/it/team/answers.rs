@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{Database, Depot, committed, depot, essence, found, paths};
 use crate::json_output::assert_keys_are_named;
 use crate::project::{Project, run};
-use crate::server::{Client, Server, initialize};
+use crate::server::{Client, Server, get, initialize};
+use crate::support::wait_until;
 
 #[test]
 fn what_is_published_is_asked_by_its_name() {
@@ -235,6 +236,8 @@ fn a_database_that_is_down_costs_only_its_own_answers() {
     let (_server, url) = depot.serve(&reader, &[]);
     let client = Client::new(&url);
     assert_eq!(found(&client, "zzz", "failed attempt"), ["src/retry.rs"]);
+    let ready = || get(&format!("{url}/readyz"), &[]);
+    assert_eq!(ready().0, 200, "{}", ready().1);
     server.kill();
 
     let address = format!("127.0.0.1:{}", server.port);
@@ -245,6 +248,9 @@ fn a_database_that_is_down_costs_only_its_own_answers() {
     let (status, body) = client.try_call("search", &json!({ "query": "attempt" })).unwrap();
     assert!(status >= 500, "{status} {body}");
     is_good(&body);
+    // The list of repositories is read every few seconds.
+    wait_until("the server says that it cannot answer", || ready().0 == 503);
+    is_good(&ready().1);
     let with_team = |args: &[&str]| run(reader.cortex(args).env("CORTEX_TEAM_URL", &depot.url));
     is_good(&with_team(&["search", "--repo", "zzz", "failed attempt"]).error());
     is_good(&with_team(&["team", "repos"]).error());
@@ -269,4 +275,5 @@ fn a_database_that_is_down_costs_only_its_own_answers() {
 
     server.start_again();
     assert_eq!(found(&client, "zzz", "failed attempt"), ["src/retry.rs"]);
+    assert_eq!(ready().0, 200, "{}", ready().1);
 }
