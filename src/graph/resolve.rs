@@ -568,6 +568,9 @@ impl Resolver {
                 out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
             }
         }
+        // Many ways lead to one symbol, and each module hands all of them on.
+        out.sort_by(|a, b| a.1.id.cmp(&b.1.id).then(b.0.total_cmp(&a.0)));
+        out.dedup_by_key(|(_, c)| c.id);
         self.handed.insert(asked, out.clone());
         Ok(out)
     }

@@ -16,6 +16,8 @@ use crate::chunk::{Chunk, ChunkId, ChunkType, Fingerprint};
 
 /// Longer lines, in bytes, are passed over.
 const MAX_LINE: u64 = 16 << 20;
+/// Most bytes of lines that are no chunks. A file may have any size.
+const MAX_OTHER: usize = 1 << 20;
 
 /// When chunks were created and updated, by their ids.
 #[derive(Debug, Default)]
@@ -53,7 +55,10 @@ impl ChunkTimes {
             Packing::Zstd => Box::new(zstd::Decoder::new(file)?),
         };
         let (mut input, mut line) = (BufReader::new(read.take(most)), Vec::new());
-        while input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? > 0 {
+        let mut n_other = 0;
+        while n_other <= MAX_OTHER
+            && input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? > 0
+        {
             let json = line.trim_ascii_end();
             let json = str::from_utf8(json.strip_suffix(b",").unwrap_or(json)).unwrap_or_default();
             // The first and the last line are not chunks.
@@ -61,6 +66,8 @@ impl ChunkTimes {
                 let content = chunk.content();
                 let Chunk { id, created_at, updated_at, .. } = chunk;
                 self.0.insert(id, Times { content, created_at, updated_at });
+            } else {
+                n_other += line.len();
             }
             line.clear();
         }

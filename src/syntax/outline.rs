@@ -220,10 +220,16 @@ pub(super) fn parsed(grammar: &Grammar, text: &str) -> Option<(Parsed, ParseBudg
     let plain = plain(grammar, text);
     let (tree, mut budget) = plain_tree(grammar, &plain)?;
     let start = thread_time();
-    let (parsed, limit) = with_limit(|| Parsed::recovered(grammar, &plain, tree));
-    // What more work does not recover is no limit of the file, but a later run may have more time.
-    if limit == Some(ParseLimit::Time) {
-        ParseLimit::Time.note();
+    let before = MET.get();
+    let of_recovery = ParseBudget::for_recovery(&plain);
+    let parsed = Parsed::recovered(&plain, tree, |text| {
+        let tree = tree_of(&grammar.language(), text, &of_recovery)?;
+        let names = names_in(grammar, &tree, text, &of_recovery);
+        (!of_recovery.is_spent()).then_some((tree, names))
+    });
+    // Without more of what errors hide, the file is not cut; but a later run may have more time.
+    if MET.get() == Some(ParseLimit::Steps) {
+        MET.set(before);
     }
     budget.start += thread_time().saturating_sub(start);
     Some((parsed, budget))

@@ -5,6 +5,7 @@ use chrono::DateTime;
 use cortex_depot::shelf::Shelf;
 use cortex_depot::{At, Fact, FactName, Found, Row, Wanted};
 
+use super::stored::SCHEMA;
 use super::*;
 use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Quantized};
 use crate::search::{Corpus, CorpusBuilder, Read, VectorSource};
@@ -209,16 +210,16 @@ fn a_record_of_another_version_is_refused_and_says_what_to_do() {
         ]
         .map(|error| error.to_string())
     };
-    for error in errors(3, ",\"generation\":[1]") {
-        assert!(
-            error.contains("`x` was published by a newer cortex (schema 3 of its record, 2 is")
-                && error.contains("install that one"),
-            "{error}"
-        );
+    let newer = format!(
+        "`x` was published by a newer cortex (schema {} of its record, {SCHEMA} is",
+        SCHEMA + 1
+    );
+    for error in errors(SCHEMA + 1, ",\"generation\":[1]") {
+        assert!(error.contains(&newer) && error.contains("install that one"), "{error}");
     }
     // What a newer version stored is not removed in part.
     assert!(matches!(remove(&depot, "x"), Err(TeamError::Newer { .. })));
-    for error in errors(1, "") {
+    for error in errors(SCHEMA - 1, "") {
         assert!(error.contains("publish it again after `cortex team remove x`"), "{error}");
     }
     assert!(remove(&depot, "x").unwrap());

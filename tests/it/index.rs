@@ -175,8 +175,8 @@ fn unchanged_chunks_keep_their_times_whatever_is_lost() {
             fs::remove_dir_all(p.path(".cortex/cache")).unwrap();
         }),
         ("a chunk file without its end", |p| {
-            let file = fs::OpenOptions::new().write(true);
-            let file = file.open(p.path(".cortex/chunks/doc-chunks.json")).unwrap();
+            let mut options = fs::OpenOptions::new();
+            let file = options.write(true).open(p.path(".cortex/chunks/doc-chunks.json")).unwrap();
             file.set_len(file.metadata().unwrap().len() - 1).unwrap();
         }),
     ];

@@ -267,10 +267,10 @@ fn what_differs_between_worktrees_is_no_edit() {
     index_at(&p, &linked);
     let found = run(&mut p.cortex(&["memory", "list", "--json", "--project", at])).stdout;
     assert!(found.contains("harbour") && !found.contains("late.rs"), "{found}");
-    // The memories of the other working tree are its own.
+    // All working trees of a repository have the same memories.
     run(&mut p.cortex(&["memory", "add", "lighthouse"])).expect(0);
     let found = run(&mut p.cortex(&["memory", "list", "--json", "--project", at])).stdout;
-    assert!(!found.contains("lighthouse"), "{found}");
+    assert!(found.contains("lighthouse") && !found.contains("late.rs"), "{found}");
 }
 
 /// A folder from an archive that claims to be a working tree of a private repository takes nothing.

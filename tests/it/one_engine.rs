@@ -131,6 +131,7 @@ fn common(mut answer: Value) -> Value {
         "query",
         "n_chunks",
         "notes",
+        "new_commits",
         "stale",
         "files_parsed",
         "skipped_files",

@@ -75,7 +75,9 @@ fn text_of_a_repository_speaks_as_cortex() {
         let reply = ask(name, arguments.clone());
         let shown = format!("{name} {arguments}:\n{reply}");
         assert!(reply.contains("generation "), "{shown}");
-        let lines = framed(&reply);
+        let mut lines = framed(&reply);
+        // The parser does not understand the file, and Cortex says so.
+        lines.retain(|line| !line.starts_with("warning: `src/pump.c` has syntax errors"));
         assert_eq!(lines.len(), 1, "{lines:#?} in {shown}");
         assert!(reply.lines().last().unwrap().starts_with("generation "), "{shown}");
         assert!(

@@ -8,7 +8,7 @@
   (call_suffix (value_arguments . (value_argument . (_) @prefix .) .) (annotated_lambda) @scope)
   (#eq? @_route "route"))
 ; `fun Route.users() { … }` answers where it is called
-(function_declaration (user_type) @_type . (simple_identifier) @name
+(function_declaration receiver: (receiver_type) @_type (simple_identifier) @name
   (#match? @_type "^(Route|Routing)$") (#set! part "1")) @define
 (call_expression . (simple_identifier) @mount (call_suffix (value_arguments))
   (#match? @mount "(Route|Routes|Routing|Api|Endpoints)$"))

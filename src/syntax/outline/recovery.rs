@@ -12,13 +12,15 @@ use std::ops::Range;
 use tree_sitter::{Node, Point, Tree};
 
 use super::definition::row_line;
-use super::{MAX_TREE_DEPTH, ParseBudget, names_in, tree_of};
-use crate::languages::Grammar;
 
 /// Most blanked parts of a file.
 const MAX_BROKEN: usize = 16;
 /// The search ends after so many parts in a row that hide nothing.
 const MAX_FAILED: usize = 3;
+/// Largest text, in bytes. The parts of a larger one would take long, and it is rarely written by hand.
+const MAX_BYTES: usize = 256 << 10;
+/// Deeper nodes are not looked at.
+const MAX_DEPTH: usize = 400;
 /// Most line ranges that [`Parsed::unparsed`] returns.
 const MAX_UNPARSED: usize = 100;
 
@@ -43,9 +45,15 @@ pub(in super::super) struct Broken {
 
 impl Parsed {
     /// Parses a text again without the parts that hide definitions. `tree` is the tree of the text.
-    pub(super) fn recovered(grammar: &Grammar, text: &str, tree: Tree) -> Self {
+    /// `read` parses a text, and returns where the names of its definitions begin; nothing if the work
+    /// would be too much.
+    pub(super) fn recovered(
+        text: &str,
+        tree: Tree,
+        read: impl Fn(&str) -> Option<(Tree, HashSet<usize>)>,
+    ) -> Self {
         let mut parsed = Self { tree, broken: Vec::new() };
-        if !parsed.tree.root_node().has_error() {
+        if !parsed.tree.root_node().has_error() || text.len() > MAX_BYTES {
             return parsed;
         }
         let rows = Rows::of(text);
@@ -53,18 +61,13 @@ impl Parsed {
         if suspects.is_empty() {
             return parsed;
         }
-        let budget = ParseBudget::for_recovery(text);
+        let Some((_, mut names)) = read(text) else { return parsed };
         let mut text = Cow::Borrowed(text);
-        let mut names = names_in(grammar, &parsed.tree, &text, &budget);
         let mut n_failed = 0;
         while let Some(row) = suspects.pop() {
             let Some((bytes, last_row)) = rows.block(row) else { continue };
             let without = blanked(&text, &bytes);
-            let Some(tree) = tree_of(&grammar.language(), &without, &budget) else { break };
-            let found = names_in(grammar, &tree, &without, &budget);
-            if budget.is_spent() {
-                break;
-            }
+            let Some((tree, found)) = read(&without) else { break };
             let n_gained = found.difference(&names).count();
             let n_lost = names.difference(&found).filter(|at| !bytes.contains(at)).count();
             if n_gained <= n_lost {
@@ -140,7 +143,7 @@ fn errors<'t>(tree: &'t Tree, mut see: impl FnMut(&[Node<'t>], Node<'t>) -> bool
             around.push(node);
             let mut children = node.walk();
             let is_innermost = !node.children(&mut children).any(|child| child.has_error());
-            let is_deep = around.len() > usize::from(MAX_TREE_DEPTH);
+            let is_deep = around.len() > MAX_DEPTH;
             if !is_innermost && !is_deep && cursor.goto_first_child() {
                 continue;
             }
