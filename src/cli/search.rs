@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[command(flatten)]
     elsewhere: Elsewhere,
     /// Show at most this many files; the best ones may show two places [default: 10]
-    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
+    #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]

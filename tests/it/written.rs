@@ -134,7 +134,6 @@ fn a_limit_of_nothing_is_refused() {
     for args in [
         &["grep", "return", "-n", "0"][..],
         &["grep", "return", "-m", "0"],
-        &["search", "alpha", "-n", "0"],
         &["pattern", "return $A", "-n", "0"],
         &["files", "-n", "0"],
         &["history", "alpha", "-n", "0"],
