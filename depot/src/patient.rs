@@ -31,6 +31,8 @@ pub struct Patient<D> {
 struct State {
     /// Calls in a row without an answer.
     failures: u32,
+    /// What the last of them ended with.
+    why: String,
     down_until: Option<Instant>,
     meters: BTreeMap<&'static str, Meter>,
 }
@@ -54,8 +56,9 @@ impl<D: Depot> Patient<D> {
     fn once<T>(&self, name: &'static str, call: impl FnOnce(&D) -> Result<T>) -> Result<T> {
         if let Some(left) = self.down_for() {
             return Err(DepotError::Unavailable(format!(
-                "it did not answer several times; asked again in {} s",
-                left.as_secs() + 1
+                "it did not answer several times; asked again in {} s; last: {}",
+                left.as_secs() + 1,
+                self.state().why
             )));
         }
         let start = Instant::now();
@@ -65,7 +68,8 @@ impl<D: Depot> Patient<D> {
         meter.n += 1;
         meter.failed += u64::from(answer.is_err());
         meter.seconds += start.elapsed().as_secs_f64();
-        if let Err(DepotError::Unavailable(_)) = &answer {
+        if let Err(DepotError::Unavailable(why)) = &answer {
+            state.why.clone_from(why);
             state.failures += 1;
             if state.failures >= FAILURES {
                 // The first call after the pause decides.

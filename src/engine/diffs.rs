@@ -1,7 +1,7 @@
 //! Finds the commits that removed or added lines with a text, or code of a shape.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memchr::memmem::Finder;
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ use crate::text::count;
 /// Most places of a commit that a row shows, and most lines of each side of one.
 const MAX_PLACES: usize = 3;
 const MAX_LINES: usize = 4;
-/// Most commits whose files are parsed to find code of a shape, and the time for that.
+/// Most commits whose files are parsed to find code of a shape, and the time of processors for that.
 const MAX_PARSED: usize = 200;
 const PARSING: Duration = Duration::from_secs(5);
 /// Longest time for which Cortex asks git for commits beyond the indexed ones.
@@ -309,12 +309,12 @@ pub(super) fn changes(
     }
     if let Wanted::Shape { pattern, .. } = wanted {
         let n = found.len();
-        found = shaped(project, found, pattern, limit, call)?;
-        if n > MAX_PARSED {
-            out.notes.push(format!(
-                "the files of the newest {MAX_PARSED} of {n} candidates were parsed"
-            ));
+        let (kept, n_parsed) = shaped(project, found, pattern, limit, call)?;
+        if n_parsed < n && kept.len() < limit {
+            out.notes
+                .push(format!("the files of the newest {n_parsed} of {n} candidates were parsed"));
         }
+        found = kept;
     }
     found.truncate(limit);
     name_symbols(project, &mut found);
@@ -327,22 +327,24 @@ fn how_older(project: &Project) -> &'static str {
     if project.front_end == FrontEnd::CommandLine { "--older" } else { "`older`" }
 }
 
-/// Keeps the commits after which a file has another number of matches than before.
+/// Keeps the commits after which a file has another number of matches than before. Also returns how
+/// many commits were looked at.
 fn shaped(
     project: &Project,
     found: Vec<Changing>,
     pattern: &str,
     limit: usize,
     call: &Call,
-) -> Result<Vec<Changing>, AskError> {
-    let start = Instant::now();
+) -> Result<(Vec<Changing>, usize), AskError> {
+    let work = call.work().at_most(PARSING);
     let mut patterns: HashMap<String, Option<Pattern>> = HashMap::new();
-    let mut kept = Vec::new();
+    let (mut kept, mut n_parsed) = (Vec::new(), 0);
     for mut commit in found.into_iter().take(MAX_PARSED) {
         call.check()?;
-        if kept.len() == limit || start.elapsed() > PARSING {
+        if kept.len() == limit || !work.goes_on() {
             break;
         }
+        n_parsed += 1;
         let mut paths: Vec<&str> = commit.places.iter().map(|place| &*place.path).collect();
         paths.dedup();
         let sides = paths
@@ -374,7 +376,7 @@ fn shaped(
             "`{pattern}` is not code in the languages of the files that were changed"
         )));
     }
-    Ok(kept)
+    Ok((kept, n_parsed))
 }
 
 /// Names the function or type around each place, as the commit left it.

@@ -10,7 +10,7 @@ use super::tested::TestsAnswer;
 use super::traversal::{Follow, MAX_TARGETS, Traversal};
 
 /// How long users are looked for, in time of processors; tests have the rest of the budget.
-const OF_USERS: Duration = Duration::from_secs(6);
+const OF_USERS: Duration = Duration::from_secs(8);
 
 /// What changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
