@@ -129,8 +129,9 @@ fn advice(e: Errno) -> Option<&'static str> {
 }
 
 /// The last failures of the machine in this process, and the number of all so far.
-static MACHINE_FAILURES: Mutex<(u64, VecDeque<(PathBuf, Errno, String)>)> =
-    Mutex::new((0, VecDeque::new()));
+static MACHINE_FAILURES: Mutex<(u64, VecDeque<MachineFailure>)> = Mutex::new((0, VecDeque::new()));
+/// The path, the error, and what it says.
+type MachineFailure = (PathBuf, Errno, String);
 /// Number of failures that are kept.
 const KEPT_FAILURES: usize = 64;
 

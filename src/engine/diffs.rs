@@ -238,29 +238,10 @@ pub(super) fn changes(
         format!("of the lines of the newest {MAX_PATCHES} commits not all were read: {why}")
     }));
     if !partly.is_empty() && (older || found.is_empty()) {
-        let reach = PatchReach { longest: OLDER, max_bytes: MAX_PATCH, having: wanted.needle() };
-        let (n, mut n_cut) = (partly.len(), 0);
-        let cut = source::patches(project.layout.root(), &partly, reach, &mut |patch| {
-            n_cut += usize::from(PatchText::is_cut(&patch.text));
-            let change = wanted.changed_by(&patch.id, &patch.text);
-            found.extend(change.and_then(|change| Some((*at.get(&*patch.id)?, change))));
-            call.check().is_ok()
-        });
-        call.check()?;
-        let cut = cut.map_err(|e| AskError::Failed(chain(&e)))?;
+        let rest = rest_of(project, &partly, wanted, &mut out.notes, call)?;
+        let place = |change: Changing| Some((*at.get(&*change.id)?, change));
+        found.extend(rest.into_iter().filter_map(place));
         found.sort_by_key(|(at, _)| *at);
-        if let Some(why) = cut {
-            out.notes.push(format!(
-                "{} changed more lines than are kept, and not all of these were searched: {why}",
-                count(n, "commit")
-            ));
-        } else if n_cut > 0 {
-            out.notes.push(format!(
-                "{} changed more than {} MiB of lines: only these were searched",
-                count(n_cut, "commit"),
-                MAX_PATCH >> 20
-            ));
-        }
     } else if !partly.is_empty() {
         out.notes.push(format!(
             "{} changed more lines than are kept, and the others were not searched: {} asks git for them",
@@ -320,6 +301,38 @@ pub(super) fn changes(
     name_symbols(project, &mut found);
     out.commits = found;
     Ok(out)
+}
+
+/// Asks git for all lines of commits of which a part is kept, and returns those that changed what is
+/// wanted.
+fn rest_of(
+    project: &Project,
+    partly: &[&str],
+    wanted: &Wanted,
+    notes: &mut Vec<String>,
+    call: &Call,
+) -> Result<Vec<Changing>, AskError> {
+    let reach = PatchReach { longest: OLDER, max_bytes: MAX_PATCH, having: wanted.needle() };
+    let (mut found, mut n_cut) = (Vec::new(), 0);
+    let cut = source::patches(project.layout.root(), partly, reach, &mut |patch| {
+        n_cut += usize::from(PatchText::is_cut(&patch.text));
+        found.extend(wanted.changed_by(&patch.id, &patch.text));
+        call.check().is_ok()
+    });
+    call.check()?;
+    if let Some(why) = cut.map_err(|e| AskError::Failed(chain(&e)))? {
+        notes.push(format!(
+            "{} changed more lines than are kept, and not all of these were searched: {why}",
+            count(partly.len(), "commit")
+        ));
+    } else if n_cut > 0 {
+        notes.push(format!(
+            "{} changed more than {} MiB of lines: only these were searched",
+            count(n_cut, "commit"),
+            MAX_PATCH >> 20
+        ));
+    }
+    Ok(found)
 }
 
 /// Names the option that asks git.

@@ -263,7 +263,7 @@ fn with_slashes(glob: &str) -> String {
         let is_escape = |next: &char| matches!(next, '*' | '?' | '[' | ']' | '{' | '}' | '!');
         match c {
             '\\' if rest.peek().is_some_and(is_escape) => {
-                out.extend([Some(c), rest.next()].into_iter().flatten())
+                out.extend([Some(c), rest.next()].into_iter().flatten());
             }
             '\\' => out.push('/'),
             c => out.push(c),

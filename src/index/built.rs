@@ -147,7 +147,7 @@ impl<'p> Stems<'p> {
                 let stem = join(&join(around, sources), inner);
                 let is_beside = sources.is_empty();
                 self.compiled.contains(&*stem)
-                    || !is_beside && !(is_mixed && is_nameless) && self.scripts.contains(&*stem)
+                    || !(is_beside || is_mixed && is_nameless) && self.scripts.contains(&*stem)
             });
             // A compiler without a folder of its own writes beside the sources.
             in_sources || self.compiled.contains(&*join(folder, inner))

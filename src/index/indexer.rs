@@ -377,17 +377,7 @@ impl Indexer {
             }
         };
         summary.generation = manifest.generation;
-        summary.skipped = table.n_skipped();
-        summary.skipped_files = table
-            .all_skipped()
-            .map(|(path, reason)| (path.to_string(), reason.to_string()))
-            .collect();
-        for entry in table.files.values() {
-            summary.n_files += usize::from(!entry.deleted && entry.n_chunks.iter().any(|n| *n > 0));
-            for (t, n) in ChunkType::SEARCHED.iter().zip(entry.n_chunks) {
-                *summary.chunks.entry(t.as_str()).or_default() += n as usize;
-            }
-        }
+        summary.take(&table);
         self.compact_vectors(&lock, &manifest, summary.n_chunks())?;
         table.manifest = Some(manifest);
         table.write(&self.layout)?;
@@ -395,7 +385,6 @@ impl Indexer {
         // Others may write chunk files while the rest is received.
         drop((announcement, lock));
         drop(relating);
-        summary.skipped_files.sort();
         Ok((summary, reading))
     }
 
@@ -536,6 +525,16 @@ impl Indexer {
         table
     }
 
+    fn embed_step<'a>(&'a self, lock: &'a WriteLock) -> io::Result<EmbedStep<'a>> {
+        let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
+        Ok(EmbedStep {
+            embedder: &*self.embedder,
+            cache: VectorCache::read(&self.layout, id, dimensions),
+            writer: VectorWriter::append(&self.layout, lock, id, dimensions)?,
+            done: HashSet::new(),
+        })
+    }
+
     fn write(
         &self,
         lock: &WriteLock,
@@ -568,17 +567,7 @@ impl Indexer {
         if previous.replaces_others {
             merge.new.replace_others();
         }
-        let mut embed = EmbedStep {
-            embedder: &*self.embedder,
-            cache: VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions()),
-            writer: VectorWriter::append(
-                &self.layout,
-                lock,
-                self.embedder.id(),
-                self.embedder.dimensions(),
-            )?,
-            done: HashSet::new(),
-        };
+        let mut embed = self.embed_step(lock)?;
         let root = Dir::open(self.layout.root())?;
         let total = plan.n_parsed();
         let known = self.known.as_ref().filter(|_| total > 0).and_then(KnownStore::open);
@@ -609,25 +598,19 @@ impl Indexer {
             let mut new_values = Vec::new();
             for (path, action, mut parsed) in parsed {
                 let is_known = matches!(&parsed, Some(Parsed { made_by: MadeBy::Store, .. }));
-                if let Some(Parsed { made_by: MadeBy::Parser(value), .. }) = &mut parsed {
-                    new_values.extend(value.take());
-                }
-                if let Some(hand_on) = parsed.as_mut().and_then(|p| p.hand_on.take()) {
-                    hand_on();
-                }
-                let old_n =
-                    previous.table.files.get(&path).map_or(CountByType::default(), |e| e.n_chunks);
-                if let Some(Parsed { entry, .. }) = &mut parsed
-                    && entry.n_timeouts > 0
-                    && let Some(before) = previous.table.files.get(&path)
-                    && before.sha256 == entry.sha256
-                {
-                    entry.n_timeouts = before.n_timeouts.saturating_add(1);
-                }
-                let entry = parsed.as_ref().map(|p| p.entry.clone());
-                if let Some(Parsed { entry, filter, .. }) = &parsed {
+                let before = previous.table.files.get(&path);
+                if let Some(Parsed { entry, filter, made_by, hand_on, .. }) = &mut parsed {
+                    if let MadeBy::Parser(value) = made_by {
+                        new_values.extend(value.take());
+                    }
+                    if let Some(hand_on) = hand_on.take() {
+                        hand_on();
+                    }
+                    entry.count_timeouts(before);
                     filters.add(&entry.sha256, filter);
                 }
+                let old_n = before.map_or(CountByType::default(), |e| e.n_chunks);
+                let entry = parsed.as_ref().map(|p| p.entry.clone());
                 let symbols = merge.put(&action, parsed, old_n)?;
                 summary.count(&action, entry.as_ref(), is_known);
                 if !matches!(action, Action::Keep(_)) {

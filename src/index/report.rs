@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 
 use super::plan::Action;
 use crate::archives::Archive;
-use crate::store::SourceEntry;
+use crate::chunk::ChunkType;
+use crate::store::{SourceEntry, SourceTable};
 
 /// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,20 @@ fn written<S: Serializer>(
 }
 
 impl Summary {
+    /// Takes what a table says of its files: how many have chunks, and which were skipped.
+    pub(super) fn take(&mut self, table: &SourceTable) {
+        self.skipped = table.n_skipped();
+        let skipped = table.all_skipped().map(|(path, why)| (path.to_string(), why.to_string()));
+        self.skipped_files = skipped.collect();
+        self.skipped_files.sort();
+        for entry in table.files.values() {
+            self.n_files += usize::from(!entry.deleted && entry.n_chunks.iter().any(|n| *n > 0));
+            for (t, n) in ChunkType::SEARCHED.iter().zip(entry.n_chunks) {
+                *self.chunks.entry(t.as_str()).or_default() += n as usize;
+            }
+        }
+    }
+
     /// Counts a file; `parsed` is its entry if it was parsed, or its content was known.
     pub(super) fn count(&mut self, action: &Action, parsed: Option<&SourceEntry>, is_known: bool) {
         match (action, parsed) {

@@ -107,7 +107,7 @@ impl Claim {
     /// `least`.
     fn share_of_clause(&self, other: &Self, least: f64) -> f64 {
         let share = |clause: &Clause| {
-            let (in_other, all) = (shared(clause, other), in_common(clause, clause.subject.iter()));
+            let (in_other, all) = (shared(clause, other), in_common(clause, &clause.subject));
             if in_other >= least { in_other / all } else { 0.0 }
         };
         self.clauses.iter().map(share).fold(0.0, f64::max)
@@ -121,7 +121,7 @@ impl Claim {
     /// Returns whether this claim says what the other one says.
     fn repeats(&self, other: &Self) -> bool {
         let agrees = |own: &&Clause| {
-            let shared = |theirs: &Clause| in_common(own, theirs.subject.iter());
+            let shared = |theirs: &Clause| in_common(own, &theirs.subject);
             let nearest = other.clauses.iter().max_by(|a, b| shared(a).total_cmp(&shared(b)));
             nearest.is_some_and(|theirs| theirs.is_negative == own.is_negative)
         };
@@ -136,8 +136,9 @@ fn shared(clause: &Clause, other: &Claim) -> f64 {
     in_common(clause, other.words())
 }
 
-fn in_common<'a>(clause: &Clause, words: impl Iterator<Item = &'a String> + Clone) -> f64 {
-    let is_there = |word: &&String| words.clone().any(|one| is_same(word, one));
+fn in_common<'a>(clause: &Clause, words: impl IntoIterator<Item = &'a String>) -> f64 {
+    let words: Vec<&String> = words.into_iter().collect();
+    let is_there = |word: &&String| words.iter().any(|one| is_same(word, one));
     clause.subject.iter().filter(is_there).map(|word| weight(word)).sum()
 }
 

@@ -139,6 +139,14 @@ impl SourceEntry {
     pub fn is_to_retry(&self) -> bool {
         self.n_timeouts == 1
     }
+
+    /// Counts the time limit that was met once more if the same text met one in the run before.
+    pub fn count_timeouts(&mut self, before: Option<&Self>) {
+        let same = before.filter(|before| before.sha256 == self.sha256);
+        if let Some(before) = same.filter(|_| self.n_timeouts > 0) {
+            self.n_timeouts = before.n_timeouts.saturating_add(1);
+        }
+    }
 }
 
 impl SourceTable {

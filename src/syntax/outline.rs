@@ -123,9 +123,9 @@ impl ParseBudget {
             return ControlFlow::Continue(());
         }
         if is_over {
-            ParseLimit::Time.note()
+            ParseLimit::Time.note();
         } else {
-            ParseLimit::Steps.note()
+            ParseLimit::Steps.note();
         }
         ControlFlow::Break(())
     }
@@ -449,7 +449,7 @@ fn run_query<'t, 's>(
     }
 }
 
-impl<'t> QueryMatches<'t, '_> {
+impl QueryMatches<'_, '_> {
     /// Leaves one definition for each name, gives the documentation strings to their definitions,
     /// and puts definitions and scopes in document order.
     fn arrange(&mut self, text: &str) {

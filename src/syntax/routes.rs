@@ -409,6 +409,12 @@ struct Reader<'s> {
     text: &'s str,
 }
 
+/// Fills the places of a prefix that stand for the names of a controller of ASP.NET and its actions.
+fn of_controller(prefix: &str, name: &str) -> String {
+    let short = name.strip_suffix("Controller").unwrap_or(name).to_lowercase();
+    prefix.replace("[controller]", &short).replace("[action]", UNKNOWN).replace("[area]", UNKNOWN)
+}
+
 impl Reader<'_> {
     fn add<'q>(
         &self,
@@ -473,11 +479,7 @@ impl Reader<'_> {
                 prefix = way.into();
             }
             if let Some(owner) = captured.owner {
-                let name = self.source(owner);
-                let short =
-                    ["Controller"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-                prefix = prefix.replace("[controller]", &short.to_lowercase());
-                prefix = prefix.replace("[action]", UNKNOWN).replace("[area]", UNKNOWN);
+                prefix = of_controller(&prefix, self.source(owner));
             }
             let controller = captured.handler.map(|node| self.expression(node));
             let only_with = setting("only_with").and_then(known);

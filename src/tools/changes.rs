@@ -50,6 +50,12 @@ impl ChangesAnswer {
     }
 }
 
+/// Returns the lines of an answer without a change: since when, and what limits it.
+fn nothing_since(reason: &str, limits: &[String]) -> Vec<String> {
+    let limits = limits.iter().map(|why| printable(why));
+    [format!("nothing changed since {reason}")].into_iter().chain(limits).collect()
+}
+
 fn short(commit: &str) -> &str {
     commit.get(..SHORT).unwrap_or(commit)
 }
@@ -146,10 +152,7 @@ impl Reply for ChangesAnswer {
     fn lines(&self) -> Vec<String> {
         let reason = printable(&self.since.reason);
         if self.is_empty() {
-            let nothing = format!("nothing changed since {reason}");
-            return std::iter::once(nothing)
-                .chain(self.limits.iter().map(|why| printable(why)))
-                .collect();
+            return nothing_since(&reason, &self.limits);
         }
         let since = match short(&self.since.commit) {
             "" => "the first commit".to_string(),

@@ -73,7 +73,9 @@ fn chunk_parsed(
             ParseLimit::Steps => "steps",
             ParseLimit::Time => "time",
         };
-        chunks.iter_mut().for_each(|chunk| chunk.metadata.mark_cut(limit));
+        for chunk in &mut chunks {
+            chunk.metadata.mark_cut(limit);
+        }
     }
     chunks
 }

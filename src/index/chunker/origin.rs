@@ -45,7 +45,7 @@ const TOOLS_WRITE: [&str; 12] = [
 /// The last lines of a script that name the map to its sources.
 const SOURCE_MAPS: [&str; 3] =
     ["//# sourceMappingURL=", "//@ sourceMappingURL=", "/*# sourceMappingURL="];
-/// What TypeScript and Babel write below `"use strict"` in a module of CommonJS.
+/// What TypeScript and Babel write below `"use strict"` in a module of `CommonJS`.
 const STRICT: &str = "use strict";
 const ES_MODULE: &str = "Object.defineProperty(exports, \"__esModule\", {";
 const WARNINGS: [&str; 5] =

@@ -265,11 +265,14 @@ struct History {
     /// By form and blob.
     texts: RefCell<HashMap<(bool, String), Rc<Reduced>>>,
     /// By the addresses of an older and a newer text, which are kept so that they stay theirs.
-    aligned: RefCell<HashMap<[*const Reduced; 2], (Differing, Option<Rc<Aligned>>)>>,
+    aligned: RefCell<HashMap<[*const Reduced; 2], Alignment>>,
     /// Number of bytes that may still be compared.
     work: Cell<usize>,
     deadline: Instant,
 }
+
+/// Two texts and what their lines have to do with each other.
+type Alignment = (Differing, Option<Rc<Aligned>>);
 
 /// An older and a newer text.
 type Differing = [Rc<Reduced>; 2];
