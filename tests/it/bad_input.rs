@@ -423,12 +423,12 @@ fn garbage_does_not_hold_up_the_index() {
     p.write("garbage.lua", "marzipan b c\n".repeat(25_000));
     p.write("garbage.ex", format!("marzipan\n{}", format!("{}\n", "[".repeat(79)).repeat(4_000)));
     let mut child = p.cortex(&["index", "--quiet"]).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > deadline {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("700 KB of garbage take longer than 20 s");
+            panic!("700 KB of garbage take longer than a minute");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -412,20 +413,25 @@ fn a_hostile_program_of_the_same_user_harms_nobody() {
     agent.search();
     let socket = machine.socket();
     let long = vec![b'x'; 1 << 17];
-    let lines: [&[u8]; 5] = [
-        b"\n",
-        b"{\"want\":\"everything\"}\n",
-        b"{\"want\":\"mcp\",\"root\":\"/nowhere\",\"tools\":[],\"read_only\":false}\n",
-        b"{\"want\":\"mcp\",\"root\":\"/\",\"tools\":[],\"read_only\":false}\n",
-        &long,
-    ];
-    for line in lines {
+    let gone = machine.root("gone");
+    let gone = format!("{{\"want\":\"mcp\",\"root\":{gone:?},\"tools\":[],\"read_only\":false}}\n");
+    let lines: [&[u8]; 4] = [b"\n", b"{\"want\":\"everything\"}\n", gone.as_bytes(), &long];
+    let ask = |line: &[u8]| {
         let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
         let _ = stream.write_all(line);
+        let _ = stream.shutdown(Shutdown::Write);
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer);
+        answer
+    };
+    for line in lines {
+        let answer = ask(line);
         assert!(answer.contains("error") || answer.is_empty(), "{answer}");
     }
+    // A folder that is no project is not indexed; an agent there may ask other projects.
+    let answer = ask(b"{\"want\":\"mcp\",\"root\":\"/\",\"tools\":[],\"read_only\":false}\n");
+    assert_eq!(answer, "\"ok\"\n");
+    assert!(!Path::new("/.cortex").exists());
     assert!(agent.search().contains("greet_lisbon"));
     let mut silent = Vec::new();
     for _ in 0..50 {
