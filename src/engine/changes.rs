@@ -81,9 +81,7 @@ impl Engine {
         call: &Call,
     ) -> Result<ChangesAnswer, AskError> {
         let asked = request.since.as_deref().map(str::trim).filter(|since| !since.is_empty());
-        let path = request.path.as_deref().map(|path| path.trim_start_matches("./"));
-        let path = path.filter(|path| !matches!(*path, "" | "."));
-        let patterns: Vec<String> = path.map(String::from).into_iter().collect();
+        let patterns: Vec<String> = request.path.iter().cloned().collect();
         let wanted = of_paths(Some(&self.project), &patterns)?;
         let (beginning, reason, mut limits) = self.beginning(asked)?;
         let View { code, state } = self.view(call)?;

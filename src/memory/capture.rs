@@ -268,8 +268,8 @@ impl MemoryCaptureService {
                 continue;
             };
             if statements::id_of(&before.content) == new.id {
-                // Who says again what does not hold says it anew, but an agent does not outrank a
-                // person by that.
+                // A person can renew what did not hold by saying it again. An agent cannot, because it
+                // does not outrank a person.
                 let superseded_by =
                     before.superseded_by.filter(|_| new.speaker() == Speaker::Agent);
                 let said_by = before.speaker().max(new.speaker());

@@ -222,11 +222,12 @@ pub(super) fn parsed(grammar: &Grammar, text: &str) -> Option<(Parsed, ParseBudg
     let start = thread_time();
     let before = MET.get();
     let of_recovery = ParseBudget::for_recovery(&plain);
-    let parsed = Parsed::recovered(&plain, tree, |text| {
-        let tree = tree_of(&grammar.language(), text, &of_recovery)?;
-        let names = names_in(grammar, &tree, text, &of_recovery);
-        (!of_recovery.is_spent()).then_some((tree, names))
-    });
+    let parse = |text: &str| tree_of(&grammar.language(), text, &of_recovery);
+    let names_in = |tree: &Tree, text: &str| {
+        let names = names_in(grammar, tree, text, &of_recovery);
+        (!of_recovery.is_spent()).then_some(names)
+    };
+    let parsed = Parsed::recovered(&plain, tree, parse, names_in);
     // Without more of what errors hide, the file is not cut; but a later run may have more time.
     if MET.get() == Some(ParseLimit::Steps) {
         MET.set(before);

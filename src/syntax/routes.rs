@@ -454,7 +454,7 @@ impl Reader<'_> {
         } else if let Some(node) = captured.resource {
             self.add_resource(out, node, captured, setting);
         } else if let Some(scope) = captured.scope {
-            // The decorator of a class stands for its body.
+            // The decorator of a class applies to all routes in its body.
             let scope = match setting("class") {
                 Some(_) => class_body(scope),
                 None => scope,

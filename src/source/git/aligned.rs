@@ -32,7 +32,7 @@ impl Aligned {
         let tail = older[head..].iter().rev().zip(newer[head..].iter().rev());
         let tail = tail.take_while(same).count();
         let (old_end, new_end) = (older.len() - tail, newer.len() - tail);
-        // A line that the other version lacks is no part of what they have in common.
+        // Only lines that both versions have can be in common.
         let (a, b) = (&older[head..old_end], &newer[head..new_end]);
         let (in_a, in_b): (HashSet<_>, HashSet<_>) = (a.iter().collect(), b.iter().collect());
         let shared = |lines: &[u64], other: &HashSet<&u64>| -> (Vec<usize>, Vec<u64>) {

@@ -45,12 +45,13 @@ pub(in super::super) struct Broken {
 
 impl Parsed {
     /// Parses a text again without the parts that hide definitions. `tree` is the tree of the text.
-    /// `read` parses a text, and returns where the names of its definitions begin; nothing if the work
-    /// would be too much.
+    /// `parse` parses another text, and `names_in` returns where the names of the definitions of a tree
+    /// begin; both return nothing if the work would be too much.
     pub(super) fn recovered(
         text: &str,
         tree: Tree,
-        read: impl Fn(&str) -> Option<(Tree, HashSet<usize>)>,
+        parse: impl Fn(&str) -> Option<Tree>,
+        names_in: impl Fn(&Tree, &str) -> Option<HashSet<usize>>,
     ) -> Self {
         let mut parsed = Self { tree, broken: Vec::new() };
         if !parsed.tree.root_node().has_error() || text.len() > MAX_BYTES {
@@ -61,13 +62,14 @@ impl Parsed {
         if suspects.is_empty() {
             return parsed;
         }
-        let Some((_, mut names)) = read(text) else { return parsed };
+        let Some(mut names) = names_in(&parsed.tree, text) else { return parsed };
         let mut text = Cow::Borrowed(text);
         let mut n_failed = 0;
         while let Some(row) = suspects.pop() {
             let Some((bytes, last_row)) = rows.block(row) else { continue };
             let without = blanked(&text, &bytes);
-            let Some((tree, found)) = read(&without) else { break };
+            let Some(tree) = parse(&without) else { break };
+            let Some(found) = names_in(&tree, &without) else { break };
             let n_gained = found.difference(&names).count();
             let n_lost = names.difference(&found).filter(|at| !bytes.contains(at)).count();
             if n_gained <= n_lost {
