@@ -38,9 +38,12 @@ def ended(tab, what, expected=()):
 
 
 def timeless(tab):
-    """Returns the text of a view without what differs from one moment to the next: durations, sizes, and plots of times."""
+    """Returns the text of a view without what differs from one moment to the next: durations, sizes, plots of times, and reloads."""
     text = tab.page.locator("main").evaluate("(main) => [...main.querySelectorAll('figure')].reduce((text, plot) => text.replace(plot.innerText, ''), main.innerText)")
-    return re.sub(r"[\d.,]+ (ms|MB)", r"_ \1", text)
+    text = re.sub(r"[\d.,]+ (ms|MB)", r"_ \1", text)
+    # The server reads the history in the background, so it may reload at any time.
+    text = re.sub(r"\d+ since the start", "_ since the start", text)
+    return re.sub(r"(Last )\d+( reload)s?(\n.*generation.*)(?:\n *\d\d:\d\d:\d\d\t.*)*", r"\1_\2s\3", text)
 
 
 def active(tab):
