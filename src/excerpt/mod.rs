@@ -4,6 +4,7 @@
 //! ends show these lines below the place that they are of.
 
 mod regions;
+mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub use self::regions::Label;
 use self::regions::{Line, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
+pub use self::selection::{Candidates, FEATURES, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::chunk::Entry;
 use crate::embed::StaticModel;
 use crate::search::{Highlighter, Hit, QueryWords, Term, search_words};
@@ -201,7 +203,7 @@ impl Excerpts {
         let order = shown.order.iter().copied();
         let lines: Vec<usize> = order.filter(|i| shown.region.says[*i]).collect();
         let fits = |n: usize| {
-            let excerpt = shown.excerpt(lines[..n].to_vec());
+            let excerpt = shown.region.excerpt(lines[..n].to_vec());
             excerpt.shown.iter().filter(|(_, line)| says(line)).count() <= n_lines
         };
         let (mut n, mut too_many) = (0, n_lines.min(lines.len()) + 1);
@@ -209,7 +211,7 @@ impl Excerpts {
             let middle = usize::midpoint(n, too_many);
             if fits(middle) { n = middle } else { too_many = middle }
         }
-        Some(shown.excerpt(lines[..n].to_vec()))
+        Some(shown.region.excerpt(lines[..n].to_vec()))
     }
 
     /// Estimated bytes of everything that a reply can show.
@@ -249,7 +251,7 @@ impl Excerpts {
         let mut rows: Vec<Vec<Excerpt>> = vec![Vec::new(); n_rows];
         for ((row, region), (n, _)) in taken.into_iter().filter(|(_, (n, _))| *n > 0) {
             let shown = &self.regions[row][region];
-            rows[row].push(shown.excerpt(shown.order[..shown.ends[n - 1]].to_vec()));
+            rows[row].push(shown.region.excerpt(shown.order[..shown.ends[n - 1]].to_vec()));
         }
         rows
     }
@@ -320,12 +322,14 @@ impl Shown {
             extra = 0;
         }
     }
+}
 
+impl Region {
     /// Returns lines of the region, by their indexes, as windows that begin and end with lines that
     /// say something. Windows that are close to each other become one.
     fn excerpt(&self, mut wanted: Vec<usize>) -> Excerpt {
-        let lines = &self.region.lines;
-        let says = |i: &usize| self.region.says[*i];
+        let lines = &self.lines;
+        let says = |i: &usize| self.says[*i];
         wanted.retain(says);
         wanted.sort_unstable();
         wanted.dedup();
@@ -349,7 +353,7 @@ impl Shown {
             [_] => shown,
             _ => windows.into_iter().flat_map(without_idle_ends).cloned().collect(),
         };
-        Excerpt { label: self.region.label.clone(), lines: self.region.place(), shown }
+        Excerpt { label: self.label.clone(), lines: self.place(), shown }
     }
 }
 

@@ -518,6 +518,11 @@ impl Region {
         self.lines.drain(..first);
     }
 
+    /// Returns its text.
+    pub(super) fn text(&self) -> String {
+        self.lines.iter().map(|line| line.1.as_str()).collect::<Vec<_>>().join("\n")
+    }
+
     /// Returns its text without comments.
     pub(super) fn code(&self) -> String {
         let code = self.lines.iter().zip(&self.comments).filter(|(_, is_comment)| !**is_comment);

@@ -20,6 +20,7 @@ mod names;
 mod natural;
 mod operators;
 mod part;
+mod passages;
 mod places;
 mod proximity;
 mod query;
@@ -47,6 +48,7 @@ pub use part::{
     CountBlock, NameBlock, Part, PreparedFile, Preparer, Proposal, SearchRow, Whole, WordCount,
     WordCounts, WordSource, Words, words_of,
 };
+pub use passages::{AskedWords, Fit, Passages};
 pub use places::{NamedPlace, places_first};
 pub use query::{HiddenCommits, Query};
 pub use rank::{FEATURES, Feature};

@@ -134,6 +134,22 @@ impl Query {
         self
     }
 
+    /// Joins the words of several queries. A word of several of them weighs more.
+    pub(super) fn of_all(queries: &[Self]) -> Self {
+        const MOST: f32 = 3.0;
+        let mut terms: Vec<QueryTerm> = Vec::new();
+        for term in queries.iter().flat_map(|query| &query.terms) {
+            match terms.iter_mut().find(|known| known.variants == term.variants) {
+                Some(known) => known.weight += 1.0,
+                None => terms.push(QueryTerm { weight: 1.0, ..term.clone() }),
+            }
+        }
+        for term in &mut terms {
+            term.weight = term.weight.min(MOST).sqrt();
+        }
+        Self { terms, ..Self::default() }
+    }
+
     /// Parses a text as words only, without operators.
     pub(super) fn words(text: &str) -> Self {
         Self::words_in(text, NaturalLanguage::of(text))

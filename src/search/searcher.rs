@@ -8,6 +8,7 @@ use super::cores::Answering;
 use super::corpus::{Corpus, SearchError};
 use super::filter::Filter;
 use super::hit::Results;
+use super::passages::{self, Passages};
 use super::query::Query;
 use super::statistics::Statistics;
 use super::{rank, spelling};
@@ -96,6 +97,21 @@ impl<'a> Searcher<'a> {
         pooled: &Statistics,
     ) -> Result<Results, SearchError> {
         self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit, Some(pooled))?))
+    }
+
+    /// Proposes the chunks that may answer a call of several entries. `names` are the names and keys
+    /// in them, and `vectors` those of the entries, `[f32; dimensions]` or empty.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn passages(
+        self,
+        entries: &[String],
+        names: &[String],
+        vectors: &[Vec<f32>],
+        filter: &Filter,
+    ) -> Result<Passages, SearchError> {
+        self.guard(|| Ok(passages::passages(self.corpus, entries, names, vectors, filter)?))
     }
 
     /// Finds the chunks that match an exact query.
