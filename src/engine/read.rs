@@ -25,6 +25,8 @@ const MAX_PLACES: usize = 100;
 const MAX_RANGES: usize = 100;
 /// Of a shorter file, all lines are read.
 const SHORT_FILE: usize = 60;
+/// Mean number of bytes of its lines.
+const SHORT_LINE: usize = 100;
 /// A place that does not fit shows no fewer lines, unless it is the only one.
 const LEAST_OF_CUT: usize = 8;
 /// First and last line, 1-based.
@@ -367,15 +369,15 @@ impl ReadAnswer {
         self.read().map(ReadPlace::n_lines).sum()
     }
 
-    /// Returns the number of lines of the places that name lines or a symbol.
+    /// Returns the number of lines of all places but long files.
     #[must_use]
     pub fn n_named_lines(&self) -> usize {
-        self.read().filter(|place| !place.is_whole_file()).map(ReadPlace::n_lines).sum()
+        self.read().filter(|place| !place.is_long_file()).map(ReadPlace::n_lines).sum()
     }
 
-    /// Returns a copy with `n_lines` lines (at least one), each cut to `n_chars` characters. The places
-    /// that name lines come before whole files, and short ones before long ones, so that most of them
-    /// are whole. What is left is in `next`.
+    /// Returns a copy with `n_lines` lines (at least one), each cut to `n_chars` characters. Short places
+    /// come before long ones, and long files last, so that most places are whole. What is left of several
+    /// is in `next`.
     #[must_use]
     pub fn first(&self, n_lines: usize, n_chars: usize) -> Self {
         let mut answer = self.clone();
@@ -418,7 +420,7 @@ impl ReadAnswer {
         let mut order: Vec<usize> = (0..self.places.len()).collect();
         order.sort_by_key(|at| {
             let place = self.places[*at].read.as_ref();
-            place.map(|place| (place.is_whole_file(), place.n_lines()))
+            place.map(|place| (place.is_long_file(), place.n_lines()))
         });
         order.retain(|at| self.places[*at].read.is_some());
         order
@@ -544,9 +546,15 @@ impl ReadPlace {
         *self = place.with_ranges(joined);
     }
 
-    /// Returns whether the request named the whole file.
-    #[must_use]
-    pub fn is_whole_file(&self) -> bool {
+    /// Whether the request named a whole file that is long.
+    fn is_long_file(&self) -> bool {
+        let is_short =
+            self.total_lines < SHORT_FILE && self.content.len() < SHORT_FILE * SHORT_LINE;
+        self.is_whole_file() && !is_short
+    }
+
+    /// Whether the request named the whole file.
+    fn is_whole_file(&self) -> bool {
         let is_all =
             self.start_line <= 1 && self.end_line == self.total_lines && self.more.is_empty();
         is_all || !self.left_out.is_empty()
