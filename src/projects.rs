@@ -181,7 +181,7 @@ impl Projects {
 #[must_use]
 pub fn split_place(place: &str) -> Option<(&str, &str)> {
     let (name, rest) = place.split_once(':')?;
-    let is_lines = rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':'));
+    let is_lines = rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | ','));
     (!name.is_empty() && !is_lines && !rest.starts_with([':', '/', '\\'])).then_some((name, rest))
 }
 

@@ -9,6 +9,9 @@ use regex::Regex;
 
 pub use self::trace::addresses_in;
 
+/// Longest extension of a file name, in bytes.
+const MAX_EXTENSION: usize = 10;
+
 /// A place in a file as somebody wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Address {
@@ -16,18 +19,21 @@ pub struct Address {
     pub path: String,
     /// First and last line, 1-based.
     pub lines: Option<(u32, u32)>,
+    /// The ranges of lines after the first one, as they were written.
+    pub more: Vec<(u32, u32)>,
     /// A name or a path of names in the file.
     pub symbol: Option<String>,
 }
 
 impl Address {
-    /// Reads an address: `path`, `path:10`, `path:10-40`, `path:10:5`, `path(10,5)`, `path#L10-L20`,
-    /// `path#symbol`, also as a URL `file://…`. Every text is an address, at least a path.
+    /// Reads an address: `path`, `path:10`, `path:10-40`, `path:10-40,80-90`, `path:10:5`,
+    /// `path(10,5)`, `path#L10-L20`, `path#symbol`, `path.ext::symbol`, also as a URL `file://…`. Every
+    /// text is an address, at least a path.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         static LINES: LazyLock<Regex> = LazyLock::new(|| {
             regex(
-                r"^(?:#L(?<a>\d+)(?:C\d+)?(?:-L?(?<b>\d+)(?:C\d+)?)?|:(?<c>\d+)(?:-(?<d>\d*)|(?::\d+)+|:)?|\((?<e>\d+)(?:[,:]\d+)?\)|[:,]? ?line (?<f>\d+))$",
+                r"^(?:(?:#L(?<a>\d+)(?:C\d+)?(?:-L?(?<b>\d+)(?:C\d+)?)?|:(?<c>\d+)(?:-(?<d>\d*)|(?::\d+)+|:)?)(?<more>(?:, ?L?\d+(?:-L?\d*)?)*)|\((?<e>\d+)(?:[,:]\d+)?\)|[:,]? ?line (?<f>\d+))$",
             )
         });
         let text = text.trim().trim_matches(['`', '"', '\'']);
@@ -41,16 +47,51 @@ impl Address {
             let open = found.name("d").is_some_and(|d| d.as_str().is_empty());
             let last =
                 number("b").or_else(|| number("d")).unwrap_or(if open { u32::MAX } else { first });
-            let lines = (first.max(1), last.max(first).max(1));
-            return Self { path: plain(&text[..at]), lines: Some(lines), symbol: None };
+            let more = found.name("more").map_or("", |more| more.as_str());
+            let more = more.split(',').filter_map(|range| range_of(range.trim())).collect();
+            let lines = Some(in_order(first, last));
+            return Self { path: plain(&text[..at]), lines, more, symbol: None };
         }
-        match text.split_once('#') {
+        let in_file = text
+            .split_once('#')
+            .or_else(|| text.split_once("::").filter(|(path, _)| is_file_name(path)));
+        match in_file {
             Some((path, symbol)) if !path.is_empty() && !symbol.is_empty() => {
-                Self { path: plain(path), lines: None, symbol: Some(symbol.to_string()) }
+                Self { path: plain(path), symbol: Some(symbol.to_string()), ..Self::default() }
             }
             _ => Self { path: plain(text), ..Self::default() },
         }
     }
+
+    /// Returns all ranges of lines, as they were written.
+    pub fn ranges(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.lines.into_iter().chain(self.more.iter().copied())
+    }
+}
+
+/// Reads `10-40`, `10-` or `10`, also with the `L` of GitHub.
+fn range_of(written: &str) -> Option<(u32, u32)> {
+    let (first, last) = written.split_once('-').unwrap_or((written, written));
+    let number = |text: &str| text.trim_start_matches('L').parse::<u32>().ok();
+    let first = number(first)?;
+    Some(in_order(first, if last.is_empty() { u32::MAX } else { number(last)? }))
+}
+
+/// Returns a range whose lines count from 1 and whose end is not before its beginning.
+fn in_order(first: u32, last: u32) -> (u32, u32) {
+    (first.max(1), last.max(first).max(1))
+}
+
+/// Whether a path ends as the name of a file does, with an extension: what follows `::` may be a symbol
+/// of the file. In a sentence it is not.
+fn is_file_name(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && !path.contains(char::is_whitespace)
+            && (1..=MAX_EXTENSION).contains(&extension.len())
+            && extension.chars().all(|c| c.is_ascii_alphanumeric())
+    })
 }
 
 /// Returns a path with `/`, without what tools put before it.

@@ -1,7 +1,7 @@
 use super::*;
 
 fn at(path: &str, first: u32, last: u32) -> Address {
-    Address { path: path.into(), lines: Some((first, last)), symbol: None }
+    Address { path: path.into(), lines: Some((first, last)), ..Address::default() }
 }
 
 #[test]
@@ -27,6 +27,45 @@ fn one_address_is_read_as_people_write_it() {
     for path in ["src/a.rs", "a b.md", "#readme#", "c#", "x:y.txt", ":", "", "a(1).txt"] {
         let address = Address::parse(path);
         assert_eq!((&*address.path, address.lines), (path, None), "{path}");
+    }
+}
+
+#[test]
+fn an_address_has_several_ranges() {
+    for (text, wanted) in [
+        ("src/a.rs:10-40,80-90", &[(10, 40), (80, 90)][..]),
+        ("src/a.rs:10, 20-30,40-", &[(10, 10), (20, 30), (40, u32::MAX)]),
+        ("src/a.rs#L10-L20,L30-L40", &[(10, 20), (30, 40)]),
+        ("src/a.rs:10-40", &[(10, 40)]),
+        ("src/a.rs:9,5-3,0", &[(9, 9), (5, 5), (1, 1)]),
+    ] {
+        let address = Address::parse(text);
+        assert_eq!(
+            (&*address.path, address.ranges().collect::<Vec<_>>()),
+            ("src/a.rs", wanted.to_vec()),
+            "{text}"
+        );
+    }
+    for path in ["a,b.rs", "src/a.rs,5", "a.rs:1-2,x", "report 10,20.csv"] {
+        assert_eq!(Address::parse(path).lines, None, "{path}");
+    }
+}
+
+#[test]
+fn a_symbol_follows_the_name_of_a_file_after_two_colons() {
+    for (text, path, symbol) in [
+        ("src/a.rs::Type::method", "src/a.rs", Some("Type::method")),
+        ("tests/test_a.py::TestA::test_b", "tests/test_a.py", Some("TestA::test_b")),
+        ("src\\a.cs::Type.Method", "src/a.cs", Some("Type.Method")),
+        ("src/a.rs#Type.method", "src/a.rs", Some("Type.method")),
+        ("std::vec::Vec", "std::vec::Vec", None),
+        ("Type::method", "Type::method", None),
+        ("App\\Models\\User::find", "App/Models/User::find", None),
+        ("Type.method", "Type.method", None),
+        ("src/a.rs::", "src/a.rs::", None),
+    ] {
+        let address = Address::parse(text);
+        assert_eq!((&*address.path, address.symbol.as_deref()), (path, symbol), "{text}");
     }
 }
 

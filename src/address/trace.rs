@@ -96,10 +96,8 @@ fn in_line(line: &str) -> Vec<Address> {
                 Some(package) => in_package(package.as_str(), path.as_str()),
                 None => plain(path.as_str()),
             };
-            found.push((
-                span.start,
-                Address { path, lines: Some((first, last.max(first))), symbol: None },
-            ));
+            let lines = Some((first, last.max(first)));
+            found.push((span.start, Address { path, lines, ..Address::default() }));
             taken.push(span);
         }
     }

@@ -1,27 +1,34 @@
-//! `cortex read`: prints lines of an indexed file, as agents read them.
+//! `cortex read`: prints lines of indexed files, as agents read them.
 
 use anyhow::Result;
 use console::style;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render::{self, code, line, width};
-use crate::engine::{AnswerFrom, Call, ReadRequest};
+use super::render::{self, code, line, printable, shown_place, width};
+use crate::engine::{AnswerFrom, Call, ReadPlace, ReadRequest};
+use crate::tools::{address_of, lines_left_out};
 
-/// Print lines of an indexed file from disk, with secrets redacted
+/// Print lines of indexed files from disk, with secrets redacted
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex read src/main.rs --lines 1-20
+  cortex read src/main.rs:1-20,80-90 'src/lock.rs#Lock::release' Type::method
+  cortex read src/main.rs --whole
   cortex read --chunk-id 'src/main.rs#main'")]
 pub(super) struct Args {
-    /// A file, relative to the working directory or the project root
-    #[arg(required_unless_present = "chunk_id")]
-    path: Option<String>,
-    /// Print these lines: 10-40, 10-, 10, or several: 10-40,80-90 [default: all]
+    /// Files, lines of files or symbols: src/a.rs, src/a.rs:10-40,80-90, src/a.rs#Type::method,
+    /// Type::method. Files are relative to the working directory or the project root
+    #[arg(value_name = "PLACE", required_unless_present = "chunk_id")]
+    places: Vec<String>,
+    /// Print these lines of one file: 10-40, 10-, 10, or several: 10-40,80-90 [default: all]
     #[arg(long, value_name = "LINES")]
     lines: Option<String>,
+    /// Print also the licence and the imports of whole files, which are left out of files of 60 lines
+    /// or more
+    #[arg(long)]
+    whole: bool,
     /// Print the chunk with this id instead (search --json shows the ids)
-    #[arg(long, value_name = "ID", conflicts_with = "path")]
+    #[arg(long, value_name = "ID", conflicts_with = "places")]
     chunk_id: Option<String>,
     #[command(flatten)]
     project: OfAnyProject,
@@ -31,33 +38,55 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let mut path = args.path.clone();
-    let engine = args.project.engine(AnswerFrom::Tree, &mut path)?;
+    let mut places = args.places.clone();
+    let engine = args.project.engine(AnswerFrom::Tree, &mut places)?;
     let request = ReadRequest {
+        places,
         chunk_id: args.chunk_id.clone(),
-        path,
         lines: args.lines.clone(),
+        whole: args.whole,
         ..ReadRequest::default()
     };
-    let answer = engine.read(&request, &Call::default())?;
+    let answer = engine.read_places(&request, &Call::default())?;
     if args.json {
         render::json(&answer)?;
-    } else {
-        render::warnings(&answer.state);
-        let first = (answer.start_line, &*answer.content);
-        let others = answer.more.iter().map(|range| (range.start_line, &*range.content));
-        for (start_line, lines) in std::iter::once(first).chain(others) {
-            if start_line != answer.start_line {
-                line(&style("     …").dim().to_string())?;
+        return Ok(args::end(engine, Outcome::Done));
+    }
+    render::warnings(&answer.state);
+    if let Some(place) = &answer.one {
+        print(place)?;
+    }
+    for row in &answer.places {
+        if let Some(error) = &row.error {
+            line(&format!("{}: {}", shown_place(&row.asked.join(" ")), printable(error)))?;
+        }
+        if let Some(place) = &row.read {
+            line(&style(shown_place(&address_of(place))).cyan().to_string())?;
+            for warning in &row.warnings {
+                tell!("warning: {}", printable(warning));
             }
-            for (number, text) in (start_line..).zip(lines.lines()) {
-                line(&format!(
-                    "{} {}",
-                    style(format!("{number:>6}")).dim(),
-                    code(text, width().saturating_sub(8))
-                ))?;
-            }
+            print(place)?;
         }
     }
     Ok(args::end(engine, Outcome::Done))
+}
+
+/// Prints the lines of a place with their numbers.
+fn print(place: &ReadPlace) -> Result<()> {
+    if let Some(left_out) = lines_left_out(&place.left_out) {
+        line(&style(format!("{left_out}; --whole prints them")).dim().to_string())?;
+    }
+    for (n, range) in place.ranges().iter().enumerate() {
+        if n > 0 {
+            line(&style("     …").dim().to_string())?;
+        }
+        for (number, text) in (range.start_line..).zip(range.content.lines()) {
+            line(&format!(
+                "{} {}",
+                style(format!("{number:>6}")).dim(),
+                code(text, width().saturating_sub(8))
+            ))?;
+        }
+    }
+    Ok(())
 }

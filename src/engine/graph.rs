@@ -371,7 +371,9 @@ impl Engine {
         let address = Address::parse(written);
         let Some((line, _)) = address.lines else {
             if !address.path.contains('/') {
-                return written.to_string();
+                // The graph finds a file by the end of its path.
+                let in_file = |symbol: String| format!("{}#{symbol}", address.path);
+                return address.symbol.clone().map_or_else(|| written.to_string(), in_file);
             }
             let file = |view: View| {
                 let file =

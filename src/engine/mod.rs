@@ -89,7 +89,7 @@ pub use outside::OutsideName;
 pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
-pub use read::{ReadAnswer, ReadRange, ReadRequest};
+pub use read::{ReadAnswer, ReadGap, ReadPlace, ReadRange, ReadRequest, ReadRow};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,

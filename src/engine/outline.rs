@@ -19,7 +19,7 @@ use crate::text::count;
 /// The arguments of an outline.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct OutlineRequest {
-    /// A file or directory, relative to the root; empty: the whole project.
+    /// A file, directory or symbol; empty: the whole project.
     #[serde(default)]
     pub path: String,
 }
@@ -93,12 +93,13 @@ impl Engine {
                 || chunks
                     .files()
                     .any(|f| f.strip_prefix(&*path).is_some_and(|r| r.starts_with('/')));
-            let (path, lines) = if is_directory {
-                (path, None)
+            let (path, ranges) = if is_directory {
+                (path, Vec::new())
             } else {
                 let place = paths::place(&self.project, &code.corpus, &request.path)?;
+                let ranges = place.ranges();
                 state = state.warning_first(place.note);
-                (place.path, place.lines)
+                (place.path, ranges)
             };
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
             let is_deleted = |f: &str| {
@@ -130,7 +131,7 @@ impl Engine {
                 }
                 let limit = shown.iter().find_map(|chunk| chunk.metadata.cut_by());
                 state.warnings.extend(limit.map(|limit| cut(&path, limit)));
-                Outlined::File(within(symbols(&shown), lines))
+                Outlined::File(within(symbols(&shown), &ranges))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
         })
@@ -222,10 +223,18 @@ fn unparsed(path: &str, chunks: &[Arc<Chunk>]) -> Option<String> {
     ))
 }
 
-/// Returns the symbols inside some lines, with their depth below the outermost of them.
-fn within(mut symbols: Vec<OutlineSymbol>, lines: Option<(u32, u32)>) -> Vec<OutlineSymbol> {
-    let Some((first, last)) = lines else { return symbols };
-    symbols.retain(|s| (first..=last).contains(&s.start_line) && s.end_line <= last);
+/// Returns the symbols inside some ranges of lines, with their depth below the outermost of them. If
+/// there are none, it is the innermost symbol around the first line. Without ranges, it is all.
+fn within(mut symbols: Vec<OutlineSymbol>, ranges: &[(u32, u32)]) -> Vec<OutlineSymbol> {
+    let Some((line, _)) = ranges.first() else { return symbols };
+    let around = symbols.iter().filter(|s| (s.start_line..=s.end_line).contains(line));
+    let around = around.max_by_key(|s| (s.depth, s.start_line)).cloned();
+    symbols.retain(|s| {
+        ranges.iter().any(|(first, last)| s.start_line >= *first && s.end_line <= *last)
+    });
+    if symbols.is_empty() {
+        symbols.extend(around);
+    }
     let outermost = symbols.iter().map(|s| s.depth).min().unwrap_or(0);
     for symbol in &mut symbols {
         symbol.depth -= outermost;

@@ -36,6 +36,8 @@ pub(super) struct Place {
     pub(super) path: String,
     /// First and last line, 1-based; the last may be beyond the end.
     pub(super) lines: Option<(u32, u32)>,
+    /// The ranges of lines after the first one, as they were written.
+    pub(super) more: Vec<(u32, u32)>,
     /// Says that another file answers, because the written path does not exist, or that the lines are
     /// not those of the index. It goes before the answer.
     pub(super) note: Option<String>,
@@ -50,6 +52,7 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
         return Ok(Place {
             path: normal(project.layout.root(), written)?,
             lines: None,
+            more: Vec::new(),
             note: None,
         });
     }
@@ -67,7 +70,14 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
         note = note.or(now.as_ref().map(|_| changed(&path, LINES)));
         lines = Some(lines_of(project, &now.unwrap_or(indexed), &path, symbol)?);
     }
-    Ok(Place { path, lines, note })
+    Ok(Place { path, lines, more: address.more, note })
+}
+
+impl Place {
+    /// Returns all ranges of lines, as they were written.
+    pub(super) fn ranges(&self) -> Vec<(u32, u32)> {
+        self.lines.into_iter().chain(self.more.iter().copied()).collect()
+    }
 }
 
 /// Finds the definition of a symbol, if a text is the name of one: `retry`, `Backoff::wait`.
@@ -85,7 +95,12 @@ fn symbol(project: &Project, corpus: &Corpus, written: &str) -> Option<Result<Pl
         {
             (lines, note) = (symbols_named(&now, written), Some(changed(path, LINES)));
         }
-        let place = |l| Place { path: path.into(), lines: Some(l), note: note.clone() };
+        let place = |lines| Place {
+            path: path.into(),
+            lines: Some(lines),
+            more: Vec::new(),
+            note: note.clone(),
+        };
         found.extend(lines.into_iter().map(place));
     }
     match found.len() {

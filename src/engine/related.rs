@@ -82,7 +82,7 @@ impl Engine {
             let (of, file) = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => (paths::chunk(&self.project, corpus.chunks(), id)?, None),
                 (None, Some(path)) => {
-                    let paths::Place { path, lines, note } =
+                    let paths::Place { path, lines, note, .. } =
                         paths::place(&self.project, corpus, path)?;
                     state = state.warning_first(note);
                     let line = request.line.or(lines.map(|l| l.0));

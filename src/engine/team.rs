@@ -12,12 +12,13 @@ use super::filters::{of_languages, of_paths};
 use super::freshness::{AnswerState, PublishedState};
 use super::grep::{GrepAnswer, GrepRequest, Matches, matcher, position, wanted};
 use super::paths::is_verbatim;
-use super::read::{ReadAnswer, ReadRequest};
+use super::read::{Asked, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order};
 use super::serving::Engine;
 use super::{AskError, Call};
 use crate::address::Address;
 use crate::chunk::Chunk;
 use crate::embed::Embedder;
+use crate::excerpt::symbols_named;
 use crate::projects::split_place;
 use crate::search::{Corpus, FileGroup, Sketched, nearest};
 use crate::source::{self, CommitPlace};
@@ -409,13 +410,21 @@ impl PublishedRepository<'_> {
         AnswerState { warnings, published, projects: 1, ..AnswerState::default() }.in_brief(call)
     }
 
-    /// Reads lines of a published file.
+    /// Reads lines of published files. A place that cannot be read is answered with its error.
     ///
     /// # Errors
-    /// When the file or the lines do not exist, or the depot fails.
-    pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
-        let nothing = || AskError::Arguments("give the path of a file".into());
-        let address = Address::parse(request.path.as_deref().ok_or_else(nothing)?);
+    /// When none of the files or lines exist, or the depot fails.
+    pub fn read_places(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
+        let asked = request.asked()?;
+        let read = asked.iter().map(|place| self.read_place(place)).collect();
+        ReadAnswer::of(asked, read, Some(self.state(call)), call)
+    }
+
+    fn read_place(&self, asked: &Asked) -> Result<ReadPlace, AskError> {
+        if asked.is_chunk {
+            return Err(AskError::Arguments("give the path of a file".into()));
+        }
+        let address = Address::parse(&asked.written);
         let path = address.path.trim_start_matches("./");
         let chunks = self.0.file(path)?.ok_or_else(|| {
             AskError::NotFound(format!(
@@ -423,17 +432,23 @@ impl PublishedRepository<'_> {
                 self.name()
             ))
         })?;
-        let mut lines = address.lines;
+        let mut lines: Vec<(u32, u32)> = address.ranges().collect();
         if let Some(symbol) = &address.symbol {
-            let of = chunks.iter().find(|chunk| chunk.metadata.symbol.as_deref() == Some(symbol));
-            let of = of.and_then(|chunk| chunk.metadata.start_line.zip(chunk.metadata.end_line));
-            lines =
-                Some(of.ok_or_else(|| {
-                    AskError::NotFound(format!("`{path}` defines no `{symbol}`"))
-                })?);
+            let named = symbols_named(&chunks, symbol);
+            lines.extend(named.first());
+            if named.is_empty() {
+                return Err(AskError::NotFound(format!("`{path}` defines no `{symbol}`")));
+            }
         }
-        let lines = lines.map(|(first, last)| (first as usize, last as usize));
-        ReadAnswer::of_text(path, &text_of(&chunks), lines, request, self.state(call))
+        let lines = if asked.lines.is_empty() {
+            let lines = lines.into_iter();
+            in_order(lines.map(|(first, last)| (first as usize, last as usize)).collect())?
+        } else {
+            asked.lines.clone()
+        };
+        let definition = first_definition(chunks.iter().map(|chunk| &**chunk));
+        let place = ReadPlace { path: Some(path.into()), ..ReadPlace::default() };
+        place.of_text(&text_of(&chunks), &lines, definition.filter(|_| !asked.whole))
     }
 
     /// Finds lines in the published files that hold the words of the pattern.

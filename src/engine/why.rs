@@ -49,7 +49,7 @@ const SHORT: usize = 9;
 /// Asks why lines are as they are.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct WhyRequest {
-    /// Lines or a symbol of a file: `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs#Type::method`.
+    /// Lines or a symbol: `src/a.rs:12-20,40`, `src/a.rs#Type::method`, `Type::method`.
     pub at: String,
 }
 
@@ -149,7 +149,8 @@ pub struct WhyDocument {
 /// The lines that a question is about.
 struct Asked {
     path: String,
-    lines: (u32, u32),
+    /// The ranges of lines, in order.
+    ranges: Vec<(u32, u32)>,
     symbol: Option<String>,
 }
 
@@ -174,25 +175,30 @@ impl Engine {
         self.project.read_text(&asked.path).map_err(|e| failed(&e))?;
         let text = source::read_exact(root, &asked.path).map_err(|e| failed(&e))?;
         let n_lines = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
-        let (first, last) = asked.lines;
-        if first > n_lines {
+        let first = asked.ranges.first().map_or(1, |range| range.0);
+        if let Some((beyond, _)) = asked.ranges.iter().find(|range| range.0 > n_lines) {
             return Err(AskError::NotFound(format!(
-                "`{}` has no line {first}: it has {}",
+                "`{}` has no line {beyond}: it has {}",
                 asked.path,
                 count(n_lines as usize, "line")
             )));
         }
-        let last = last.min(n_lines);
-        let blame = source::blame(root, &asked.path, &text, (first, last))
-            .map_err(|e| AskError::Failed(format!("git cannot say who wrote the lines: {e}")))?;
-        call.check()?;
+        let (mut blame, mut end_line) = (Blame::default(), first);
+        for (first, last) in &asked.ranges {
+            let last = *last.min(&n_lines);
+            let next = source::blame(root, &asked.path, &text, (*first, last)).map_err(|e| {
+                AskError::Failed(format!("git cannot say who wrote the lines: {e}"))
+            })?;
+            call.check()?;
+            blame.append(next);
+            end_line = last.min(first.saturating_add(MAX_BLAMED_LINES - 1));
+            if end_line < last {
+                state.warnings.push(format!("only lines {first}-{end_line} were looked at"));
+            }
+        }
         let mut commits = commits(&blame);
         let total_commits = commits.len();
         commits.truncate(MAX_COMMITS);
-        let end_line = last.min(first.saturating_add(MAX_BLAMED_LINES - 1));
-        if end_line < last {
-            state.warnings.push(format!("only lines {first}-{end_line} were looked at"));
-        }
         let uncommitted = blame.lines.iter().filter(|line| line.origin == LineOrigin::Uncommitted);
         let (memories, documents, together) = match &view {
             Some(view) => (
@@ -231,9 +237,13 @@ impl Engine {
         };
         if let Some(view) = view {
             match paths::place(&self.project, &view.code.corpus, at) {
-                Ok(Place { path, lines, note }) => {
-                    let lines = lines.ok_or_else(|| no_lines(&path))?;
-                    return Ok((Asked { path, lines, symbol: address.symbol }, note));
+                Ok(place) => {
+                    let ranges = ordered(place.ranges());
+                    let Place { path, note, .. } = place;
+                    if ranges.is_empty() {
+                        return Err(no_lines(&path));
+                    }
+                    return Ok((Asked { path, ranges, symbol: address.symbol }, note));
                 }
                 // Git knows files that are not in the index.
                 Err(e) if address.lines.is_none() => return Err(e),
@@ -251,20 +261,21 @@ impl Engine {
         if !is_there(&path) {
             return Err(AskError::NotFound(format!("`{path}` does not exist")));
         }
-        let lines = match (&address.symbol, address.lines) {
-            (_, Some(lines)) => lines,
+        let ranges = match (&address.symbol, address.lines) {
+            (_, Some(_)) => ordered(address.ranges().collect()),
             (Some(symbol), None) => {
                 let text = self.project.read_text(&path);
                 let text = text.map_err(|e| AskError::Failed(e.to_string()))?;
                 let chunks: Vec<_> =
                     chunk_file(&path, &text).into_iter().map(std::sync::Arc::new).collect();
-                symbols_named(&chunks, symbol).first().copied().ok_or_else(|| {
+                let lines = symbols_named(&chunks, symbol).first().copied().ok_or_else(|| {
                     AskError::NotFound(format!("`{path}` has no symbol `{symbol}`"))
-                })?
+                })?;
+                vec![lines]
             }
             (None, None) => return Err(no_lines(&path)),
         };
-        Ok((Asked { path, lines, symbol: address.symbol }, None))
+        Ok((Asked { path, ranges, symbol: address.symbol }, None))
     }
 
     /// Finds the memories that speak of the lines; none if they cannot be read.
@@ -441,6 +452,17 @@ fn references(message: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Orders ranges. Those that touch or overlap become one.
+fn ordered(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, before| {
+        let is_joined = next.0 <= before.1.saturating_add(1);
+        before.1 = if is_joined { before.1.max(next.1) } else { before.1 };
+        is_joined
+    });
+    ranges
 }
 
 /// Joins line numbers, in order, to ranges.

@@ -2,7 +2,8 @@
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use crate::languages::Markup;
+use super::place::{PlaceKind, Places};
+use crate::languages::{Grammar, Markup};
 
 /// Number of lines in which a comment is searched.
 const MAX_LINES: usize = 80;
@@ -50,6 +51,102 @@ pub fn leading_comment(text: &str, max_bytes: usize) -> String {
 fn is_licence(comment: &str) -> bool {
     let c = comment.to_lowercase();
     ["copyright", "license", "licence", "spdx", "warranty"].iter().any(|w| c.contains(w))
+}
+
+/// Least number of lines of a preamble.
+const LEAST_PREAMBLE: u32 = 3;
+/// A comment of more lines between two imports is not part of a block of imports.
+const MAX_COMMENT: usize = 2;
+/// A comment with one of these is a licence, and does not only speak of one.
+const LICENCE: [&str; 7] = [
+    "copyright",
+    "spdx-license",
+    "licensed under",
+    "licensed to",
+    "all rights reserved",
+    "permission is hereby granted",
+    "redistribution and use",
+];
+
+/// Lines at the beginning of a program text that do not say what it does: a licence, imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preamble {
+    /// First line, 1-based.
+    pub first: u32,
+    /// Last line, inclusive.
+    pub last: u32,
+    /// `licence`, `imports`, or `licence and imports`.
+    pub what: &'static str,
+}
+
+/// Returns the licences and the blocks of imports before the line `end` of a program text, in order,
+/// with the blank lines after each.
+#[must_use]
+pub fn preambles(grammar: &Grammar, text: &str, end: u32) -> Vec<Preamble> {
+    let Some(places) = Places::new(grammar, text) else { return Vec::new() };
+    // A blank line inside a comment or an import is part of it.
+    let kind = |number: u32, line: &str| {
+        let column = line.len() - line.trim_start().len();
+        match places.kind(number, column) {
+            PlaceKind::Code | PlaceKind::Text if line.trim().is_empty() => None,
+            kind => Some(kind),
+        }
+    };
+    let lines: Vec<(u32, &str, Option<PlaceKind>)> = (1..end)
+        .zip(text.lines())
+        .map(|(number, line)| (number, line, kind(number, line)))
+        .collect();
+    let mut found: Vec<Preamble> = Vec::new();
+    let mut rest = &lines[..];
+    while let Some((number, _, kind)) = rest.first() {
+        let n_lines = match kind {
+            Some(PlaceKind::Import) => n_imports(rest),
+            _ => rest.iter().take_while(|(_, _, other)| other == kind).count(),
+        };
+        let (run, after) = rest.split_at(n_lines);
+        let what = match kind {
+            Some(PlaceKind::Import) => Some("imports"),
+            Some(PlaceKind::Comment) if is_notice(run) => Some("licence"),
+            _ => None,
+        };
+        let n_blank = after.iter().take_while(|(_, _, kind)| kind.is_none()).count();
+        let last = number + u32::try_from(n_lines + n_blank).unwrap_or(u32::MAX) - 1;
+        match (what, found.last_mut()) {
+            (Some(what), Some(before)) if before.last + 1 == *number => {
+                before.last = last;
+                if before.what != what {
+                    before.what = "licence and imports";
+                }
+            }
+            (Some(what), _) => found.push(Preamble { first: *number, last, what }),
+            (None, _) => {}
+        }
+        rest = &after[n_blank..];
+    }
+    found.retain(|part| part.last - part.first + 1 >= LEAST_PREAMBLE);
+    found
+}
+
+/// Returns the number of lines of the block of imports at the beginning of some lines.
+fn n_imports(lines: &[(u32, &str, Option<PlaceKind>)]) -> usize {
+    let (mut n_lines, mut n_comment) = (0, 0);
+    for (at, (_, _, kind)) in lines.iter().enumerate() {
+        match kind {
+            Some(PlaceKind::Import) => (n_lines, n_comment) = (at + 1, 0),
+            Some(PlaceKind::Comment) if n_comment < MAX_COMMENT => n_comment += 1,
+            None => {}
+            Some(_) => break,
+        }
+    }
+    n_lines
+}
+
+/// Whether a comment is the notice of a licence.
+fn is_notice(comment: &[(u32, &str, Option<PlaceKind>)]) -> bool {
+    comment.iter().any(|(_, line, _)| {
+        let line = line.to_lowercase();
+        LICENCE.iter().any(|words| line.contains(words))
+    })
 }
 
 /// Returns the paragraphs of prose in a document, each in one line. Badges, tables of contents and
@@ -167,6 +264,29 @@ mod tests {
         assert!(is_description("A syntax-highlighting pager for git"));
         assert!(!is_description("Install it and add this to your settings:"));
         assert!(!is_description("Install it (the package is called so in most package managers)"));
+    }
+
+    #[test]
+    fn licences_and_imports_are_told_from_what_a_file_says_of_itself() {
+        let parts = |path: &str, text: &str, end: u32| -> Vec<(u32, u32, &'static str)> {
+            let language = crate::languages::detect(path, text);
+            let crate::languages::LanguageKind::Code(grammar) = &language.kind else {
+                panic!("{path} is no program")
+            };
+            let parts = preambles(grammar, text, end).into_iter();
+            parts.map(|part| (part.first, part.last, part.what)).collect()
+        };
+        let rust = "// Copyright 2020 by us.\n// Do as you like.\n\n//! Finds things, with a licence.\n\nuse a::{\n    b,\n};\n// Ours.\nuse c;\n\npub fn f() {}\n";
+        assert_eq!(parts("a.rs", rust, 12), [(1, 3, "licence"), (6, 11, "imports")]);
+        let python = "# SPDX-License-Identifier: MIT\nimport os\nfrom a import (\n    b,\n)\n\n\ndef f():\n    pass\n";
+        assert_eq!(parts("a.py", python, 8), [(1, 7, "licence and imports")]);
+        let go = "/*\nCopyright us.\n\nAll rights reserved.\n*/\n\npackage a\n\nimport (\n\t\"fmt\"\n)\n\nfunc f() {}\n";
+        assert_eq!(parts("a.go", go, 13), [(1, 12, "licence and imports")]);
+        let script = "import a from 'a';\nimport b from 'b';\n\nstart();\nimport c from 'c';\nimport d from 'd';\nimport e from 'e';\nf();\n";
+        assert_eq!(parts("a.js", script, 9), [(1, 3, "imports"), (5, 7, "imports")]);
+        let c = "#include <a.h>\n#include <b.h>\n/* A long\n   story\n   of it. */\n#include <c.h>\nint x;\n";
+        assert!(parts("a.c", c, 7).is_empty(), "a block has three lines or more");
+        assert!(parts("a.rs", "use a;\nuse b;\n\nfn f() {}\n", 1).is_empty());
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! `cortex_read`: reads the current lines of a file. Only indexed files can be read.
+//! `cortex_read`: reads the current lines of files. Only indexed files can be read.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, shown_place};
+use super::reply::{Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, PublishedRepository, ReadAnswer, ReadRequest,
+    AnswerState, AskError, Call, Engine, PublishedRepository, ReadAnswer, ReadGap, ReadPlace,
+    ReadRange, ReadRequest,
 };
 
-/// Number of lines of a range or a symbol that are given whatever they cost, unless the caller sets
+/// Number of lines of ranges and symbols that are given whatever they cost, unless the caller sets
 /// `max_tokens`.
 const MAX_GIVEN: usize = 400;
 /// A range is not cut this few lines before its end.
@@ -15,10 +16,11 @@ const FEW: usize = 10;
 
 impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
-    const TITLE: &'static str = "Read lines of a file";
-    const WHEN: &'static str =
-        "lines of a file. Read what a search found instead of the whole file.";
-    const DESCRIPTION: &'static str = "Read lines of an indexed file as it is on disk, or a chunk by its id. Read the lines that a result names, not whole files. Secrets are shown as [REDACTED:rule].";
+    const TITLE: &'static str = "Read lines of files";
+    const WHEN: &'static str = "lines of files, many places in one call.";
+    const DESCRIPTION: &'static str = "Read all places that you need in one call: ranges of lines in several files, symbols, whole files. Lines are numbered, and as they are on disk. Secrets are shown as [REDACTED:rule].";
+    // The reply says when `whole` helps, and `places` does what the others do.
+    const UNLISTED: &'static [&'static str] = &["path", "lines", "whole"];
     type Reply = ReadAnswer;
 
     fn answer(
@@ -27,7 +29,7 @@ impl Question for ReadRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<ReadAnswer, AskError> {
-        Ok(fitted(&engine.read(&self, call)?, budget))
+        Ok(fitted(&engine.read_places(&self, call)?, budget))
     }
 
     fn answer_published(
@@ -36,7 +38,7 @@ impl Question for ReadRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<ReadAnswer, AskError> {
-        Ok(fitted(&repository.read(&self, call)?, budget))
+        Ok(fitted(&repository.read_places(&self, call)?, budget))
     }
 }
 
@@ -44,14 +46,53 @@ impl Question for ReadRequest {
 fn fitted(answer: &ReadAnswer, budget: TokenBudget) -> ReadAnswer {
     // A single line must not exceed the budget, so each line is cut to this many characters.
     let room = budget.limit();
-    let n_lines = answer.n_lines();
     // A cut range would cost the agent a second call.
-    let least = match n_lines {
-        _ if !budget.is_default() || answer.is_whole_file() => 1,
+    let least = match answer.n_named_lines() {
+        n if !budget.is_default() || n == 0 => 1,
         n if n <= MAX_GIVEN + FEW => n,
         _ => MAX_GIVEN,
     };
+    let n_lines = answer.n_lines();
     fit(budget, n_lines.saturating_sub(least), |level| answer.first(level + least, room))
+}
+
+/// Says which lines of a whole file are left out; `None` if there are none.
+#[must_use]
+pub fn lines_left_out(gaps: &[ReadGap]) -> Option<String> {
+    let gap = |gap: &ReadGap| format!("{}-{} ({})", gap.start_line, gap.end_line, gap.what);
+    let gaps: Vec<String> = gaps.iter().map(gap).collect();
+    (!gaps.is_empty()).then(|| format!("lines {} are left out", gaps.join(" and ")))
+}
+
+/// Returns the address of the lines that are shown of a place.
+#[must_use]
+pub fn address_of(place: &ReadPlace) -> String {
+    let what = place.path.as_deref().or(place.chunk_id.as_deref()).unwrap_or_default();
+    let lines = |range: &ReadRange| format!("{}-{}", range.start_line, range.end_line);
+    let lines: Vec<String> = place.ranges().iter().map(lines).collect();
+    format!("{what}:{}", lines.join(","))
+}
+
+/// Returns the first line of a place, and the warning about it.
+fn head(place: &ReadPlace) -> String {
+    let cut = place.next_start_line.map(|next| format!(", cut: lines {next}- are left out"));
+    let address = shown_place(&address_of(place));
+    format!("{address} of {} lines{}", place.total_lines, cut.unwrap_or_default())
+}
+
+/// Returns the lines of a place, with their numbers.
+fn numbered(place: &ReadPlace) -> Vec<String> {
+    let left_out = lines_left_out(&place.left_out);
+    let left_out = left_out.map(|left_out| format!("{left_out}; whole: true shows them"));
+    let mut lines: Vec<String> = left_out.into_iter().collect();
+    for (n, range) in place.ranges().iter().enumerate().filter(|_| place.total_lines > 0) {
+        if n > 0 {
+            lines.push("    …".into());
+        }
+        let rows = (range.start_line..).zip(range.content.split('\n'));
+        lines.extend(rows.map(|(number, line)| format!("{number:>5} {line}")));
+    }
+    lines
 }
 
 impl Reply for ReadAnswer {
@@ -60,21 +101,25 @@ impl Reply for ReadAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let what = self.path.as_deref().or(self.chunk_id.as_deref()).unwrap_or_default();
-        let place = shown_place(&format!("{what}:{}-{}", self.start_line, self.end_line));
-        let cut = self.next_start_line.map(|next| format!(", cut: lines {next}- are left out"));
-        let mut lines =
-            vec![format!("{place} of {} lines{}", self.total_lines, cut.unwrap_or_default())];
-        let numbered = |first: usize, content: &str| -> Vec<String> {
-            let rows = (first..).zip(content.split('\n'));
-            rows.map(|(number, line)| format!("{number:>5} {line}")).collect()
-        };
-        if self.total_lines > 0 {
-            lines.extend(numbered(self.start_line, &self.content));
-            for range in &self.more {
-                lines.push("    …".into());
-                lines.extend(numbered(range.start_line, &range.content));
+        let mut lines = Vec::new();
+        if let Some(place) = &self.one {
+            lines.push(head(place));
+            lines.extend(numbered(place));
+        }
+        for row in &self.places {
+            if let Some(error) = &row.error {
+                let asked = shown_place(&row.asked.join(" "));
+                lines.push(format!("{asked}: {}", printable(error)));
             }
+            if let Some(place) = &row.read {
+                lines.push(head(place));
+                lines.extend(row.warnings.iter().map(|w| format!("warning: {}", printable(w))));
+                lines.extend(numbered(place));
+            }
+        }
+        if !self.next.is_empty() {
+            lines.push("not shown, to fit max_tokens; places for the next call:".into());
+            lines.extend(self.next.iter().map(|address| shown_place(address)));
         }
         lines
     }

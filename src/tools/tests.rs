@@ -514,7 +514,7 @@ fn lines_are_read_from_disk_and_numbered() {
         (json!({"path": "src/lock.rs", "lines": "99-"}), "there is no line 99"),
         (json!({"path": "src/lock.rs", "lines": "9-3"}), "before they begin"),
         (json!({"path": "src/lock.rs", "lines": "a-b"}), "like 10-40"),
-        (json!({}), "Give chunk_id"),
+        (json!({}), "Give places"),
     ] {
         let e = p.error("cortex_read", arguments);
         assert!(e.contains(says), "{e}");
@@ -663,6 +663,173 @@ fn places_are_named_as_people_name_them() {
     assert!(e.contains("`NoSuchThing` is not in the index"), "{e}");
     let e = p.error("cortex_read", json!({"path": "src/lock.rs#aquire_lock"}));
     assert!(e.contains("has no symbol") && e.contains("similar: acquire_lock"), "{e}");
+}
+
+/// Returns the ranges of lines of a place that was read.
+fn ranges(place: &Value) -> Vec<(u64, u64)> {
+    let more = place["more"].as_array().into_iter().flatten();
+    let range = |r: &Value| (r["start_line"].as_u64().unwrap(), r["end_line"].as_u64().unwrap());
+    std::iter::once(place).chain(more).map(range).collect()
+}
+
+#[test]
+fn many_places_are_read_in_one_call_and_a_bad_one_loses_no_other() {
+    let p = project();
+    let places = [
+        "src/lock.rs:9-11,2-3",
+        "src/deep/cache.rs#VectorCache::clear",
+        "src/nowhere.rs",
+        "Lock::release",
+        "src/lock.rs:3-4",
+        "docs/guide.md",
+        "src/lock.rs:99",
+        "docs/guide.md",
+    ];
+    let a = p.get("cortex_read", json!({"places": places}));
+    let rows = a.structured["places"].as_array().unwrap();
+    let read: Vec<_> = rows.iter().map(|row| text(&row["path"])).collect();
+    assert_eq!(read, ["src/lock.rs", "src/deep/cache.rs", "", "docs/guide.md", ""], "{}", a.text);
+    assert_eq!(ranges(&rows[0]), [(2, 4), (9, 11), (14, 17)], "ranges that touch are one");
+    assert_eq!(
+        rows[0]["asked"],
+        json!(["src/lock.rs:9-11,2-3", "Lock::release", "src/lock.rs:3-4"])
+    );
+    assert!(text(&rows[0]["content"]).ends_with("let file = open(path);\n    file.lock();"));
+    assert_eq!(ranges(&rows[1]), [(7, 9)]);
+    assert_eq!(ranges(&rows[3]), [(1, 7)]);
+    assert!(text(&rows[2]["error"]).contains("there is no such file"), "{}", rows[2]);
+    assert!(text(&rows[4]["error"]).contains("the last one is 18"), "{}", rows[4]);
+    let at = |what: &str| a.text.find(what).unwrap_or_else(|| panic!("{what}: {}", a.text));
+    let order = [
+        "src/lock.rs:2-4,9-11,14-17 of 18 lines\n    2 pub fn acquire_lock",
+        "src/deep/cache.rs:7-9 of",
+        "src/nowhere.rs: `src/nowhere.rs` is not in the index",
+        "docs/guide.md:1-7 of",
+        "src/lock.rs:99: there is no line 99",
+    ];
+    assert!(order.map(at).is_sorted(), "{}", a.text);
+
+    let e = p.error("cortex_read", json!({"places": ["src/nowhere.rs", "NoSuchThing"]}));
+    assert!(e.contains("src/nowhere.rs: ") && e.contains("NoSuchThing: "), "{e}");
+    let e = p.error("cortex_read", json!({"places": ["src/lock.rs", "tool.py"], "lines": "1-2"}));
+    assert!(e.contains("write the lines behind each place"), "{e}");
+    let many: Vec<String> = (1..=101).map(|line| format!("src/lock.rs:{line}")).collect();
+    assert!(p.error("cortex_read", json!({"places": many})).contains("at most 100"), "too many");
+}
+
+#[test]
+fn one_place_of_a_list_is_answered_as_a_path_is() {
+    let p = project();
+    let of_path = p.get("cortex_read", json!({"path": "src/lock.rs:2-3"}));
+    for arguments in [
+        json!({"places": ["src/lock.rs:2-3"]}),
+        json!({"places": "src/lock.rs", "lines": "2-3"}),
+        json!({"places": ["src/lock.rs:2-3", "src/lock.rs:2-3"]}),
+    ] {
+        assert_eq!(p.get("cortex_read", arguments.clone()).text, of_path.text, "{arguments}");
+    }
+}
+
+#[test]
+fn a_chunk_id_is_a_place() {
+    let p = project();
+    let places = ["src/lock.rs#@outline", "docs/guide.md:7"];
+    let a = p.get("cortex_read", json!({"places": places}));
+    let rows = a.structured["places"].as_array().unwrap();
+    assert_eq!((ranges(&rows[0]), ranges(&rows[1])), (vec![(1, 18)], vec![(7, 7)]), "{}", a.text);
+}
+
+#[test]
+fn places_are_taken_in_the_forms_that_models_give_them() {
+    let p = project();
+    let two = ["src/lock.rs:2-3,9-11", "docs/guide.md"];
+    for arguments in [
+        json!({"places": two}),
+        json!({"places": two.join(", ")}),
+        json!({"places": two.join("\n")}),
+        json!({"places": json!(two).to_string()}),
+        json!({"paths": two}),
+        json!({"files": two}),
+        json!({"path": two}),
+        json!({"file_path": two}),
+        json!({"file_paths": two}),
+        json!({"places": [{"path": "src/lock.rs", "lines": "2-3,9-11"}, {"file_path": "docs/guide.md"}]}),
+        json!({"places": [{"file": "src/lock.rs", "start_line": 2, "end_line": 3}, "src/lock.rs:9-11", two[1]]}),
+    ] {
+        let a = p.get("cortex_read", arguments.clone());
+        assert_eq!(a.structured.get("warnings"), None, "{arguments}");
+        let rows = a.structured["places"].as_array().unwrap();
+        let read: Vec<_> = rows.iter().map(|row| (text(&row["path"]), ranges(row))).collect();
+        let wanted = [("src/lock.rs", vec![(2, 3), (9, 11)]), ("docs/guide.md", vec![(1, 7)])];
+        assert_eq!(read, wanted, "{arguments}");
+    }
+}
+
+#[test]
+fn a_whole_file_is_read_without_its_licence_and_imports() {
+    let head = "// Copyright us.\n// All rights reserved.\n\n//! Pumps water.\n\nuse std::fs;\nuse std::io;\nuse std::path::Path;\n\n";
+    let body = |n: usize| -> String { (0..n).map(|i| format!("pub fn f{i}() {{\n}}\n")).collect() };
+    let (long, short) = (format!("{head}{}", body(30)), format!("{head}{}", body(25)));
+    let imports = (0..80).map(|i| format!("use a{i};\n")).collect::<String>();
+    let list = format!("{imports}\npub fn f() {{}}\n");
+    let p = with_files(&[("long.rs", &long), ("short.rs", &short), ("list.rs", &list)]);
+    let read = |arguments: Value| p.get("cortex_read", arguments);
+
+    let a = read(json!({"path": "long.rs"}));
+    let said = "\nlines 1-3 (licence) and 6-9 (imports) are left out; whole: true shows them\n";
+    assert!(a.text.contains(said), "{}", a.text);
+    assert!(a.text.contains("    4 //! Pumps water.") && a.text.contains("   10 pub fn f0"));
+    assert!(!a.text.contains("use std") && !a.text.contains("Copyright"), "{}", a.text);
+    assert_eq!(
+        a.structured["left_out"][1],
+        json!({"start_line": 6, "end_line": 9, "what": "imports"})
+    );
+    for arguments in [
+        json!({"path": "long.rs", "whole": true}),
+        json!({"path": "long.rs", "lines": "1-"}),
+        json!({"path": "long.rs:1-69"}),
+        json!({"path": "short.rs"}),
+    ] {
+        let a = read(arguments.clone());
+        assert!(a.text.contains("    7 use std::io;"), "{arguments}: {}", a.text);
+        assert_eq!(a.structured.get("left_out"), None, "{arguments}");
+    }
+    let a = read(json!({"path": "list.rs"}));
+    assert!(a.text.contains("use a7;"), "a file that has little else is read whole");
+    // What another place asks for is not left out.
+    let a = read(json!({"places": ["long.rs", "long.rs:7"]}));
+    let row = &a.structured["places"][0];
+    assert_eq!(ranges(row), [(4, 5), (7, 7), (10, 69)]);
+    assert_eq!(row["left_out"].as_array().unwrap().len(), 1, "{row}");
+}
+
+#[test]
+fn short_places_are_whole_and_what_is_left_is_named_for_the_next_call() {
+    let lines = |name: &str, n: usize| -> String {
+        (0..n).map(|i| format!("pub fn {name}{i}() {{}}\n")).collect()
+    };
+    let (a, b) = (lines("a", 200), lines("b", 200));
+    let p = with_files(&[("a.rs", &a), ("b.rs", &b), ("c.rs", "pub fn c() {\n}\n")]);
+    let places = json!(["b.rs:1-180", "a.rs:1-150", "c.rs"]);
+    let first = p.get("cortex_read", json!({"places": places, "max_tokens": 600}));
+    assert!(cost_of(&first) <= 600, "{}", first.text);
+    let rows = first.structured["places"].as_array().unwrap();
+    let read: Vec<_> = rows.iter().map(|row| (text(&row["path"]), ranges(row))).collect();
+    let (_, last) = read[0].1[0];
+    assert_eq!(read, [("a.rs", vec![(1, last)]), ("c.rs", vec![(1, 2)])]);
+    let next = &first.structured["next"];
+    assert_eq!(*next, json!(["b.rs:1-180", format!("a.rs:{}-150", last + 1)]));
+    assert!(first.text.contains("\nb.rs:1-180\na.rs:"), "{}", first.text);
+    assert!(first.text.contains("of 200 lines, cut: lines "), "{}", first.text);
+    let rest = p.get("cortex_read", json!({"places": next, "max_tokens": 20_000}));
+    let rows = rest.structured["places"].as_array().unwrap();
+    assert_eq!(ranges(&rows[0]), [(1, 180)]);
+    assert_eq!(ranges(&rows[1]), [(last + 1, 150)]);
+    assert_eq!(rest.structured.get("next"), None);
+    // Ranges are given whole if the caller sets no limit, and whole files share what is left.
+    let given = p.get("cortex_read", json!({"places": ["b.rs", "a.rs:1-190", "c.rs"]}));
+    assert!(given.text.contains("  190 pub fn a189"), "{}", given.text);
+    assert!(given.text.contains("    1 pub fn c()") && given.text.ends_with("(local)"));
 }
 
 #[test]

@@ -18,10 +18,16 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("query", "pattern"),
     ("path", "paths"),
     ("glob", "paths"),
+    ("path", "places"),
+    ("paths", "places"),
+    ("file", "path"),
+    ("files", "places"),
+    ("file_paths", "places"),
     ("language", "languages"),
     ("case_insensitive", "ignore_case"),
     // Tools that edit files.
     ("file_path", "path"),
+    ("file_path", "places"),
     ("file_text", "text"),
     ("content", "text"),
     ("new_str", "text"),
@@ -93,21 +99,35 @@ pub(crate) fn read(
     Ok((Value::Object(out), warnings))
 }
 
-/// Gives the arguments our names. An argument under our name counts before one under another.
+/// Gives the arguments our names. An argument under our name counts before one under another. A list
+/// under the name of a single value means the argument that takes a list, if there is one.
 fn under_our_names(
     given: Map<String, Value>,
     properties: &Map<String, Value>,
 ) -> Map<String, Value> {
     let is_ours = |name: &str| properties.contains_key(name);
+    let takes = |name: &str, value: &Value| {
+        properties
+            .get(name)
+            .is_some_and(|ours| !value.is_array() || text_of(ours, "type") == "array")
+    };
+    let names_of = |name: &str| -> Vec<&'static str> {
+        let others = OTHER_NAMES.iter().filter(|(other, _)| *other == name);
+        let limits = NAMES_OF_LIMIT.iter().filter(|_| NAMES_OF_LIMIT.contains(&name));
+        others.map(|(_, ours)| *ours).chain(limits.copied()).collect()
+    };
+    let is_of_other = |name: &str, value: &Value| {
+        !takes(name, value) && names_of(name).iter().any(|ours| takes(ours, value))
+    };
     let (mut out, others): (Map<String, Value>, Map<String, Value>) = given
         .into_iter()
         .filter(|(_, value)| !value.is_null())
-        .partition(|(name, _)| is_ours(name));
+        .partition(|(name, value)| is_ours(name) && !is_of_other(name, value));
     let (mut first, mut last) = (None, None);
     for (name, value) in others {
-        let others = OTHER_NAMES.iter().filter(|(other, _)| *other == name);
-        let limits = NAMES_OF_LIMIT.iter().filter(|_| NAMES_OF_LIMIT.contains(&&*name));
-        let ours = others.map(|(_, ours)| ours).chain(limits).find(|ours| is_ours(ours));
+        let names = names_of(&name);
+        let fitting = names.iter().find(|ours| takes(ours, &value));
+        let ours = fitting.or_else(|| names.iter().find(|ours| is_ours(ours)));
         match (&*name, ours) {
             (_, Some(ours)) => _ = out.entry(*ours).or_insert(value),
             ("start_line", _) if is_ours("lines") => first = scalar(&value),
@@ -179,7 +199,8 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
             Ok(value.to_string().into())
         }
         _ => {
-            let Some(text) = scalar(&value) else { return wrong("a string") };
+            let text = scalar(&value).or_else(|| place(&value));
+            let Some(text) = text else { return wrong("a string") };
             if text.contains('\0') && number(property, "minLength") != Some(0) {
                 return wrong("it without NUL characters, which no path or name has");
             }
@@ -224,19 +245,58 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads a list: an array, a single value, or a string with JSON or commas.
+/// Returns a place that is written as an object: `{"path": "src/a.rs", "lines": "10-40"}`.
+fn place(value: &Value) -> Option<String> {
+    let get = |name: &str| value.get(name).and_then(scalar);
+    let path = ["path", "file_path", "file"].into_iter().find_map(get)?;
+    let between = || match (get("start_line"), get("end_line")) {
+        (None, None) => None,
+        (first, last) => {
+            let first = first.unwrap_or_else(|| "1".into());
+            Some(format!("{first}-{}", last.unwrap_or_default()))
+        }
+    };
+    let symbol = get("symbol").map(|symbol| format!("{path}#{symbol}"));
+    let lines = get("lines").or_else(between).map(|lines| format!("{path}:{lines}"));
+    Some(lines.or(symbol).unwrap_or(path))
+}
+
+/// Reads a list: an array, a single value, or a string with JSON, commas or lines.
 fn list(value: Value) -> Vec<Value> {
     match value {
         Value::Array(values) => values.into_iter().filter(|v| !v.is_null()).collect(),
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Array(values)) => values,
-            _ => commas(&text).map(str::trim).filter(|t| !t.is_empty()).map(Value::from).collect(),
+            _ => values_of(&text).into_iter().map(Value::from).collect(),
         },
         value => vec![value],
     }
 }
 
-/// Splits at commas, except inside braces as in `*.{rs,toml}`.
+/// Splits a text into its values. A range of lines belongs to the place before it, as in
+/// `src/a.rs:10-40,80-90`.
+fn values_of(text: &str) -> Vec<String> {
+    let is_lines = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ','))
+    };
+    let mut values: Vec<String> = Vec::new();
+    for value in commas(text).map(str::trim).filter(|value| !value.is_empty()) {
+        match values.last_mut() {
+            Some(place)
+                if is_lines(value)
+                    && place.rsplit_once(':').is_some_and(|(_, lines)| is_lines(lines)) =>
+            {
+                place.push(',');
+                place.push_str(value);
+            }
+            _ => values.push(value.to_string()),
+        }
+    }
+    values
+}
+
+/// Splits at commas, except inside braces as in `*.{rs,toml}`, and at the ends of lines.
 fn commas(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0usize;
     text.split(move |c| {
@@ -245,6 +305,6 @@ fn commas(text: &str) -> impl Iterator<Item = &str> {
             '}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        c == ',' && depth == 0
+        c == '\n' || c == ',' && depth == 0
     })
 }

@@ -162,6 +162,8 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     const WAITS: bool = true;
     /// Of which published repositories it is asked.
     const OF_PUBLISHED: OfPublished = OfPublished::One;
+    /// Its own arguments that are accepted, and not part of the listed schema.
+    const UNLISTED: &'static [&'static str] = &[];
     /// The limit of the reply if the caller gives none.
     const TOKENS: usize = DEFAULT_TOKENS;
     type Reply: Reply;
@@ -229,7 +231,8 @@ impl Tool {
 
 /// Arguments that name files and symbols. Each may begin with the name of a project, as results of
 /// several projects do.
-const PLACES: &[&str] = &["path", "paths", "target", "to", "files", "focus", "about"];
+const PLACES: &[&str] =
+    &["path", "paths", "places", "at", "target", "to", "files", "focus", "about"];
 
 /// Whether the tool can be asked of another project. What is changed, or remembered, is that of the
 /// project where the agent works.
@@ -276,7 +279,8 @@ fn arguments<Q: Question>() -> Map<String, Value> {
 fn listed<Q: Question>() -> Map<String, Value> {
     let mut input = arguments::<Q>();
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
-        properties.retain(|name, _| !UNLISTED.contains(&&**name));
+        properties
+            .retain(|name, _| !UNLISTED.contains(&&**name) && !Q::UNLISTED.contains(&&**name));
         // The server checks the bounds.
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
             let is_nothing = |value: &Value| [json!(false), json!(0), json!("")].contains(value);

@@ -110,6 +110,8 @@ const RARE: &[&str] = &[
     "ended_at",
     "parts",
     "archive",
+    "next",
+    "next_start_line",
 ];
 
 /// Collects all keys of a value.
@@ -165,6 +167,8 @@ fn kettle() -> Project {
         })
         .collect();
     p.write("src/many.rs", many.join("\n"));
+    let rows: String = (0..60).map(|i| format!("pub fn row_{i}() {{}}\n")).collect();
+    p.write("src/long.rs", format!("use std::fs;\nuse std::io;\nuse std::path;\n\n{rows}"));
     p.write(".env", "secret");
     p.write(".cortexignore", "drafts\n");
     p.write("drafts/a.md", "# A\n");
@@ -229,7 +233,13 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
             ],
         ),
         ("outline --json", &[&["outline"], &["outline", "src/twice.rs"]]),
-        ("read --json", &[&["read", "src/twice.rs", "--lines", "1-2,4"]]),
+        (
+            "read --json",
+            &[
+                &["read", "src/twice.rs", "--lines", "1-2,4"],
+                &["read", "src/long.rs", "src/nowhere.rs"],
+            ],
+        ),
         ("related --json", &[&["related", "src/twice.rs", "--line", "2"]]),
         ("status --json", &[&["status"]]),
         (

@@ -55,6 +55,7 @@ mod packages;
 mod packed;
 mod page;
 mod past;
+mod places;
 mod quoted;
 mod regressions;
 mod remote_model;

@@ -64,6 +64,15 @@ pub struct Blame {
     pub missing: Option<String>,
 }
 
+impl Blame {
+    /// Adds what shaped later lines of the file.
+    pub fn append(&mut self, later: Self) {
+        self.lines.extend(later.lines);
+        self.commits.extend(later.commits);
+        self.missing = self.missing.take().or(later.missing);
+    }
+}
+
 /// Where a line comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlamedLine {
