@@ -136,15 +136,13 @@ impl TestsByClass {
     /// Says how many tests there are, and how far they were looked for.
     #[must_use]
     pub fn heading(&self) -> String {
-        let n = match self.n_tests {
-            0 => String::new(),
-            n => format!("{n} "),
+        let what = match self.n_tests {
+            _ if self.is_empty() => "none is known to reach it".to_string(),
+            0 => format!("in {}", count(self.n_files, "file")),
+            n => format!("{n} in {}", count(self.n_files, "file")),
         };
-        format!(
-            "tests: {n}in {}, through at most {} (deeper callers are not followed)",
-            count(self.n_files, "file"),
-            count(self.depth, "step")
-        )
+        let steps = count(self.depth, "step");
+        format!("tests: {what}, through at most {steps} (deeper callers are not followed)")
     }
 
     /// Says which callers no test is known to reach.

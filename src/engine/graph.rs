@@ -745,6 +745,13 @@ impl GraphAnswer {
         self.operation == Operation::Routes
     }
 
+    /// Whether the results are what uses the target, so that an answer in text lists the tests among
+    /// them by class.
+    #[must_use]
+    pub fn lists_users(&self) -> bool {
+        self.operation.lists_users()
+    }
+
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
     #[must_use]
     pub fn is_about_uses(&self) -> bool {
@@ -801,25 +808,33 @@ impl GraphAnswer {
         let name = target.symbol.rsplit([':', '.', '#', '/']).next().unwrap_or(&target.symbol);
         let elsewhere = match self.named.n_elsewhere {
             0 => String::new(),
-            n => format!("{} with a value of a type from outside of the project", count(n, "line")),
+            n => format!(
+                "; not listed: {} with a value of a type from outside of the project",
+                count(n, "line")
+            ),
         };
-        match self.complete? {
-            true if self.results.is_empty() => None,
-            true if elsewhere.is_empty() => {
-                Some(format!("complete: every line of code that uses the name {name} was resolved"))
-            }
-            true => Some(format!(
-                "complete: every line of code that uses the name {name} was resolved, {elsewhere}"
-            )),
-            false if elsewhere.is_empty() => None,
-            false => Some(format!("not listed: {elsewhere} use the name {name}")),
+        let is_complete = self.complete.filter(|_| !self.results.is_empty())?;
+        if is_complete {
+            Some(format!(
+                "complete: every line of code that uses the name {name} was resolved{elsewhere}"
+            ))
+        } else if self.total_unresolved == 0 {
+            Some(format!(
+                "not complete: some lines with the name {name} were not examined{elsewhere}"
+            ))
+        } else {
+            let verb = if self.total_unresolved == 1 { "uses" } else { "use" };
+            Some(format!(
+                "not complete: {} {verb} the name {name} with an unknown meaning{elsewhere}",
+                count(self.total_unresolved, "line")
+            ))
         }
     }
 
     /// Returns the candidates that an answer in text shows: of users those outside of tests, because
     /// the tests are listed by class.
     pub fn further_candidates(&self) -> impl Iterator<Item = &GraphRow> {
-        let lists_users = self.operation.lists_users();
+        let lists_users = self.lists_users();
         self.candidates.iter().filter(move |row| !(lists_users && row.test))
     }
 

@@ -223,9 +223,8 @@ impl Engine {
         let files = self.next_files(&change, &found, &deleted_uses, &together, &alike);
         add_by_history(&mut found.tests, &together);
         add_by_history(&mut all_tests, &together);
-        let TestPlan { tests: mut tests_by_class, commands, warnings } =
+        let TestPlan { tests: tests_by_class, commands, warnings } =
             self.test_plan(&all_tests, call)?;
-        tests_by_class.add_helpers(found.users.iter());
         change.warnings.extend(warnings);
         let row = |user| self.graph_row(user, user.node.file.clone(), 0);
         let candidates = found.candidates.iter().take(limit.saturating_sub(found.users.len()));
@@ -689,6 +688,7 @@ impl ImpactAnswer {
     #[must_use]
     pub fn longest(&self) -> usize {
         let lists = [self.changed.len(), self.users.len(), self.tests.len(), self.together.len()];
-        lists.into_iter().chain([self.deleted_uses.len()]).max().unwrap_or(0)
+        let others = [self.deleted_uses.len(), self.tests_by_class.test_groups.len()];
+        lists.into_iter().chain(others).max().unwrap_or(0)
     }
 }

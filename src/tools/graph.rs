@@ -7,7 +7,6 @@ use crate::engine::{
     AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse,
     Namesake, OutsideName, TestsByClass, UsesInFile,
 };
-use crate::graph::Operation;
 use crate::text::count;
 
 /// Maximum number of uses that are listed for one result.
@@ -136,16 +135,15 @@ pub(super) fn user_lines(row: &GraphRow) -> Vec<String> {
         notes.push(format!("also {}", more.join(", ")));
     }
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    let text = text.as_deref().map(|text| format!(":{}", quoted(text))).unwrap_or_default();
+    // The lines around the use have the statement.
+    let text = text.as_deref().filter(|_| row.context.is_none());
+    let text = text.map(|text| format!(":{}", quoted(text))).unwrap_or_default();
     let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
     std::iter::once(format!("{place}{symbol}{notes}{text}")).chain(context).collect()
 }
 
 /// Shows the tests by class or file.
 pub(super) fn tests_lines(tests: &TestsByClass) -> Vec<String> {
-    if tests.is_empty() {
-        return Vec::new();
-    }
     let mut text = vec![tests.heading()];
     for (heading, groups) in tests.parts() {
         if groups.is_empty() {
@@ -200,13 +198,8 @@ impl GraphAnswer {
                 text.push(self.nothing_found());
             }
             (0, _) => {}
-            (n, _) if !self.unresolved_in.is_empty() => {
-                let verb = if n == 1 { "uses" } else { "use" };
-                text.push(format!(
-                    "not complete: {} {verb} the name {name} with an unknown meaning (cortex_grep with word: true lists them):",
-                    count(n, "line")
-                ));
-            }
+            // The users come with the files of these lines.
+            _ if !self.unresolved_in.is_empty() => {}
             (n, shown) => {
                 let more = if n > shown {
                     format!(", {shown} shown (cortex_grep with word: true lists all)")
@@ -269,6 +262,7 @@ impl GraphAnswer {
             text.extend(rows.into_iter().flat_map(user_lines));
         }
         text.extend(self.completeness().map(|said| printable(&said)));
+        text.extend(self.unresolved_in.iter().map(uses_in_file));
         text.extend(tests_lines(&self.tests));
         text.extend(commands(&self.commands));
         text
@@ -290,10 +284,12 @@ impl Reply for GraphAnswer {
         if self.total_targets > self.targets.len() {
             text.push(format!("of {} more", self.total_targets - self.targets.len()));
         }
-        if self.operation.lists_users() {
+        if self.lists_users() {
             text.extend(self.users());
-        } else if self.operation == Operation::Tests {
-            text.extend(tests_lines(&self.tests));
+        } else if self.test_files.is_some() {
+            if !self.tests.is_empty() {
+                text.extend(tests_lines(&self.tests));
+            }
             text.extend(commands(&self.commands));
         } else {
             let cut = if self.truncated {
@@ -310,7 +306,8 @@ impl Reply for GraphAnswer {
         let candidates: Vec<&GraphRow> = self.further_candidates().collect();
         if !candidates.is_empty() {
             text.push("candidates, less certain:".into());
-            let lines = if self.operation.lists_users() { user_lines } else { row_lines };
+            let lines: fn(&GraphRow) -> Vec<String> =
+                if self.lists_users() { user_lines } else { row_lines };
             text.extend(candidates.into_iter().flat_map(lines));
         }
         text.extend(self.left_out());
@@ -318,8 +315,6 @@ impl Reply for GraphAnswer {
         text.extend(self.beside());
         if self.unresolved_in.is_empty() {
             text.extend(self.unresolved.iter().map(unresolved));
-        } else {
-            text.extend(self.unresolved_in.iter().map(uses_in_file));
         }
         text.extend(outside(self));
         if !self.unknown.is_empty() {

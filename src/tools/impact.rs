@@ -97,9 +97,6 @@ impl Reply for ImpactAnswer {
             text.push("may use it, less certain:".into());
             text.extend(self.candidates.iter().flat_map(user_lines));
         }
-        if self.tests_by_class.is_empty() {
-            text.push("tests: 0".into());
-        }
         text.extend(tests_lines(&self.tests_by_class));
         text.extend(commands(&self.commands));
         // The list above names most of them, with the same reason.
