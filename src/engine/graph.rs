@@ -1,7 +1,7 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -395,11 +395,7 @@ impl Engine {
         };
         let mut results: Vec<GraphRow> = answer.results.iter().take(limit).map(row).collect();
         let mut candidates: Vec<GraphRow> = answer.candidates.iter().map(row).collect();
-        for (row, found) in candidates.iter_mut().zip(&answer.candidates) {
-            let method = through.iter().find(|(node, _)| found.depth == 1 && *node == found.node);
-            row.reason = method.map(|(_, method)| format!("through {method}"));
-        }
-        candidates.sort_by_key(|row| (row.test, row.reason.is_none()));
+        mark_through(&mut candidates, &through);
         candidates.truncate(limit);
         let mut plan = TestPlan::default();
         if let Some(tests) = &tests {
@@ -408,9 +404,8 @@ impl Engine {
             self.add_statements(results.iter_mut().chain(&mut candidates));
             state.warnings.append(&mut plan.warnings);
         }
-        // Of a name that is not looked up, nobody knows whether the answer is complete.
-        let is_looked_up = operation.lists_users() && n_uses > 0;
-        let is_about_name = is_looked_up && !answer.name_uses.names.is_empty();
+        let has_names = !answer.name_uses.names.is_empty();
+        let is_looked_up = operation.lists_users() && n_uses > 0 && has_names;
         if answer.results.is_empty() || request.unresolved || !operation.lists_users() {
             other.in_files.clear();
         }
@@ -420,7 +415,7 @@ impl Engine {
             truncated: answer.truncated || answer.results.len() > results.len(),
             results,
             candidates,
-            complete: is_about_name.then_some(!answer.is_cut && other.is_complete()),
+            complete: is_looked_up.then_some(!answer.is_cut && other.is_complete()),
             unresolved: other.uses,
             total_unresolved: other.total,
             unresolved_in: other.in_files,
@@ -620,6 +615,18 @@ struct AnsweredQuery {
     answer: graph::GraphAnswer,
     through: Vec<(graph::Node, String)>,
     tests: Option<TestsAnswer>,
+}
+
+/// Marks the rows that reach the target through a method which it overrides, and puts them first, tests
+/// after all other code.
+fn mark_through(candidates: &mut [GraphRow], through: &[(graph::Node, String)]) {
+    let methods: HashMap<(&str, u32), &str> =
+        through.iter().map(|(node, method)| ((&*node.file, node.line), &**method)).collect();
+    for row in candidates.iter_mut().filter(|row| row.depth == 1) {
+        let method = methods.get(&(&*row.node.path, row.node.line));
+        row.reason = method.map(|method| format!("through {method}"));
+    }
+    candidates.sort_by_key(|row| (row.test, row.reason.is_none()));
 }
 
 fn answered(

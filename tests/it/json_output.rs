@@ -110,6 +110,9 @@ const RARE: &[&str] = &[
     "ended_at",
     "parts",
     "archive",
+    "class",
+    "how",
+    "unresolved_in",
 ];
 
 /// Collects all keys of a value.
