@@ -73,8 +73,6 @@ impl Traversal {
         targets.truncate(MAX_TARGETS);
         let through = self.users_through(&targets, query.operation)?;
         self.resolver.work = work;
-        // Those of the walk to the users: the walk to the tests notes its own.
-        self.unresolved_uses()?;
         let tests = self.tests_of(targets, test_depth)?;
         self.put_tests_last(&mut answer.results)?;
         self.put_tests_last(&mut answer.candidates)?;

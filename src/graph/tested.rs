@@ -126,6 +126,8 @@ impl Traversal {
             .collect::<Result<_, _>>()?;
         let parts = self.parts(&targets)?;
         let depth = depth.clamp(1, MAX_DEPTH);
+        // Those that another walk noted: three questions about one symbol must have one answer.
+        self.unresolved_uses()?;
         let drawn = self.steps.replace(BTreeMap::new());
         let (reached, unsure) = self.walk(&parts, Follow::Tested, depth)?;
         let steps = std::mem::replace(&mut self.steps, drawn).unwrap_or_default();
