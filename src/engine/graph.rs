@@ -153,8 +153,8 @@ pub struct NamedLines {
     /// Number of those that use a value whose type the project does not define. Beside results, they
     /// are not among the lines of unknown meaning.
     pub n_elsewhere: usize,
-    /// Number of files whose lines were counted without telling code from comments.
-    pub n_unparsed: usize,
+    /// Number of files whose lines were only counted.
+    pub n_unread: usize,
     /// implementations: number of those that use the target, but neither implement nor extend it.
     pub n_plain: usize,
     /// Whether some lines were not searched.
@@ -206,7 +206,7 @@ pub struct UsesInFile {
     pub path: String,
     /// Number of these lines.
     pub uses: usize,
-    /// The first of these lines; none if the file was not parsed.
+    /// The first of these lines; none if the file was not read.
     pub lines: Vec<u32>,
 }
 

@@ -19,10 +19,10 @@ use crate::syntax::{PlaceKind, Places};
 use crate::text::cut;
 use crate::work::WorkBudget;
 
-/// Most files that are parsed to tell uses from comments and strings. In the others, each line counts.
-const MAX_PARSED: usize = 150;
-/// Most bytes of these files if the uses are only beside results. The first files are parsed whatever
-/// their size.
+/// Most files whose lines are looked at one by one. In the others, each line counts.
+const MAX_READ: usize = 150;
+/// Most bytes of these files that are parsed, to tell uses from comments and strings, if the uses are
+/// only beside results. The first files are parsed whatever their size.
 const MAX_BYTES_BESIDE: usize = 512 << 10;
 const LEAST_PARSED: usize = 8;
 /// Most characters of a line that a use shows.
@@ -50,7 +50,7 @@ pub(super) struct OtherUses {
 impl OtherUses {
     /// Whether every line of code with the name was looked at, and none has an unknown meaning.
     pub(super) fn is_complete(&self) -> bool {
-        self.total == 0 && !self.named.is_partial && self.named.n_unparsed == 0
+        self.total == 0 && !self.named.is_partial && self.named.n_unread == 0
     }
 }
 
@@ -89,20 +89,20 @@ impl Engine {
         let mut in_files: BTreeMap<&str, (usize, Vec<u32>)> = BTreeMap::new();
         for (n, (at, n_lines)) in found.into_iter().enumerate() {
             let path = files[at];
-            let is_parsed =
-                n < MAX_PARSED && (n < LEAST_PARSED || n_bytes < max_bytes) && work.goes_on();
-            let Some(text) = is_parsed.then(|| self.project.read_text(path).ok()).flatten() else {
+            let is_read = n < MAX_READ && work.goes_on();
+            let Some(text) = is_read.then(|| self.project.read_text(path).ok()).flatten() else {
                 let n_unknown = n_lines.saturating_sub(known.known_in(path));
                 total += n_unknown;
                 named.n += n_unknown;
-                named.n_unparsed += 1;
+                named.n_unread += 1;
                 in_files.entry(path).or_default().0 += n_unknown;
                 continue;
             };
+            let is_parsed = n < LEAST_PARSED || n_bytes < max_bytes;
             n_bytes += text.len();
             let language = detect(path, &text);
             let places = match language.kind {
-                LanguageKind::Code(grammar) => Places::new(grammar, &text),
+                LanguageKind::Code(grammar) if is_parsed => Places::new(grammar, &text),
                 _ => None,
             };
             for line in matcher.lines(&text) {
@@ -123,11 +123,7 @@ impl Engine {
                     continue;
                 }
                 if let Some(other) = known.of_others.get(&key) {
-                    let node = GraphNode::new(other);
-                    let namesake = namesakes
-                        .entry((node.path.clone(), node.line))
-                        .or_insert(Namesake { node, uses: 0 });
-                    namesake.uses += 1;
+                    add_namesake(&mut namesakes, other);
                     continue;
                 }
                 let uses = ranges.into_iter().filter(|range| {
@@ -141,12 +137,11 @@ impl Engine {
                 else {
                     continue;
                 };
-                if known.elsewhere.contains(&key) {
-                    named.n_elsewhere += 1;
-                    // Without results, even an unlikely use is worth a look.
-                    if limit <= USES_BESIDE {
-                        continue;
-                    }
+                let is_elsewhere = known.elsewhere.contains(&key);
+                named.n_elsewhere += usize::from(is_elsewhere);
+                // Without results, even an unlikely use is worth a look.
+                if is_elsewhere && limit <= USES_BESIDE {
+                    continue;
                 }
                 total += 1;
                 let (n_uses, lines) = in_files.entry(path).or_default();
@@ -237,6 +232,12 @@ impl Engine {
         }
         Ok(None)
     }
+}
+
+fn add_namesake(namesakes: &mut BTreeMap<(String, u32), Namesake>, other: &graph::Node) {
+    let node = GraphNode::new(other);
+    let at = (node.path.clone(), node.line);
+    namesakes.entry(at).or_insert(Namesake { node, uses: 0 }).uses += 1;
 }
 
 /// Returns the files with most uses, those of tests last.

@@ -334,8 +334,8 @@ fn many_files_are_run_by_their_folders() {
         with(files, |tree| test_commands(tree, &places).run)
     };
     let within = |folders: &[&str]| -> Vec<String> {
-        let named = |folder| (0..5).map(move |n| format!("{folder}test_{n}.py"));
-        folders.iter().copied().flat_map(|folder: &str| named(folder)).collect()
+        let files = |n: u32| folders.iter().map(move |folder| format!("{folder}test_{n}.py"));
+        (0..5).flat_map(files).collect()
     };
     let pytest = [("pytest.ini", "")];
     let few = within(&["t/"]);
