@@ -19,6 +19,8 @@ use crate::text::{count, cut};
 pub(super) const TEST_DEPTH: usize = 3;
 /// Most tests that a command names one by one. The classes or files of more run as a whole.
 const MAX_NAMED: usize = 3;
+/// Most groups of tests that an answer lists.
+const MAX_GROUPS: usize = 40;
 /// Most lines of uses that a group of tests keeps, and most that its text names.
 const MAX_LINES: usize = 50;
 const SHOWN_LINES: usize = 8;
@@ -55,7 +57,7 @@ pub struct TestGroup {
 /// The tests that reach a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TestsByClass {
-    /// The tests by class or file; those that use the target themselves come first.
+    /// The first tests by class or file; those that use the target themselves come first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub test_groups: Vec<TestGroup>,
@@ -180,7 +182,7 @@ impl TestsByClass {
     }
 
     /// Adds the users in files of tests of which no test is known to reach the target.
-    pub(super) fn add_helpers<'h>(&mut self, users: impl Iterator<Item = &'h Neighbour>) {
+    fn add_helpers<'h>(&mut self, users: impl Iterator<Item = &'h Neighbour>) {
         let known: HashSet<String> =
             self.test_groups.iter().map(|group| group.path.clone()).collect();
         let is_helper =
@@ -202,21 +204,27 @@ impl TestsByClass {
 }
 
 impl Engine {
-    /// Groups all tests of an answer by class or file, and returns the commands that run them.
-    pub(super) fn test_plan(&self, found: &TestsAnswer, call: &Call) -> Result<TestPlan, AskError> {
+    /// Groups all tests of an answer by class or file, and returns the commands that run them. The
+    /// `users` may be helpers of tests that no test is known to use.
+    pub(super) fn test_plan<'u>(
+        &self,
+        found: &TestsAnswer,
+        users: impl Iterator<Item = &'u Neighbour>,
+        call: &Call,
+    ) -> Result<TestPlan, AskError> {
         let groups = grouped(found);
         let (commands, warnings) = self.test_commands(found, &groups, call)?;
-        let paths: HashSet<&str> = groups.iter().map(|group| &*group.path).collect();
-        let n_files = paths.len();
         let untested = found.untested.iter().take(MAX_UNTESTED);
-        let tests = TestsByClass {
+        let mut tests = TestsByClass {
             total_groups: groups.len(),
             n_tests: groups.iter().map(|group| group.tests).sum(),
-            n_files,
+            n_files: groups.iter().map(|group| &group.path).collect::<HashSet<_>>().len(),
             untested: untested.map(|node| node.symbol.clone()).collect(),
             depth: found.depth,
             test_groups: groups,
         };
+        tests.add_helpers(users);
+        tests.test_groups.truncate(MAX_GROUPS);
         Ok(TestPlan { tests, commands, warnings })
     }
 

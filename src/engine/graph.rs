@@ -399,8 +399,7 @@ impl Engine {
         candidates.truncate(limit);
         let mut plan = TestPlan::default();
         if let Some(tests) = &tests {
-            plan = self.test_plan(tests, call)?;
-            plan.tests.add_helpers(answer.results.iter());
+            plan = self.test_plan(tests, answer.results.iter(), call)?;
             self.add_statements(results.iter_mut().chain(&mut candidates));
             state.warnings.append(&mut plan.warnings);
         }

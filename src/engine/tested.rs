@@ -50,7 +50,8 @@ impl Engine {
                 count(found.total, "test")
             ));
         }
-        let TestPlan { tests, commands, warnings } = self.test_plan(&found, call)?;
+        let TestPlan { tests, commands, warnings } =
+            self.test_plan(&found, std::iter::empty(), call)?;
         state.warnings.extend(warnings);
         found.limit(request.limit.unwrap_or(LIMIT));
         let mentions = if found.results.is_empty() && found.candidates.is_empty() {

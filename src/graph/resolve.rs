@@ -125,7 +125,11 @@ impl Resolver {
             Some(package) => package,
             None => self.evaluate(&reference.receiver, reference.from)?,
         };
-        Ok(known.entity == Entity::Elsewhere)
+        Ok(match &known.entity {
+            Entity::Elsewhere => true,
+            Entity::Unknown | Entity::Module { .. } => false,
+            library => self.types_of(library)?.is_empty(),
+        })
     }
 
     /// Lowers the confidence of functions of one name that a file defines in several blocks, except of

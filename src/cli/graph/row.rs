@@ -101,6 +101,9 @@ pub(super) fn print_tests(tests: &TestsByClass, commands: &[String], paths: &Pat
             )))?;
         }
     }
+    if tests.n_more() > 0 {
+        tell!("and {} more classes or files of tests", tests.n_more());
+    }
     if let Some(note) = tests.untested_note() {
         line(&style(printable(&note)).dim().to_string())?;
     }
