@@ -815,7 +815,7 @@ impl GraphAnswer {
         let elsewhere = match self.named.n_elsewhere {
             0 => String::new(),
             n => format!(
-                "; not listed: {} with a value of a type from outside of the project",
+                "; {} with a value of a type from outside of the project may mean it only through an interface",
                 count(n, "line")
             ),
         };

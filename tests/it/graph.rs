@@ -1105,3 +1105,29 @@ fn a_list_of_callers_says_whether_it_is_complete() {
     let all = p.run(&["graph", "callers", "total", "--unresolved"]).expect(0).stdout;
     assert_eq!(all.matches("thing.total()").count(), 28, "{all}");
 }
+
+/// Before: calls of a method of a library's type filled the list of lines with an unknown meaning.
+#[test]
+fn lines_with_values_of_foreign_types_are_only_counted() {
+    let p = Project::with(&[
+        ("src/stack.rs", "pub struct Stack;\nimpl Stack {\n    pub fn push_all(&self) {}\n}\n"),
+        ("src/a.rs", "use crate::stack::Stack;\n\npub fn f(s: &Stack) {\n    s.push_all();\n}\n"),
+        (
+            "src/b.rs",
+            "pub fn g(v: &mut Vec<u8>) {\n    v.push_all();\n    v.push_all();\n    let z: Vec<u8> = Vec::new();\n    z.push_all();\n}\n",
+        ),
+    ]);
+    let answer = p.json(&["graph", "callers", "Stack::push_all"]);
+    assert_eq!(
+        (&answer["complete"], &answer["total_unresolved"], users(&answer)),
+        (&json!(true), &json!(null), vec!["f"]),
+        "{answer:#}"
+    );
+    let out = p.run(&["graph", "callers", "Stack::push_all"]).expect(0);
+    assert!(!out.stdout.contains("src/b.rs"), "{}", out.stdout);
+    assert!(out.stderr.contains("3 lines with a value of a type from outside"), "{}", out.stderr);
+    // Without results, they are the only trace.
+    p.remove("src/a.rs");
+    let only = p.run(&["graph", "callers", "Stack::push_all"]).expect(0).stdout;
+    assert_eq!(only.matches("src/b.rs").count(), 3, "{only}");
+}
