@@ -80,7 +80,7 @@ pub(super) struct Args {
     /// Follow at most this many steps (1 to 10) [default: 1, with callers and tests 3, with --diff and --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Show at most this many results [default: 50, with callers, dependents, type_usages and impact 30 and all direct users, with --diff and --files 30]
+    /// Show at most this many results [default: 50, with callers, dependents, type usages and impact 30 and all direct users, with tests 20, with --diff and --files 30]
     #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
     limit: Option<usize>,
     /// Show this many lines around the first use in each result

@@ -259,7 +259,7 @@ pub struct GraphRow {
     /// Why it is in the answer, if it does not call the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// callers, dependents, type_usages, impact: the statement at the first use.
+    /// Of what uses the target: the statement at the first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether it belongs to tests.
@@ -394,9 +394,11 @@ impl Engine {
             self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
         let mut results: Vec<GraphRow> = answer.results.iter().take(limit).map(row).collect();
-        let mut candidates: Vec<GraphRow> = answer.candidates.iter().map(row).collect();
-        mark_through(&mut candidates, &through);
-        candidates.truncate(limit);
+        let mut candidates: Vec<GraphRow> = Vec::new();
+        for (found, method) in with_methods(&answer.candidates, &through).into_iter().take(limit) {
+            let reason = method.map(|method| format!("through {method}"));
+            candidates.push(GraphRow { reason, ..row(found) });
+        }
         let mut plan = TestPlan::default();
         if let Some(tests) = &tests {
             plan = self.test_plan(tests, answer.results.iter(), call)?;
@@ -616,16 +618,19 @@ struct AnsweredQuery {
     tests: Option<TestsAnswer>,
 }
 
-/// Marks the rows that reach the target through a method which it overrides, and puts them first, tests
-/// after all other code.
-fn mark_through(candidates: &mut [GraphRow], through: &[(graph::Node, String)]) {
-    let methods: HashMap<(&str, u32), &str> =
-        through.iter().map(|(node, method)| ((&*node.file, node.line), &**method)).collect();
-    for row in candidates.iter_mut().filter(|row| row.depth == 1) {
-        let method = methods.get(&(&*row.node.path, row.node.line));
-        row.reason = method.map(|method| format!("through {method}"));
-    }
-    candidates.sort_by_key(|row| (row.test, row.reason.is_none()));
+/// Returns the candidates, each with the method through which it reaches the target if the target
+/// overrides that. These come first, and tests after all other code.
+fn with_methods<'a>(
+    candidates: &'a [Neighbour],
+    through: &'a [(graph::Node, String)],
+) -> Vec<(&'a Neighbour, Option<&'a str>)> {
+    let methods: HashMap<&graph::Node, &str> =
+        through.iter().map(|(node, method)| (node, &**method)).collect();
+    let method = |found: &Neighbour| methods.get(&found.node).copied().filter(|_| found.depth == 1);
+    let mut all: Vec<(&Neighbour, Option<&str>)> =
+        candidates.iter().map(|found| (found, method(found))).collect();
+    all.sort_by_key(|(found, method)| (found.is_test, method.is_none()));
+    all
 }
 
 fn answered(
