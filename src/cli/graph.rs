@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use console::style;
 
 use self::import::Import;
-use self::row::print_row;
+use self::row::{print_row, print_tests, print_user, print_uses_in_file};
 use super::args::{self, OfAnyProject};
 use super::elsewhere::opening;
 use super::outcome::Outcome;
@@ -23,7 +23,7 @@ use super::render::{count, fitted, json, line, printable, warnings};
 use crate::drawing::DrawingFormat;
 use crate::engine::{
     AnswerFrom, Call, DrawingRequest, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
-    OpenProject, OutsideName, RenameRequest,
+    OpenProject, OutsideName, RenameRequest, TestsByClass,
 };
 use crate::graph::Operation;
 
@@ -77,10 +77,10 @@ pub(super) struct Args {
     /// With rename: leave uncertain places as they are
     #[arg(long)]
     skip_uncertain: bool,
-    /// Follow at most this many steps (1 to 10) [default: 1, with tests 3, with --diff and --files 2]
+    /// Follow at most this many steps (1 to 10) [default: 1, with callers and tests 3, with --diff and --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Show at most this many results [default: 50, with tests 20, with --diff and --files 30]
+    /// Show at most this many results [default: 50, with callers, dependents, type usages and impact 30 and all direct users, with tests 20, with --diff and --files 30]
     #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
     limit: Option<usize>,
     /// Show this many lines around the first use in each result
@@ -102,7 +102,7 @@ pub(super) struct Args {
     project: OfAnyProject,
 }
 
-/// Default of `--limit`, except of tests.
+/// Default of `--limit`, except of operations whose default depends on the answer.
 const LIMIT: usize = 50;
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -138,6 +138,13 @@ enum OperationArg {
 }
 
 impl OperationArg {
+    /// Returns the limit of results without `-n`; `None` if the engine decides it.
+    fn limit(self) -> Option<usize> {
+        let operation = Operation::parse(&self.name());
+        let is_open = |one: Operation| one.lists_users() || one == Operation::Tests;
+        (!operation.is_some_and(is_open)).then_some(LIMIT)
+    }
+
     /// Returns the name of the operation.
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
@@ -207,7 +214,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     );
     ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
     let operation = args.operation;
-    let is_tests = matches!(operation, OperationArg::Tests);
     let name = operation.name();
     let Args { to, depth, context, limit, .. } = args;
     let is_unused = matches!(operation, OperationArg::Unused);
@@ -240,7 +246,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         to,
         depth: *depth,
         context: *context,
-        limit: limit.or_else(|| (!is_tests).then_some(LIMIT)),
+        limit: limit.or_else(|| operation.limit()),
         unresolved: args.unresolved,
         public: args.public,
     };
@@ -303,31 +309,66 @@ fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
     if answer.total_targets > answer.targets.len() {
         tell!("and of {} more", answer.total_targets - answer.targets.len());
     }
-    answer.results.iter().try_for_each(|row| print_row(row, paths))?;
+    let lists_users = answer.lists_users();
+    let has_context = answer.results.iter().any(|row| row.context.is_some());
+    if lists_users {
+        print_users(answer, paths)?;
+    } else if answer.operation == Operation::Tests && !has_context {
+        print_tests(&answer.tests, &[], paths)?;
+    } else {
+        answer.results.iter().try_for_each(|row| print_row(row, paths))?;
+    }
     if let Some(n) = answer.test_files.filter(|_| answer.results.is_empty()) {
         tell!("no test reaches it, of {}", count(n, "test file"));
     }
-    if answer.truncated && answer.total > 0 {
+    let is_whole = lists_users || (answer.operation == Operation::Tests && !has_context);
+    if answer.truncated && answer.total > 0 && !is_whole {
         tell!(
             "{} of {} are shown: -n shows more",
             answer.results.len(),
             count(answer.total, "result")
         );
     }
-    if !answer.candidates.is_empty() {
-        line(&style("may be, too:").dim().to_string())?;
-        answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
+    for (n, row) in answer.further_candidates().enumerate() {
+        if n == 0 {
+            line(&style("may be, too:").dim().to_string())?;
+        }
+        if lists_users { print_user(row, paths)? } else { print_row(row, paths)? }
     }
     if let Some(left_out) = answer.left_out() {
         line(&style(left_out).dim().to_string())?;
     }
     print_beside(answer, paths)?;
-    if !answer.commands.is_empty() {
-        let what = if answer.runs_files { "the files of all" } else { "these" };
-        line(&style(format!("to run {what} tests:")).dim().to_string())?;
-        answer.commands.iter().try_for_each(|command| line(&printable(command)))?;
+    if lists_users {
+        return Ok(());
     }
-    Ok(())
+    print_tests(&TestsByClass::default(), &answer.commands, paths)
+}
+
+/// Prints who uses the target: code outside of tests by steps, then the tests.
+fn print_users(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
+    let steps = answer.steps();
+    for (step, rows) in &steps {
+        if *step > 1 {
+            line(&style(format!("step {step}:")).dim().to_string())?;
+        }
+        rows.iter().try_for_each(|row| print_user(row, paths))?;
+    }
+    if steps.is_empty() && !answer.results.is_empty() {
+        tell!("none outside of tests");
+    }
+    let n_shown: usize = steps.iter().map(|(_, rows)| rows.len()).sum();
+    if answer.total_users > n_shown {
+        tell!("{}: -n shows more", answer.users_heading());
+    }
+    if let Some(said) = answer.completeness() {
+        tell!("{}", printable(&said));
+    }
+    answer.unresolved_in.iter().try_for_each(|file| print_uses_in_file(file, paths))?;
+    if answer.tests.is_empty() && !answer.results.is_empty() {
+        tell!("{}", answer.tests.heading());
+    }
+    print_tests(&answer.tests, &answer.commands, paths)
 }
 
 /// Prints the uses of the target's name that are not among the results.
@@ -345,6 +386,10 @@ fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
                 style(count(*uses, "use")).dim()
             )))?;
         }
+    }
+    // The users come with the files of these lines.
+    if !answer.unresolved_in.is_empty() {
+        return Ok(());
     }
     if answer.total_unresolved > 0 {
         let what = if answer.test_files.is_some() {

@@ -1,12 +1,13 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::affected::{TEST_DEPTH, TestPlan, TestsByClass};
 use super::freshness::AnswerState;
 use super::graph_rows::{BUSY, prepared_database};
 use super::graph_upkeep::GraphState;
@@ -18,7 +19,9 @@ use super::project::Project;
 use super::serving::{Engine, Step, Upkeep, View};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
-use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
+use crate::graph::{
+    self, Affected, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation, TestsAnswer,
+};
 use crate::index::{IndexingService, Progress};
 use crate::languages::{detect, implements_silently};
 use crate::search::Searcher;
@@ -37,7 +40,7 @@ pub struct GraphRequest {
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
-    /// Maximum number of steps. Default: 1, of tests 3.
+    /// Maximum number of steps. Default: 1, of callers and tests 3.
     #[schemars(range(min = 1, max = 10))]
     pub depth: Option<usize>,
     /// Lines to show around the first use.
@@ -50,13 +53,19 @@ pub struct GraphRequest {
     /// unused: list public symbols of libraries, too.
     #[serde(default)]
     pub public: bool,
-    /// Maximum number of results. Default: 30, of tests 20.
+    /// Maximum number of results. Default: 30 and all direct users, of tests 20.
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<usize>,
 }
 
 /// Default of [`GraphRequest::limit`], except of tests.
 const LIMIT: usize = 30;
+/// Default of [`GraphRequest::depth`] of callers: an entry point is seldom farther.
+const CALLERS_DEPTH: usize = 3;
+/// Most direct users that an answer lists without a limit of the request.
+const MAX_DIRECT: usize = 200;
+/// Least number of groups of tests that a shortened answer keeps.
+const LEAST_GROUPS: usize = 5;
 
 fn operations() -> Vec<&'static str> {
     Operation::ALL.into_iter().map(Operation::as_str).collect()
@@ -72,7 +81,7 @@ pub struct GraphAnswer {
     pub targets: Vec<GraphNode>,
     /// Number of these, listed or not.
     pub total_targets: usize,
-    /// Nearest first; a path in its order.
+    /// Nearest first, tests after all other code; a path in its order.
     pub results: Vec<GraphRow>,
     /// Possible results whose confidence is too low.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,6 +95,14 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub total_unresolved: usize,
+    /// The files with most such lines, beside results.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub unresolved_in: Vec<UsesInFile>,
+    /// Whether every line of code that uses the target's name is in the answer, or is known to mean
+    /// something else. Absent if these lines were not looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<bool>,
     /// Other symbols of the target's name that further lines use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
@@ -102,15 +119,20 @@ pub struct GraphAnswer {
     pub outside: Vec<OutsideName>,
     /// Number of all results.
     pub total: usize,
+    /// Number of those that do not belong to tests.
+    #[serde(skip)]
+    pub total_users: usize,
+    /// Largest number of steps that were followed.
+    #[serde(skip)]
+    pub depth: usize,
     /// Whether results were left out.
     pub truncated: bool,
-    /// tests: the commands that run the results.
+    #[serde(flatten)]
+    pub tests: TestsByClass,
+    /// The commands that run these tests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub commands: Vec<String>,
-    /// Whether the commands run whole files, because not all results are listed.
-    #[serde(skip)]
-    pub runs_files: bool,
     /// tests: number of files of tests in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_files: Option<usize>,
@@ -128,6 +150,11 @@ pub struct GraphAnswer {
 pub struct NamedLines {
     /// Number of such lines of code.
     pub n: usize,
+    /// Number of those that use a value whose type the project does not define. Beside results, they
+    /// are not among the lines of unknown meaning.
+    pub n_elsewhere: usize,
+    /// Number of files whose lines were only counted.
+    pub n_unread: usize,
     /// implementations: number of those that use the target, but neither implement nor extend it.
     pub n_plain: usize,
     /// Whether some lines were not searched.
@@ -170,6 +197,17 @@ pub struct NameUse {
     pub symbol: Option<String>,
     /// The line, without its indentation.
     pub text: String,
+}
+
+/// Lines of one file that use the name of a target, and whose meaning is unknown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UsesInFile {
+    /// Relative to the root.
+    pub path: String,
+    /// Number of these lines.
+    pub uses: usize,
+    /// The first of these lines; none if the file was not read.
+    pub lines: Vec<u32>,
 }
 
 /// Another symbol of the same name, which further lines use.
@@ -221,6 +259,13 @@ pub struct GraphRow {
     /// Why it is in the answer, if it does not call the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Of what uses the target: the statement at the first use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether it belongs to tests.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub test: bool,
     /// Lines around the first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -261,7 +306,8 @@ impl Engine {
                 "path leads from `target` to `to`: give both; the other operations do not accept `to`".into(),
             ));
         }
-        let depth = request.depth.unwrap_or(1);
+        let default_depth = if operation == Operation::Callers { CALLERS_DEPTH } else { 1 };
+        let depth = request.depth.unwrap_or(default_depth);
         if !(1..=MAX_DEPTH).contains(&depth) {
             return Err(AskError::Arguments(format!(
                 "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
@@ -277,13 +323,25 @@ impl Engine {
         if operation == Operation::Tests {
             return self.tests_of(target, request, call);
         }
-        let mut state = self.state(call)?;
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
-        let to = to.as_deref();
         let limit = request.limit.unwrap_or(LIMIT);
-        let query = GraphQuery { operation, target, to, depth, limit };
-        let ask = |graph: &CodeGraph, work: &WorkBudget| graph.answer(query, work);
-        let (mut answer, has_sources, _) = self.ask_graph_in_time(call, ask)?;
+        let query = GraphQuery { operation, target, to: to.as_deref(), depth, limit };
+        self.neighbours(query, request, call)
+    }
+
+    /// Answers a query about what is around the target. If it is about users, the answer says who is
+    /// affected by a change: all code outside of tests comes first, then the tests.
+    fn neighbours(
+        &self,
+        query: GraphQuery,
+        request: &GraphRequest,
+        call: &Call,
+    ) -> Result<GraphAnswer, AskError> {
+        let GraphQuery { operation, target, mut limit, .. } = query;
+        let mut state = self.state(call)?;
+        let ask = |graph: &CodeGraph, work: &WorkBudget| answered(graph, query, work);
+        let (AnsweredQuery { mut answer, through, tests }, has_sources, _) =
+            self.ask_graph_in_time(call, ask)?;
         call.check()?;
         let (n_matched, n_followed) = (answer.n_matched, answer.targets.len());
         self.project.drop_gone(&mut answer.targets);
@@ -301,6 +359,10 @@ impl Engine {
                 "the search of the code graph was cut after {}: there may be more",
                 count(answer.total, "result")
             ));
+        }
+        let n_direct = answer.results.iter().filter(|f| f.depth <= 1 && !f.is_test).count();
+        if request.limit.is_none() && operation.lists_users() {
+            limit = limit.max(n_direct.min(MAX_DIRECT));
         }
         let n_uses = match answer.results.len() {
             _ if request.unresolved => limit,
@@ -331,19 +393,42 @@ impl Engine {
         let row = |found: &Neighbour| {
             self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
         };
+        let mut results: Vec<GraphRow> = answer.results.iter().take(limit).map(row).collect();
+        let mut candidates: Vec<GraphRow> = Vec::new();
+        for (found, method) in with_methods(&answer.candidates, &through).into_iter().take(limit) {
+            let reason = method.map(|method| format!("through {method}"));
+            candidates.push(GraphRow { reason, ..row(found) });
+        }
+        let mut plan = TestPlan::default();
+        if let Some(tests) = &tests {
+            plan = self.test_plan(tests, answer.results.iter(), call)?;
+            self.add_statements(results.iter_mut().chain(&mut candidates));
+            state.warnings.append(&mut plan.warnings);
+        }
+        let has_names = !answer.name_uses.names.is_empty();
+        let is_looked_up = operation.lists_users() && n_uses > 0 && has_names;
+        if answer.results.is_empty() || request.unresolved || !operation.lists_users() {
+            other.in_files.clear();
+        }
         Ok(GraphAnswer {
             targets: GraphNode::listed(&answer.targets),
             total_targets: n_matched,
-            results: answer.results.iter().map(row).collect(),
-            candidates: answer.candidates.iter().map(row).collect(),
+            truncated: answer.truncated || answer.results.len() > results.len(),
+            results,
+            candidates,
+            complete: is_looked_up.then_some(!answer.is_cut && other.is_complete()),
             unresolved: other.uses,
             total_unresolved: other.total,
+            unresolved_in: other.in_files,
+            tests: plan.tests,
+            commands: plan.commands,
+            depth: query.depth,
+            total_users: answer.results.iter().filter(|found| !found.is_test).count(),
             namesakes: other.namesakes,
             named: other.named,
             unknown: UnknownName::all(&answer.unknown, &outside),
             outside,
             total: answer.total,
-            truncated: answer.truncated,
             ..GraphAnswer::new(operation, state)
         })
     }
@@ -359,6 +444,8 @@ impl Engine {
             depth: found.depth,
             via: found.via.clone(),
             reason: found.is_value.then(|| AS_VALUE.to_string()),
+            text: None,
+            test: found.is_test,
             context_start_line: around.as_ref().map(|(first, _)| *first),
             context: around.map(|(_, lines)| lines),
             used_in,
@@ -525,6 +612,42 @@ impl Engine {
     }
 }
 
+/// What the graph says to a query: if that is about users, also what reaches the target through a
+/// method that it overrides, and the tests of the target.
+struct AnsweredQuery {
+    answer: graph::GraphAnswer,
+    through: Vec<(graph::Node, String)>,
+    tests: Option<TestsAnswer>,
+}
+
+/// Returns the candidates, each with the method through which it reaches the target if the target
+/// overrides that. These come first, and tests after all other code.
+fn with_methods<'a>(
+    candidates: &'a [Neighbour],
+    through: &'a [(graph::Node, String)],
+) -> Vec<(&'a Neighbour, Option<&'a str>)> {
+    let methods: HashMap<&graph::Node, &str> =
+        through.iter().map(|(node, method)| (node, &**method)).collect();
+    let method = |found: &Neighbour| methods.get(&found.node).copied().filter(|_| found.depth == 1);
+    let mut all: Vec<(&Neighbour, Option<&str>)> =
+        candidates.iter().map(|found| (found, method(found))).collect();
+    all.sort_by_key(|(found, method)| (found.is_test, method.is_none()));
+    all
+}
+
+fn answered(
+    graph: &CodeGraph,
+    query: GraphQuery,
+    work: &WorkBudget,
+) -> Result<AnsweredQuery, GraphError> {
+    if query.operation.lists_users() {
+        let Affected { answer, through, tests } = graph.affected(query, TEST_DEPTH, work)?;
+        return Ok(AnsweredQuery { answer, through, tests: Some(tests) });
+    }
+    let answer = graph.answer(query, work)?;
+    Ok(AnsweredQuery { answer, through: Vec::new(), tests: None })
+}
+
 impl Project {
     pub(super) fn code_graph(&self) -> Result<CodeGraph, GraphError> {
         CodeGraph::open(&prepared_database(&self.layout)?)
@@ -615,10 +738,14 @@ impl GraphAnswer {
             named: NamedLines::default(),
             unknown: Vec::new(),
             outside: Vec::new(),
+            unresolved_in: Vec::new(),
+            complete: None,
             total: 0,
+            total_users: 0,
+            depth: 0,
             truncated: false,
+            tests: TestsByClass::default(),
             commands: Vec::new(),
-            runs_files: false,
             test_files: None,
             not_listed: Vec::new(),
             state,
@@ -629,6 +756,13 @@ impl GraphAnswer {
     #[must_use]
     pub fn is_routes(&self) -> bool {
         self.operation == Operation::Routes
+    }
+
+    /// Whether the results are what uses the target, so that an answer in text lists the tests among
+    /// them by class.
+    #[must_use]
+    pub fn lists_users(&self) -> bool {
+        self.operation.lists_users()
     }
 
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
@@ -642,7 +776,7 @@ impl GraphAnswer {
     /// Says that an answer about uses found none, as far as that is known.
     #[must_use]
     pub fn nothing_found(&self) -> String {
-        let NamedLines { n, n_plain, is_partial } = self.named;
+        let NamedLines { n, n_plain, is_partial, .. } = self.named;
         if is_partial || self.truncated {
             return "none found, but not all lines were searched, so there may be some".into();
         }
@@ -680,9 +814,79 @@ impl GraphAnswer {
         (!groups.is_empty()).then(|| format!("not listed: {}", groups.join(", ")))
     }
 
-    /// Returns a copy with the first `n` rows: the results come first, then the candidates.
+    /// Says whether the answer has all uses, and how that is known.
+    #[must_use]
+    pub fn completeness(&self) -> Option<String> {
+        let target = self.targets.first()?;
+        let name = target.symbol.rsplit([':', '.', '#', '/']).next().unwrap_or(&target.symbol);
+        let elsewhere = match self.named.n_elsewhere {
+            0 => String::new(),
+            n => format!(
+                "; {} with a value of a type from outside of the project may mean it only through an interface",
+                count(n, "line")
+            ),
+        };
+        let is_complete = self.complete.filter(|_| !self.results.is_empty())?;
+        if is_complete {
+            Some(format!(
+                "complete: every line of code that uses the name {name} was resolved{elsewhere}"
+            ))
+        } else if self.total_unresolved == 0 {
+            Some(format!(
+                "not complete: some lines with the name {name} were not examined{elsewhere}"
+            ))
+        } else {
+            let verb = if self.total_unresolved == 1 { "uses" } else { "use" };
+            Some(format!(
+                "not complete: {} {verb} the name {name} with an unknown meaning{elsewhere}",
+                count(self.total_unresolved, "line")
+            ))
+        }
+    }
+
+    /// Returns the candidates that an answer in text shows: of users those outside of tests, because
+    /// the tests are listed by class.
+    pub fn further_candidates(&self) -> impl Iterator<Item = &GraphRow> {
+        let lists_users = self.lists_users();
+        self.candidates.iter().filter(move |row| !(lists_users && row.test))
+    }
+
+    /// Returns the results outside of tests by their number of steps.
+    #[must_use]
+    pub fn steps(&self) -> Vec<(usize, Vec<&GraphRow>)> {
+        let mut steps: BTreeMap<usize, Vec<&GraphRow>> = BTreeMap::new();
+        for row in self.results.iter().filter(|row| !row.test) {
+            steps.entry(row.depth).or_default().push(row);
+        }
+        steps.into_iter().collect()
+    }
+
+    /// Says how many results outside of tests there are, and how far they were followed.
+    #[must_use]
+    pub fn users_heading(&self) -> String {
+        let what = match self.operation {
+            Operation::Callers => "caller",
+            _ => "user",
+        };
+        let shown = self.results.iter().filter(|row| !row.test).count();
+        let cut = if self.total_users > shown {
+            format!(", {shown} shown, nearest first")
+        } else {
+            String::new()
+        };
+        format!(
+            "{} outside of tests, through at most {}{cut}",
+            count(self.total_users, what),
+            count(self.depth, "step")
+        )
+    }
+
+    /// Returns a copy with the first `n` rows: the results come first, then the tests, then the
+    /// candidates.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
+        let n_users = self.results.iter().filter(|row| !row.test).count();
+        let n_groups = n.saturating_sub(n_users).max(n.min(LEAST_GROUPS));
         let n_likely = self.results.len() + self.candidates.len();
         Self {
             results: self.results.iter().take(n).cloned().collect(),
@@ -693,6 +897,7 @@ impl GraphAnswer {
                 .cloned()
                 .collect(),
             unresolved: self.unresolved.iter().take(n.saturating_sub(n_likely)).cloned().collect(),
+            tests: self.tests.first(n_groups),
             truncated: self.truncated || n < n_likely,
             ..self.clone()
         }

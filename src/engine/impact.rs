@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::affected::{TEST_DEPTH, TestPlan, TestsByClass};
 use super::changed::{
     FileChange, How, MAX_COMPARED, SymbolChange, changed, how_of, is_code, is_compared, shown,
     texts,
@@ -45,8 +46,6 @@ pub struct ImpactRequest {
 /// Defaults of the request.
 const DEPTH: usize = 2;
 const LIMIT: usize = 30;
-/// Number of steps to the tests.
-const TEST_DEPTH: usize = 3;
 /// Largest number of files that are proposed, and of files that change together with the change.
 const MAX_FILES: usize = 10;
 const MAX_TOGETHER: usize = 10;
@@ -93,11 +92,10 @@ pub struct ImpactAnswer {
     pub tests: Vec<GraphRow>,
     /// Number of all tests.
     pub total_tests: usize,
+    #[serde(flatten)]
+    pub tests_by_class: TestsByClass,
     /// Commands that run the tests.
     pub commands: Vec<String>,
-    /// Whether the commands run whole files, because not all tests are listed.
-    #[serde(skip)]
-    pub runs_files: bool,
     /// Files that commits changed together with the changed ones.
     pub together: Vec<Together>,
     /// Whether rows were left out.
@@ -204,8 +202,7 @@ impl Engine {
         call.check()?;
         let targets: Vec<ImpactTarget> =
             change.targets.iter().map(|(target, _)| target.clone()).collect();
-        let query =
-            ImpactQuery { targets: &targets, depth, test_depth: TEST_DEPTH, max_tests: limit };
+        let query = ImpactQuery { targets: &targets, depth, test_depth: TEST_DEPTH };
         let ask = |graph: &CodeGraph, work: &WorkBudget| graph.impact(query, work);
         let (mut found, has_sources, work) = self.ask_graph_in_time(call, ask)?;
         call.check()?;
@@ -221,16 +218,19 @@ impl Engine {
         let mut together = code.corpus.changed_together(&changed_paths);
         together.retain(|file| self.project.has_file(&file.path));
         let alike = self.found_by_search(&change, call)?;
+        let mut all_tests = found.tests.clone();
+        found.tests.limit(limit);
         let files = self.next_files(&change, &found, &deleted_uses, &together, &alike);
         add_by_history(&mut found.tests, &together);
-        let (commands, n_left_out) = self.test_commands(&found.tests, call)?;
-        if n_left_out > 0 {
-            change.warnings.push(format!(
-                "no command runs {n_left_out} of these tests: the runner is unknown, or the name is not safe in a shell"
-            ));
-        }
+        add_by_history(&mut all_tests, &together);
+        let TestPlan { tests: tests_by_class, commands, warnings } =
+            self.test_plan(&all_tests, std::iter::empty(), call)?;
+        change.warnings.extend(warnings);
         let row = |user| self.graph_row(user, user.node.file.clone(), 0);
         let candidates = found.candidates.iter().take(limit.saturating_sub(found.users.len()));
+        let mut candidates: Vec<GraphRow> = candidates.map(row).collect();
+        let mut users: Vec<GraphRow> = found.users.iter().take(limit).map(row).collect();
+        self.add_statements(users.iter_mut().chain(&mut candidates));
         let tests =
             found.tests.results.iter().map(|test| self.test_row(test, &found.tests, 0)).collect();
         state.warnings.append(&mut change.warnings);
@@ -241,14 +241,14 @@ impl Engine {
             changed: change.rows,
             files,
             deleted_uses,
-            candidates: candidates.map(row).collect(),
+            candidates,
             total_users: found.users.len(),
             truncated: found.users.len() > limit || found.tests.truncated,
-            users: found.users.iter().take(limit).map(row).collect(),
+            users,
             tests,
             total_tests: found.tests.total,
+            tests_by_class,
             commands,
-            runs_files: found.tests.total > found.tests.results.len(),
             together: together
                 .into_iter()
                 .filter(|file| file.support >= LEAST_SUPPORT)
@@ -676,6 +676,7 @@ impl ImpactAnswer {
             users: first(&self.users, n),
             candidates: first(&self.candidates, n.saturating_sub(self.users.len())),
             tests: first(&self.tests, n),
+            tests_by_class: self.tests_by_class.first(n),
             deleted_uses: first(&self.deleted_uses, n),
             together: first(&self.together, n),
             truncated: self.truncated || most.into_iter().any(|rows| rows > n),
@@ -687,6 +688,7 @@ impl ImpactAnswer {
     #[must_use]
     pub fn longest(&self) -> usize {
         let lists = [self.changed.len(), self.users.len(), self.tests.len(), self.together.len()];
-        lists.into_iter().chain([self.deleted_uses.len()]).max().unwrap_or(0)
+        let others = [self.deleted_uses.len(), self.tests_by_class.test_groups.len()];
+        lists.into_iter().chain(others).max().unwrap_or(0)
     }
 }

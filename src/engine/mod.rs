@@ -5,6 +5,7 @@
 //! every front end. The engine of a server has threads that keep it fresh; the engine of a command
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
+mod affected;
 mod beside;
 mod change_rows;
 mod changed;
@@ -59,6 +60,7 @@ mod uses;
 mod why;
 
 pub use crate::team::Meter;
+pub use affected::{TestGroup, TestsByClass};
 pub use change_rows::{
     ChangeCount, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, CommitLine, DeadRow,
     NewCallers, SignatureRow, Since, TestChanges,
@@ -73,6 +75,7 @@ pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use graph::{
     GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
+    UsesInFile,
 };
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};

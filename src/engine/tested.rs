@@ -1,16 +1,14 @@
 //! Finds the tests of a symbol, and the commands that run them.
 
+use super::affected::{TEST_DEPTH, TestPlan};
 use super::graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NO_SOURCES, NameUse};
 use super::grep::GrepRequest;
-use super::serving::{Engine, View};
+use super::serving::Engine;
 use super::{AskError, Call};
 use crate::graph::{FoundTest, GraphQuery, Node, Operation, Reason, TestsAnswer};
 use crate::languages::is_test_file;
-use crate::overview::{self, TestPlace, Tree};
 use crate::text::{count, cut};
 
-/// Default of the number of steps.
-const DEPTH: usize = 3;
 /// Default of the number of results.
 const LIMIT: usize = 20;
 /// Maximum number of lines of tests that name the target, if no test of it is found.
@@ -36,8 +34,8 @@ impl Engine {
             operation: Operation::Tests,
             target,
             to: None,
-            depth: request.depth.unwrap_or(DEPTH),
-            limit: request.limit.unwrap_or(LIMIT),
+            depth: request.depth.unwrap_or(TEST_DEPTH),
+            limit: usize::MAX,
         };
         let (mut found, has_sources) =
             self.ask_graph(call, |graph| graph.tests(query, &call.work()))?;
@@ -52,12 +50,10 @@ impl Engine {
                 count(found.total, "test")
             ));
         }
-        let (commands, n_left_out) = self.test_commands(&found, call)?;
-        if n_left_out > 0 {
-            state.warnings.push(format!(
-                "no command runs {n_left_out} of these tests: the runner is unknown, or the name is not safe in a shell"
-            ));
-        }
+        let TestPlan { tests, commands, warnings } =
+            self.test_plan(&found, std::iter::empty(), call)?;
+        state.warnings.extend(warnings);
+        found.limit(request.limit.unwrap_or(LIMIT));
         let mentions = if found.results.is_empty() && found.candidates.is_empty() {
             self.mentions(&found, call)?
         } else {
@@ -73,8 +69,8 @@ impl Engine {
             unresolved: mentions,
             total: found.total,
             truncated: found.truncated,
+            tests,
             commands,
-            runs_files: found.total > found.results.len(),
             test_files: Some(found.n_test_files),
             ..GraphAnswer::new(Operation::Tests, state)
         })
@@ -90,49 +86,8 @@ impl Engine {
         let file = test.found.node.file.clone();
         let mut row = self.graph_row(&test.found, file, context);
         row.reason = Some(reason(test, answer));
+        row.test = true;
         row
-    }
-
-    /// Returns the commands that run the results (of more results than are listed, their files), and
-    /// the number of those that no command runs.
-    pub(super) fn test_commands<'f>(
-        &self,
-        found: &'f TestsAnswer,
-        call: &Call,
-    ) -> Result<(Vec<String>, usize), AskError> {
-        let View { code, .. } = self.view(call)?;
-        let mut paths: Vec<&str> =
-            code.corpus.chunks().written_in().map(|(path, _)| path).collect();
-        paths.sort_unstable();
-        let root = self.project.layout.tree();
-        let tree = Tree {
-            paths: &paths,
-            is_source: &|_| true,
-            has: &|path| root.has_file(path),
-            read: &|path| self.project.read_text(path).ok(),
-        };
-        let place = |test: &'f FoundTest| TestPlace {
-            path: &test.found.node.file,
-            symbol: &test.found.node.symbol,
-            line: test.found.node.line,
-            is_function: test.found.node.is_function(),
-            sites: &test.found.sites,
-        };
-        let whole = |path: &'f String| TestPlace {
-            path,
-            symbol: path,
-            line: 0,
-            is_function: false,
-            sites: &[],
-        };
-        // Of tests that are not listed, the files run as a whole.
-        let places: Vec<TestPlace> = if found.total > found.results.len() {
-            found.files.iter().map(whole).collect()
-        } else {
-            found.results.iter().map(place).collect()
-        };
-        let commands = overview::test_commands(&tree, &places);
-        Ok((commands.run, commands.n_left_out))
     }
 
     /// Returns lines of files of tests that have the name of a target as a word.

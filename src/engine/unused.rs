@@ -118,6 +118,7 @@ impl Engine {
             depth: 0,
             via: String::new(),
             is_value: false,
+            is_test: false,
         };
         let mut row = self.graph_row(&found, symbol.node.file.clone(), context);
         row.reason = Some(reason(&symbol.why));

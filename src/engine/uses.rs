@@ -8,27 +8,30 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::graph::{GraphNode, NameUse, NamedLines, Namesake, USES_BESIDE};
+use super::graph::{GraphNode, NameUse, NamedLines, Namesake, USES_BESIDE, UsesInFile};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{self, GraphQuery, Operation};
-use crate::languages::{LanguageKind, detect};
+use crate::languages::{LanguageKind, detect, is_test_file};
 use crate::scan::{LineCounts, LineMatcher, LineQuery};
 use crate::syntax::{PlaceKind, Places};
 use crate::text::cut;
 use crate::work::WorkBudget;
 
-/// Most files that are parsed to tell uses from comments and strings. In the others, each line counts.
-const MAX_PARSED: usize = 150;
-/// Most bytes of these files if the uses are only beside results. The first files are parsed whatever
-/// their size.
+/// Most files whose lines are looked at one by one. In the others, each line counts.
+const MAX_READ: usize = 150;
+/// Most bytes of these files that are parsed, to tell uses from comments and strings, if the uses are
+/// only beside results. The first files are parsed whatever their size.
 const MAX_BYTES_BESIDE: usize = 512 << 10;
 const LEAST_PARSED: usize = 8;
 /// Most characters of a line that a use shows.
 const MAX_TEXT: usize = 120;
 /// Most targets whose files are looked at for a default export.
 const MAX_DEFAULTS: usize = 4;
+/// Most files with uses that an answer lists beside results, and most lines of each.
+const MAX_FILES: usize = 5;
+const MAX_LINES: usize = 3;
 
 /// The uses of a name that are not in an answer.
 #[derive(Debug, Default)]
@@ -37,9 +40,18 @@ pub(super) struct OtherUses {
     pub(super) uses: Vec<NameUse>,
     /// Number of such uses, listed or not.
     pub(super) total: usize,
+    /// The files with most of them, those of tests last.
+    pub(super) in_files: Vec<UsesInFile>,
     /// Most used first.
     pub(super) namesakes: Vec<Namesake>,
     pub(super) named: NamedLines,
+}
+
+impl OtherUses {
+    /// Whether every line of code with the name was looked at, and none has an unknown meaning.
+    pub(super) fn is_complete(&self) -> bool {
+        self.total == 0 && !self.named.is_partial && self.named.n_unread == 0
+    }
 }
 
 impl Engine {
@@ -74,19 +86,23 @@ impl Engine {
         let max_bytes = if limit > USES_BESIDE { usize::MAX } else { MAX_BYTES_BESIDE };
         let (mut ranked, mut total, mut n_bytes) = (Vec::new(), 0, 0);
         let mut namesakes: BTreeMap<(String, u32), Namesake> = BTreeMap::new();
+        let mut in_files: BTreeMap<&str, (usize, Vec<u32>)> = BTreeMap::new();
         for (n, (at, n_lines)) in found.into_iter().enumerate() {
             let path = files[at];
-            let is_parsed =
-                n < MAX_PARSED && (n < LEAST_PARSED || n_bytes < max_bytes) && work.goes_on();
-            let Some(text) = is_parsed.then(|| self.project.read_text(path).ok()).flatten() else {
-                total += n_lines;
-                named.n += n_lines;
+            let is_read = n < MAX_READ && work.goes_on();
+            let Some(text) = is_read.then(|| self.project.read_text(path).ok()).flatten() else {
+                let n_unknown = n_lines.saturating_sub(known.known_in(path));
+                total += n_unknown;
+                named.n += n_unknown;
+                named.n_unread += 1;
+                in_files.entry(path).or_default().0 += n_unknown;
                 continue;
             };
+            let is_parsed = n < LEAST_PARSED || n_bytes < max_bytes;
             n_bytes += text.len();
             let language = detect(path, &text);
             let places = match language.kind {
-                LanguageKind::Code(grammar) => Places::new(grammar, &text),
+                LanguageKind::Code(grammar) if is_parsed => Places::new(grammar, &text),
                 _ => None,
             };
             for line in matcher.lines(&text) {
@@ -107,11 +123,7 @@ impl Engine {
                     continue;
                 }
                 if let Some(other) = known.of_others.get(&key) {
-                    let node = GraphNode::new(other);
-                    let namesake = namesakes
-                        .entry((node.path.clone(), node.line))
-                        .or_insert(Namesake { node, uses: 0 });
-                    namesake.uses += 1;
+                    add_namesake(&mut namesakes, other);
                     continue;
                 }
                 let uses = ranges.into_iter().filter(|range| {
@@ -125,7 +137,16 @@ impl Engine {
                 else {
                     continue;
                 };
+                let is_elsewhere = known.elsewhere.contains(&key);
+                named.n_elsewhere += usize::from(is_elsewhere);
+                // Without results, even an unlikely use is worth a look.
+                if is_elsewhere && limit <= USES_BESIDE {
+                    continue;
+                }
                 total += 1;
+                let (n_uses, lines) = in_files.entry(path).or_default();
+                *n_uses += 1;
+                lines.push(number);
                 ranked.push((!is_call, n, number, path, line.text));
             }
         }
@@ -143,7 +164,8 @@ impl Engine {
         let mut namesakes: Vec<Namesake> = namesakes.into_values().collect();
         namesakes.sort_by_key(|namesake| Reverse(namesake.uses));
         named.is_partial |= work.is_spent();
-        Ok(OtherUses { uses, total, namesakes, named })
+        let in_files = most_used(in_files);
+        Ok(OtherUses { uses, total, in_files, namesakes, named })
     }
 }
 
@@ -210,6 +232,27 @@ impl Engine {
         }
         Ok(None)
     }
+}
+
+fn add_namesake(namesakes: &mut BTreeMap<(String, u32), Namesake>, other: &graph::Node) {
+    let node = GraphNode::new(other);
+    let at = (node.path.clone(), node.line);
+    namesakes.entry(at).or_insert(Namesake { node, uses: 0 }).uses += 1;
+}
+
+/// Returns the files with most uses, those of tests last.
+fn most_used(files: BTreeMap<&str, (usize, Vec<u32>)>) -> Vec<UsesInFile> {
+    let mut files: Vec<UsesInFile> = files
+        .into_iter()
+        .filter(|(_, (uses, _))| *uses > 0)
+        .map(|(path, (uses, mut lines))| {
+            lines.truncate(MAX_LINES);
+            UsesInFile { path: path.into(), uses, lines }
+        })
+        .collect();
+    files.sort_by_key(|file| (is_test_file(&file.path), Reverse(file.uses)));
+    files.truncate(MAX_FILES);
+    files
 }
 
 /// An import that may bring the default export of a module, on one line.

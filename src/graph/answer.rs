@@ -53,6 +53,12 @@ impl Operation {
         matches!(self, Self::Callees | Self::Dependencies | Self::Path)
     }
 
+    /// Returns whether the results are what uses the target, so that tests of it are among them.
+    #[must_use]
+    pub fn lists_users(self) -> bool {
+        matches!(self, Self::Callers | Self::Dependents | Self::TypeUsages | Self::Impact)
+    }
+
     /// Returns the operation with this name.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -224,6 +230,9 @@ pub struct Neighbour {
     pub via: String,
     /// Whether it does not call the function, but takes it as a value, such as a table of functions.
     pub is_value: bool,
+    /// Whether it belongs to tests. Only answers that tell tests from other code set it.
+    #[serde(skip)]
+    pub is_test: bool,
 }
 
 /// How much of what is around a symbol is looked up.
@@ -282,4 +291,18 @@ pub struct NameUses {
     pub of_target: BTreeSet<Line>,
     /// Lines that use another symbol of this name, with that symbol.
     pub of_others: BTreeMap<Line, Node>,
+    /// Lines that use the name of a value whose type the project does not define.
+    pub elsewhere: BTreeSet<Line>,
+}
+
+impl NameUses {
+    /// Number of lines of a file of which the meaning is known.
+    #[must_use]
+    pub fn known_in(&self, path: &str) -> usize {
+        let of_file = (path.to_string(), 0)..=(path.to_string(), u32::MAX);
+        let mut lines: BTreeSet<&Line> = self.accounted.range(of_file.clone()).collect();
+        lines.extend(self.of_target.range(of_file.clone()));
+        lines.extend(self.of_others.range(of_file).map(|(line, _)| line));
+        lines.len()
+    }
 }

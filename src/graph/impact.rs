@@ -1,16 +1,18 @@
-//! Finds what a change of many symbols may affect: their users, and the tests that reach them.
+//! Finds what a change of symbols may affect: their users, and the tests that reach them.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::answer::{Neighbour, Node};
+use super::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, Neighbour, Node, Operation};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId, SymbolRow};
 use super::tested::TestsAnswer;
-use super::traversal::{Follow, MAX_TARGETS, Traversal};
+use super::traversal::{CALLS, Follow, MAX_TARGETS, Traversal, USES};
 
 /// How long users are looked for, in time of processors; tests have the rest of the budget.
 const OF_USERS: Duration = Duration::from_secs(8);
+/// Most targets whose overridden methods are looked at.
+const MAX_OVERRIDING: usize = 8;
 
 /// What changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +32,6 @@ pub struct ImpactQuery<'a> {
     /// Largest number of steps to users, and to tests.
     pub depth: usize,
     pub test_depth: usize,
-    /// Largest number of tests.
-    pub max_tests: usize,
 }
 
 /// What a change may affect.
@@ -39,7 +39,7 @@ pub struct ImpactQuery<'a> {
 pub struct ImpactAnswer {
     /// The symbols and files of each target, in their order.
     pub targets: Vec<Vec<Node>>,
-    /// Users outside of the files of these tests that are not targets; nearest first.
+    /// Users that are neither targets nor in these tests; nearest first, helpers of tests last.
     pub users: Vec<Neighbour>,
     /// Those whose confidence is too low.
     pub candidates: Vec<Neighbour>,
@@ -48,7 +48,69 @@ pub struct ImpactAnswer {
     pub is_cut: bool,
 }
 
+/// What uses the target of a query, and the tests that reach it.
+#[derive(Debug, Clone)]
+pub struct Affected {
+    /// Its results are not limited: code outside of tests comes first, nearest first, then the users
+    /// in tests. The candidates have the same order.
+    pub answer: GraphAnswer,
+    /// Candidates that use a method which the target overrides, with the name of that method.
+    pub through: Vec<(Node, String)>,
+    pub tests: TestsAnswer,
+}
+
 impl Traversal {
+    /// Answers a query about users, and finds the tests within so many steps.
+    pub(super) fn affected(
+        &mut self,
+        query: GraphQuery,
+        test_depth: usize,
+    ) -> Result<Affected, GraphError> {
+        let work = self.resolver.work.clone();
+        self.resolver.work = work.clone().at_most(OF_USERS);
+        let mut answer = self.answer(GraphQuery { limit: usize::MAX, ..query })?;
+        let mut targets = self.resolver.scopes.targets(query.target)?;
+        targets.truncate(MAX_TARGETS);
+        let through = self.users_through(&targets, query.operation)?;
+        self.resolver.work = work;
+        let tests = self.tests_of(targets, test_depth)?;
+        self.put_tests_last(&mut answer.results)?;
+        self.put_tests_last(&mut answer.candidates)?;
+        Ok(Affected { answer, through, tests })
+    }
+
+    /// Marks what belongs to tests, and puts it after everything else.
+    fn put_tests_last(&mut self, found: &mut [Neighbour]) -> Result<(), GraphError> {
+        for one in found.iter_mut() {
+            one.is_test = self.is_of_tests(&one.node)?;
+        }
+        found.sort_by_key(|one| one.is_test);
+        Ok(())
+    }
+
+    /// Returns what uses a method that a target overrides, with the name of that method.
+    fn users_through(
+        &mut self,
+        targets: &[SymbolId],
+        operation: Operation,
+    ) -> Result<Vec<(Node, String)>, GraphError> {
+        let kinds = if operation == Operation::Callers { CALLS } else { USES };
+        let mut out = Vec::new();
+        for target in targets.iter().take(MAX_OVERRIDING) {
+            let symbol = self.resolver.scopes.symbol(*target)?;
+            let Some(symbol) = symbol.filter(|symbol| symbol.kind.is_callable()) else { continue };
+            for above in self.overridden(&symbol)? {
+                let method = self.resolver.scopes.node(above)?.symbol;
+                for edge in self.incoming(above, kinds, false)? {
+                    if edge.confidence >= LEAST_CONFIDENCE {
+                        out.push((self.resolver.scopes.node(edge.to)?, method.clone()));
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
     pub(super) fn impact(&mut self, query: ImpactQuery) -> Result<ImpactAnswer, GraphError> {
         let mut targets = Vec::new();
         let mut all: Vec<SymbolId> = Vec::new();
@@ -67,20 +129,22 @@ impl Traversal {
         self.resolver.work = work.clone().at_most(OF_USERS);
         let (users, candidates) = self.walk(&all, Follow::Touched, query.depth)?;
         self.resolver.work = work;
-        let tests = self.tests_of(all.clone(), query.test_depth, query.max_tests)?;
+        let tests = self.tests_of(all.clone(), query.test_depth)?;
         let with_tests = self.files_with_tests()?;
         let with_found_tests: HashSet<&str> = tests.files.iter().map(|path| &**path).collect();
         let changed: HashSet<&Node> = targets.iter().flatten().collect();
         let mut without_tests = |found: Vec<Neighbour>| -> Result<Vec<Neighbour>, GraphError> {
             let mut kept = Vec::new();
-            for user in found {
+            for mut user in found {
+                user.is_test = self.is_of_tests(&user.node)?;
                 // A helper is replaced by the tests that use it, if there are any.
-                let is_test = with_found_tests.contains(&*user.node.file)
+                let is_listed = (user.is_test && with_found_tests.contains(&*user.node.file))
                     || self.is_test(&user.node, &with_tests)?;
-                if !is_test && !changed.contains(&user.node) {
+                if !is_listed && !changed.contains(&user.node) {
                     kept.push(user);
                 }
             }
+            kept.sort_by_key(|user| user.is_test);
             Ok(kept)
         };
         let (users, candidates) = (without_tests(users)?, without_tests(candidates)?);

@@ -53,7 +53,7 @@ pub use self::answer::{
 pub use self::compare::{Comparison, Counts, Difference};
 pub use self::database::Database;
 pub use self::error::GraphError;
-pub use self::impact::{ImpactAnswer, ImpactQuery, ImpactTarget};
+pub use self::impact::{Affected, ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::judge::OTHER_LANGUAGE;
 use self::kept::Kept;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
@@ -249,6 +249,20 @@ impl CodeGraph {
     /// When the database cannot be read, or is damaged.
     pub fn tests(&self, query: GraphQuery, work: &WorkBudget) -> Result<TestsAnswer, GraphError> {
         self.ask(work, |traversal| traversal.tests(query))
+    }
+
+    /// Answers a query about what uses the target, and finds the tests that reach it within so many
+    /// steps. The answer is truncated when the budget is spent.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or is damaged.
+    pub fn affected(
+        &self,
+        query: GraphQuery,
+        test_depth: usize,
+        work: &WorkBudget,
+    ) -> Result<Affected, GraphError> {
+        self.ask(work, |traversal| traversal.affected(query, test_depth))
     }
 
     /// Finds the symbols that nothing seems to use. A search that the budget ends finds none.

@@ -116,6 +116,22 @@ impl Resolver {
         Ok(self.evaluate(&reference.receiver, reference.from)?.entity == Entity::Unknown)
     }
 
+    /// Whether a reference is to a member of a value whose type the project does not define.
+    pub(super) fn is_of_elsewhere(&mut self, reference: &RefRow) -> Result<bool, GraphError> {
+        if reference.receiver.is_empty() {
+            return Ok(false);
+        }
+        let known = match self.package_of(reference)? {
+            Some(package) => package,
+            None => self.evaluate(&reference.receiver, reference.from)?,
+        };
+        Ok(match &known.entity {
+            Entity::Elsewhere => true,
+            Entity::Unknown | Entity::Module { .. } => false,
+            library => self.types_of(library)?.is_empty(),
+        })
+    }
+
     /// Lowers the confidence of functions of one name that a file defines in several blocks, except of
     /// those that precede a use most closely: the rows know functions, not blocks.
     fn last_before(

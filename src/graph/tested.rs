@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::answer::{GraphQuery, MAX_DEPTH, Neighbour, Node};
+use super::answer::{GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId, SymbolRow};
-use super::traversal::{Edge, Follow, MAX_TARGETS, Traversal, USES, add};
+use super::traversal::{Edge, Follow, MAX_DRAWN, MAX_TARGETS, Traversal, USES, add};
 use crate::languages::{
     TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after, nearness,
 };
+use crate::syntax::SymbolKind;
 
 /// Confidence that a test which names a fixture gets this one.
 const BY_FIXTURE: f32 = 0.95;
@@ -21,6 +22,8 @@ const MAX_PARTS: usize = 200;
 const MAX_CANDIDATES: usize = 10;
 /// Largest number of tests, and of files of tests, that are listed for their names alone.
 const MAX_NAMED: usize = 5;
+/// Largest number of callers that are looked at for those that no test reaches.
+const MAX_CALLERS: usize = 200;
 
 /// Why a test is in the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +55,8 @@ impl FoundTest {
     /// A test that no step leads to.
     fn without_step(node: Node, reason: Reason) -> Self {
         let (sites, via, confidence) = (Vec::new(), String::new(), BY_NAME);
-        let found = Neighbour { node, sites, confidence, depth: 0, via, is_value: false };
+        let (depth, is_value, is_test) = (0, false, true);
+        let found = Neighbour { node, sites, confidence, depth, via, is_value, is_test };
         Self { found, reason }
     }
 }
@@ -65,6 +69,11 @@ pub struct TestsAnswer {
     pub results: Vec<FoundTest>,
     /// Tests that may reach it, likeliest first.
     pub candidates: Vec<FoundTest>,
+    /// Functions outside of tests that lead to the targets and that no test reaches, nearest first.
+    /// The farthest ones are not among them, because the query does not follow them.
+    pub untested: Vec<Node>,
+    /// Largest number of steps that were followed.
+    pub depth: usize,
     /// Number of results before the limit.
     pub total: usize,
     /// The files of all results, also of those beyond the limit.
@@ -77,6 +86,14 @@ pub struct TestsAnswer {
 }
 
 impl TestsAnswer {
+    /// Keeps at most `limit` results, the first ones of as many files as possible, and as many
+    /// candidates as there is room for beside them.
+    pub fn limit(&mut self, limit: usize) {
+        self.truncated |= self.results.len() > limit;
+        spread(&mut self.results, limit);
+        self.candidates.truncate(limit.saturating_sub(self.results.len()));
+    }
+
     /// Adds a file of tests that is found by commits.
     pub fn add_by_history(&mut self, path: &str, with: &str, commits: usize) {
         let reason = Reason::History { with: with.to_string(), commits };
@@ -90,15 +107,16 @@ impl Traversal {
     /// Finds the tests that reach the target of a query.
     pub(super) fn tests(&mut self, query: GraphQuery) -> Result<TestsAnswer, GraphError> {
         let targets = self.resolver.scopes.targets(query.target)?;
-        self.tests_of(targets, query.depth, query.limit)
+        let mut answer = self.tests_of(targets, query.depth)?;
+        answer.limit(query.limit);
+        Ok(answer)
     }
 
-    /// Finds the tests that reach any of the targets.
+    /// Finds all tests that reach any of the targets.
     pub(super) fn tests_of(
         &mut self,
         mut targets: Vec<SymbolId>,
         depth: usize,
-        limit: usize,
     ) -> Result<TestsAnswer, GraphError> {
         let too_many = targets.len() > MAX_TARGETS;
         targets.truncate(MAX_TARGETS);
@@ -108,9 +126,15 @@ impl Traversal {
             .collect::<Result<_, _>>()?;
         let parts = self.parts(&targets)?;
         let depth = depth.clamp(1, MAX_DEPTH);
+        // Those that another walk noted: three questions about one symbol must have one answer.
+        self.unresolved_uses()?;
+        let drawn = self.steps.replace(BTreeMap::new());
         let (reached, unsure) = self.walk(&parts, Follow::Tested, depth)?;
+        let steps = std::mem::replace(&mut self.steps, drawn).unwrap_or_default();
         let is_target: HashSet<SymbolId> = targets.iter().copied().collect();
         let with_tests = self.files_with_tests()?;
+        let mut untested = self.untested(&reached, &steps, depth, &with_tests)?;
+        untested.retain(|node| !nodes.contains(node));
         let mut results = self.only_tests(reached, &is_target, &with_tests)?;
         let known: HashSet<Node> = results.iter().map(|test| test.found.node.clone()).collect();
         let mut candidates = self.only_tests(unsure, &is_target, &with_tests)?;
@@ -143,18 +167,77 @@ impl Traversal {
         files.sort_unstable();
         files.dedup();
         let is_cut = self.resolver.work.is_spent();
-        spread(&mut results, limit);
-        candidates.truncate(MAX_CANDIDATES.min(limit.saturating_sub(results.len())));
+        candidates.truncate(MAX_CANDIDATES);
         Ok(TestsAnswer {
             targets: nodes,
-            truncated: is_cut || too_many || total > results.len(),
+            truncated: is_cut || too_many,
             results,
             candidates,
+            untested,
+            depth,
             total,
             files,
             n_test_files: self.test_files().count(),
             is_cut,
         })
+    }
+
+    /// Returns the functions outside of tests that the walk followed and from which no step leads to a
+    /// test. `steps` are those of the walk.
+    fn untested(
+        &mut self,
+        reached: &[Neighbour],
+        steps: &BTreeMap<SymbolId, BTreeMap<SymbolId, Edge>>,
+        depth: usize,
+        with_tests: &HashSet<FileId>,
+    ) -> Result<Vec<Node>, GraphError> {
+        // Some steps are not noted then.
+        if steps.len() >= MAX_DRAWN || self.resolver.work.is_spent() {
+            return Ok(Vec::new());
+        }
+        let mut tested: HashSet<SymbolId> = HashSet::new();
+        for to in steps.values().flat_map(BTreeMap::keys) {
+            if self.is_run(*to, with_tests)? {
+                tested.insert(*to);
+            }
+        }
+        loop {
+            let n_before = tested.len();
+            for (at, edges) in steps {
+                let is_led =
+                    |edge: &Edge| edge.confidence >= LEAST_CONFIDENCE && tested.contains(&edge.to);
+                if edges.values().any(is_led) {
+                    tested.insert(*at);
+                }
+            }
+            if tested.len() == n_before {
+                break;
+            }
+        }
+        let mut out = Vec::new();
+        let followed = |found: &&Neighbour| found.depth < depth && found.node.is_function();
+        for found in reached.iter().filter(followed).take(MAX_CALLERS) {
+            let is_tested = self.id_of(&found.node)?.is_none_or(|id| tested.contains(&id));
+            if !is_tested && !self.is_of_tests(&found.node)? {
+                out.push(found.node.clone());
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether a node belongs to tests: it is in a file of tests, is a test, or is in a module that has
+    /// tests, as in Rust.
+    pub(super) fn is_of_tests(&mut self, node: &Node) -> Result<bool, GraphError> {
+        if is_test_file(&node.file) {
+            return Ok(true);
+        }
+        let Some(id) = self.id_of(node)? else { return Ok(false) };
+        let scope = self.resolver.scopes.scope_of(id.file)?;
+        let has_tests = |outer: &SymbolRow| {
+            let is_inside = |s: &SymbolRow| s.parent == outer.id.n && s.role == TestRole::Test;
+            outer.kind == SymbolKind::Module && scope.symbols.iter().any(is_inside)
+        };
+        Ok(scope.around(id).any(|s| s.role == TestRole::Test || has_tests(s)))
     }
 
     fn test_files(&self) -> impl Iterator<Item = FileId> {
@@ -317,11 +400,15 @@ impl Traversal {
         with_tests: &HashSet<FileId>,
     ) -> Result<bool, GraphError> {
         let Some(id) = self.id_of(node)? else { return Ok(false) };
-        if node.is_function() {
-            let symbol = self.resolver.scopes.symbol(id)?;
-            return Ok(symbol.is_some_and(|symbol| symbol.role == TestRole::Test));
-        }
-        Ok(self.may_hold_tests(id.file, with_tests))
+        self.is_run(id, with_tests)
+    }
+
+    /// Whether a runner runs a symbol: a test, or a file or a class of tests.
+    fn is_run(&mut self, id: SymbolId, with_tests: &HashSet<FileId>) -> Result<bool, GraphError> {
+        Ok(match self.resolver.scopes.symbol(id)? {
+            Some(symbol) if symbol.kind.is_callable() => symbol.role == TestRole::Test,
+            _ => self.may_hold_tests(id.file, with_tests),
+        })
     }
 
     /// Returns the files in which a symbol is a test.
@@ -346,11 +433,7 @@ impl Traversal {
     }
 
     fn id_of(&mut self, node: &Node) -> Result<Option<SymbolId>, GraphError> {
-        let files = &self.resolver.scopes.files;
-        let Some(file) = files.iter().find(|file| file.row.path == node.file) else {
-            return Ok(None);
-        };
-        let file = file.row.id;
+        let Some(file) = self.resolver.scopes.file_at(&node.file) else { return Ok(None) };
         if node.line == 0 {
             return Ok(Some(SymbolId { file, n: -1 }));
         }

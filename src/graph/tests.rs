@@ -876,3 +876,45 @@ fn integration_tests_import_their_own_crate_by_its_name() {
     ]);
     assert_eq!(p.tests("total"), ["tests/all.rs sums Direct"]);
 }
+
+/// Bug: a function beside the tests of its file was taken for one of them, and left out of the users.
+#[test]
+fn code_beside_tests_of_its_file_is_no_test() {
+    let p = Project::new(&[(
+        "src/lib.rs",
+        "pub fn twice(x: u8) -> u8 { x }\npub fn four(x: u8) -> u8 { twice(twice(x)) }\n#[cfg(test)]\nmod tests {\n    use super::*;\n    fn help() { twice(3); }\n    #[test]\n    fn doubles() { assert_eq!(twice(1), 2); }\n}\n",
+    )]);
+    let query =
+        GraphQuery { operation: Operation::Callers, target: "twice", to: None, depth: 1, limit: 1 };
+    let found = p.graph.affected(query, 3, &work()).unwrap();
+    let rows: Vec<(&str, bool)> =
+        found.answer.results.iter().map(|f| (&*f.node.symbol, f.is_test)).collect();
+    assert_eq!(rows, [("four", false), ("tests::help", true), ("tests::doubles", true)]);
+    let targets = [ImpactTarget::Written("twice".into())];
+    let query = ImpactQuery { targets: &targets, depth: 1, test_depth: 3 };
+    let users = p.graph.impact(query, &work()).unwrap().users;
+    assert_eq!(users.iter().map(|f| &*f.node.symbol).collect::<Vec<_>>(), ["four"]);
+}
+
+#[test]
+fn callers_from_which_no_step_leads_to_a_test_are_named() {
+    let p = Project::new(&[
+        ("app/a.py", "def load():\n    return 1\n\ndef show():\n    return load()\n"),
+        (
+            "app/b.py",
+            "from app.a import load, show\n\ndef lone():\n    load()\n\ndef far():\n    show()\n",
+        ),
+        (
+            "tests/test_a.py",
+            "from app.a import show\n\ndef helper():\n    show()\n\ndef test_a():\n    helper()\n",
+        ),
+    ]);
+    let untested = |depth| -> Vec<String> {
+        let query =
+            GraphQuery { operation: Operation::Tests, target: "load", to: None, depth, limit: 9 };
+        let found = p.graph.tests(query, &work()).unwrap();
+        found.untested.into_iter().map(|node| node.symbol).collect()
+    };
+    assert_eq!(untested(3), ["lone", "far"]);
+    assert!(untested(1).is_empty(), "their callers were not looked for");
+}

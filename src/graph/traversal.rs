@@ -20,7 +20,7 @@ const LEAST_CANDIDATE: f32 = 0.1;
 /// Largest number of symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
 /// Most nodes whose steps are kept for a drawing, those nearest to the targets.
-const MAX_DRAWN: usize = 500;
+pub(super) const MAX_DRAWN: usize = 500;
 /// Largest number of types below one that a path looks at.
 const MAX_SUBTYPES: usize = 200;
 /// Most references of one name that are resolved for one query.
@@ -290,6 +290,7 @@ impl Traversal {
                     depth: level,
                     via: self.resolver.scopes.node(via)?.symbol,
                     is_value: false,
+                    is_test: false,
                 };
                 if found.confidence < LEAST_CONFIDENCE {
                     candidates.entry(to).or_insert(found);
@@ -351,6 +352,7 @@ impl Traversal {
                 depth: 1,
                 via: String::new(),
                 is_value: true,
+                is_test: false,
             });
         }
         out.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -368,6 +370,7 @@ impl Traversal {
                 depth: 1,
                 via: String::new(),
                 is_value: false,
+                is_test: false,
             });
         }
         out.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -425,6 +428,7 @@ impl Traversal {
                 depth: 0,
                 via,
                 is_value: false,
+                is_test: false,
             });
             at = before.map(|(from, _)| from);
         }

@@ -51,8 +51,8 @@ impl Traversal {
         Ok(uses)
     }
 
-    /// Adds the lines that define a symbol of the names, that use one of the `wanted` symbols, or
-    /// that use another symbol.
+    /// Adds the lines that define a symbol of the names, that use one of the `wanted` symbols, that
+    /// use another symbol, or that use a value of a type that the project does not define.
     fn note_meanings(
         &mut self,
         uses: &mut NameUses,
@@ -75,6 +75,12 @@ impl Traversal {
                 let meanings = refs.meanings(n, &mut self.resolver)?;
                 let Some(best) = meanings.first().filter(|m| m.confidence >= LEAST_CONFIDENCE)
                 else {
+                    if meanings.is_empty() && self.resolver.is_of_elsewhere(reference)? {
+                        let file = self.resolver.scopes.file(reference.from.file);
+                        let path = file.map(|file| file.row.path.clone()).unwrap_or_default();
+                        let lines = reference.lines.iter().map(|line| (path.clone(), *line));
+                        uses.elsewhere.extend(lines);
+                    }
                     continue;
                 };
                 let is_target = wanted.contains(&best.symbol);

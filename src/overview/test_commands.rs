@@ -11,7 +11,7 @@ pub struct TestPlace<'a> {
     pub path: &'a str,
     /// The name with those around it; the path for a file.
     pub symbol: &'a str,
-    /// First line of the definition; 0 for a file.
+    /// First line of the definition; 0 for a file, any other number for a class.
     pub line: u32,
     pub is_function: bool,
     /// Lines of the uses, by which blocks are found.
@@ -25,6 +25,8 @@ pub struct TestCommands {
     /// Number of tests that no command runs, because their names are not safe or their runner is
     /// unknown.
     pub n_left_out: usize,
+    /// Number of further commands that are not listed.
+    pub n_more: usize,
 }
 
 /// Maximum number of commands.
@@ -32,6 +34,9 @@ const MAX_COMMANDS: usize = 12;
 /// Maximum number of bytes of the commands for one package. Instead of longer ones, one command runs
 /// all tests of the package.
 const MAX_BYTES: usize = 2_500;
+/// Maximum number of files that a command names. Instead of more, it names their folders, if its
+/// runner takes these.
+const MAX_FILES: usize = 8;
 
 /// Arguments by command. The name of a test selects it; a file without names runs as a whole.
 type Selected = BTreeMap<String, BTreeSet<String>>;
@@ -39,7 +44,7 @@ type Selected = BTreeMap<String, BTreeSet<String>>;
 /// Returns the commands that run these tests and, as far as the runner can select them, no others.
 #[must_use]
 pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
-    let mut by_runner: BTreeMap<(Runner, String), Selected> = BTreeMap::new();
+    let mut by_runner: BTreeMap<(Runner, String), (Selected, BTreeSet<&str>)> = BTreeMap::new();
     let mut out = TestCommands::default();
     for test in tests {
         let selected = Runner::of(tree, test.path).and_then(|(runner, package)| {
@@ -50,10 +55,15 @@ pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
             out.n_left_out += 1;
             continue;
         };
-        let of = by_runner.entry(runner).or_default().entry(head).or_default();
-        of.extend(names);
+        let (selected, files) = by_runner.entry(runner).or_default();
+        selected.entry(head).or_default().extend(names);
+        files.insert(test.path);
     }
-    for ((runner, package), selected) in by_runner {
+    for ((runner, package), (mut selected, files)) in by_runner {
+        if files.len() > MAX_FILES && runner.takes_folders() {
+            let folders = folders(files.iter().map(|path| below(path, &package)));
+            selected = runner.select_folders(&folders).unwrap_or_else(|| runner.everything());
+        }
         let mut run = runner.commands(tree, &package, &selected);
         if run.len() > MAX_COMMANDS || run.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             // Nobody pastes such a list, and a reply has no room for it.
@@ -61,8 +71,27 @@ pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
         }
         out.run.extend(run.into_iter().map(|command| command.trim_end().to_string()));
     }
+    out.n_more = out.run.len().saturating_sub(MAX_COMMANDS);
     out.run.truncate(MAX_COMMANDS);
     out
+}
+
+/// Returns the folders that hold these files, at most [`MAX_FILES`]; the outer ones of more.
+fn folders<'p>(files: impl Iterator<Item = &'p str>) -> BTreeSet<&'p str> {
+    let mut folders: BTreeSet<&str> = files.map(directory).collect();
+    loop {
+        let is_within = |inner: &str, outer: &str| {
+            inner != outer
+                && (outer.is_empty()
+                    || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/')))
+        };
+        let is_outer = |folder: &&str| !folders.iter().any(|other| is_within(folder, other));
+        let outer: BTreeSet<&str> = folders.iter().copied().filter(is_outer).collect();
+        if outer.len() <= MAX_FILES {
+            return outer;
+        }
+        folders = outer.into_iter().map(directory).collect();
+    }
 }
 
 /// A program that runs tests.
@@ -277,7 +306,7 @@ impl Runner {
                 Some((shown, lines.collect()))
             }
             Self::Rails | Self::Mix => {
-                let place = if test.line > 0 {
+                let place = if test.line > 0 && test.is_function {
                     format!("{shown}:{}", test.line)
                 } else {
                     let lines: Vec<_> = blocks(tree, test)
@@ -306,6 +335,21 @@ impl Runner {
                 place.split('.').all(is_word).then(|| (String::new(), vec![place]))
             }
         }
+    }
+
+    /// Whether a command runs the tests of a folder that it names.
+    fn takes_folders(self) -> bool {
+        matches!(self, Self::Pytest | Self::Vitest | Self::Jest | Self::Rspec)
+    }
+
+    /// Selects all tests of folders of a package. Returns `None` if they are the whole package, or a
+    /// name is not safe in a shell.
+    fn select_folders(self, folders: &BTreeSet<&str>) -> Option<Selected> {
+        let folders: BTreeSet<String> = folders.iter().map(|f| shell(f)).collect::<Option<_>>()?;
+        Some(match self {
+            Self::Pytest => Selected::from([(String::new(), folders)]),
+            _ => folders.into_iter().map(|folder| (folder, BTreeSet::new())).collect(),
+        })
     }
 
     /// Selects all tests of a package.

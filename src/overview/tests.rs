@@ -321,7 +321,35 @@ fn a_list_that_nobody_pastes_becomes_the_command_for_all_tests() {
     let whole = |path| TestPlace { path, symbol: path, line: 0, is_function: false, sites: &[] };
     let places: Vec<TestPlace> = paths.iter().map(|path| whole(path)).collect();
     let run = with(&[("pytest.ini", "")], |tree| test_commands(tree, &places).run);
-    assert_eq!(run, ["pytest"]);
+    assert_eq!(run, ["pytest tests"]);
+}
+
+/// A command of thirty files is one that nobody reads, and three of them would be a wrong one.
+#[test]
+fn many_files_are_run_by_their_folders() {
+    let run = |files: &[(&str, &str)], paths: &[String]| {
+        let whole =
+            |path| TestPlace { path, symbol: path, line: 0, is_function: false, sites: &[] };
+        let places: Vec<TestPlace> = paths.iter().map(|path| whole(path)).collect();
+        with(files, |tree| test_commands(tree, &places).run)
+    };
+    let within = |folders: &[&str]| -> Vec<String> {
+        let files = |n: u32| folders.iter().map(move |folder| format!("{folder}test_{n}.py"));
+        (0..5).flat_map(files).collect()
+    };
+    let pytest = [("pytest.ini", "")];
+    let few = within(&["t/"]);
+    assert_eq!(
+        run(&pytest, &few),
+        ["pytest t/test_0.py t/test_1.py t/test_2.py t/test_3.py t/test_4.py"]
+    );
+    let many = within(&["t/unit/", "t/unit/app/", "t/smoke/a b/", "t/integration/"]);
+    assert_eq!(run(&pytest, &many), ["pytest 't/smoke/a b' t/integration t/unit"]);
+    let root = within(&["", "t/unit/"]);
+    assert_eq!(run(&pytest, &root), ["pytest"]);
+    let paths: Vec<String> = (0..9).map(|n| format!("src/a{n}/x.test.ts")).collect();
+    let vitest = [("package.json", "{\"devDependencies\": {\"vitest\": \"1\"}}")];
+    assert_eq!(run(&vitest, &paths), ["npx vitest run src"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse,
-    Namesake, OutsideName,
+    Namesake, OutsideName, TestsByClass, UsesInFile,
 };
 use crate::text::count;
 
@@ -38,7 +38,10 @@ impl Question for GraphRequest {
         for row in rows {
             row.sites.truncate(MAX_SITES);
         }
-        let n_rows = answer.results.len() + answer.candidates.len() + answer.unresolved.len();
+        let n_rows = answer.results.len()
+            + answer.tests.test_groups.len()
+            + answer.candidates.len()
+            + answer.unresolved.len();
         Ok(fit(budget, n_rows, |n| answer.first(n)))
     }
 }
@@ -107,6 +110,71 @@ pub(super) fn row_lines(row: &GraphRow) -> Vec<String> {
     std::iter::once(head).chain(context).collect()
 }
 
+/// Shows a user: the line of its first use, the symbol around that, the statement, the other lines, and
+/// over which symbol it reaches the target.
+pub(super) fn user_lines(row: &GraphRow) -> Vec<String> {
+    let GraphRow { node, sites, reason, text, .. } = row;
+    let line = sites.first().copied().unwrap_or(node.line);
+    let at = if line > 0 { format!(":{line}") } else { String::new() };
+    let place = shown_place(&format!("{}{at}", node.path));
+    let symbol =
+        if node.line > 0 { format!(" {}", printable(&node.symbol)) } else { String::new() };
+    let mut notes: Vec<String> = Vec::new();
+    if sites.is_empty() {
+        notes.push("overrides or extends it".into());
+    }
+    notes.extend(reason.as_deref().map(printable));
+    if row.depth > 1 {
+        notes.push(format!("via {}", printable(&row.via)));
+    }
+    if row.confidence < 0.9 {
+        notes.push(format!("{:.2}", row.confidence));
+    }
+    let more: Vec<String> = sites.iter().skip(1).map(u32::to_string).collect();
+    if !more.is_empty() {
+        notes.push(format!("also {}", more.join(", ")));
+    }
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    // The lines around the use have the statement.
+    let text = text.as_deref().filter(|_| row.context.is_none());
+    let text = text.map(|text| format!(":{}", quoted(text))).unwrap_or_default();
+    let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
+    std::iter::once(format!("{place}{symbol}{notes}{text}")).chain(context).collect()
+}
+
+/// Shows the tests by class or file.
+pub(super) fn tests_lines(tests: &TestsByClass) -> Vec<String> {
+    let mut text = vec![tests.heading()];
+    for (heading, groups) in tests.parts() {
+        if groups.is_empty() {
+            continue;
+        }
+        text.push(heading.to_string());
+        text.extend(groups.into_iter().map(|group| {
+            let class = if group.class.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", printable(&group.class))
+            };
+            format!("{}{class}: {}", shown_place(&group.path), printable(&group.summary()))
+        }));
+    }
+    if tests.n_more() > 0 {
+        text.push(format!("and {} more classes or files of tests", tests.n_more()));
+    }
+    text.extend(tests.untested_note().map(|note| printable(&note)));
+    text
+}
+
+/// Shows the lines of one file that use a name with an unknown meaning.
+fn uses_in_file(file: &UsesInFile) -> String {
+    let lines: Vec<String> = file.lines.iter().map(u32::to_string).collect();
+    let more = if file.uses > lines.len() && !lines.is_empty() { " …" } else { "" };
+    let at =
+        if lines.is_empty() { String::new() } else { format!(" ({}{more})", lines.join(", ")) };
+    format!("{} {}{at}", shown_place(&file.path), count(file.uses, "line"))
+}
+
 impl GraphAnswer {
     /// Says which uses of the target's name are not among the results.
     fn beside(&self) -> Vec<String> {
@@ -130,6 +198,8 @@ impl GraphAnswer {
                 text.push(self.nothing_found());
             }
             (0, _) => {}
+            // The users come with the files of these lines.
+            _ if !self.unresolved_in.is_empty() => {}
             (n, shown) => {
                 let more = if n > shown {
                     format!(", {shown} shown (cortex_grep with word: true lists all)")
@@ -146,7 +216,7 @@ impl GraphAnswer {
     }
 }
 
-/// Returns how to run the tests of an answer, or that there are none.
+/// Says that an answer about tests has none.
 fn tests(answer: &GraphAnswer) -> Vec<String> {
     let Some(n_files) = answer.test_files else { return Vec::new() };
     let mut text = Vec::new();
@@ -156,9 +226,12 @@ fn tests(answer: &GraphAnswer) -> Vec<String> {
     if !answer.unresolved.is_empty() {
         text.push("the name is in the text of tests:".into());
     }
-    let what = if answer.runs_files { "run the files of all tests" } else { "run" };
-    text.extend(answer.commands.iter().map(|command| format!("{what}: {}", printable(command))));
     text
+}
+
+/// Returns the commands that run the tests of an answer.
+pub(super) fn commands(commands: &[String]) -> Vec<String> {
+    commands.iter().map(|command| format!("run: {}", printable(command))).collect()
 }
 
 /// One line for each name of a package or a tied project, and one for the packages without an index.
@@ -178,6 +251,24 @@ fn outside(answer: &GraphAnswer) -> Vec<String> {
     text
 }
 
+impl GraphAnswer {
+    /// Shows who uses the target: code outside of tests by steps, then the tests.
+    fn users(&self) -> Vec<String> {
+        let mut text = vec![self.users_heading()];
+        for (step, rows) in self.steps() {
+            if step > 1 {
+                text.push(format!("step {step}:"));
+            }
+            text.extend(rows.into_iter().flat_map(user_lines));
+        }
+        text.extend(self.completeness().map(|said| printable(&said)));
+        text.extend(self.unresolved_in.iter().map(uses_in_file));
+        text.extend(tests_lines(&self.tests));
+        text.extend(commands(&self.commands));
+        text
+    }
+}
+
 impl Reply for GraphAnswer {
     fn state(&self) -> &AnswerState {
         &self.state
@@ -193,21 +284,38 @@ impl Reply for GraphAnswer {
         if self.total_targets > self.targets.len() {
             text.push(format!("of {} more", self.total_targets - self.targets.len()));
         }
-        let cut =
-            if self.truncated { format!(", {} shown", self.results.len()) } else { String::new() };
-        text.push(format!("{}{cut}", count(self.total, "result")));
-        let lines = |row: &GraphRow| {
-            if self.is_routes() { vec![route_line(row)] } else { row_lines(row) }
-        };
-        text.extend(self.results.iter().flat_map(lines));
-        if !self.candidates.is_empty() {
+        if self.lists_users() {
+            text.extend(self.users());
+        } else if self.test_files.is_some() {
+            if !self.tests.is_empty() {
+                text.extend(tests_lines(&self.tests));
+            }
+            text.extend(commands(&self.commands));
+        } else {
+            let cut = if self.truncated {
+                format!(", {} shown", self.results.len())
+            } else {
+                String::new()
+            };
+            text.push(format!("{}{cut}", count(self.total, "result")));
+            let lines = |row: &GraphRow| {
+                if self.is_routes() { vec![route_line(row)] } else { row_lines(row) }
+            };
+            text.extend(self.results.iter().flat_map(lines));
+        }
+        let candidates: Vec<&GraphRow> = self.further_candidates().collect();
+        if !candidates.is_empty() {
             text.push("candidates, less certain:".into());
-            text.extend(self.candidates.iter().flat_map(lines));
+            let lines: fn(&GraphRow) -> Vec<String> =
+                if self.lists_users() { user_lines } else { row_lines };
+            text.extend(candidates.into_iter().flat_map(lines));
         }
         text.extend(self.left_out());
         text.extend(tests(self));
         text.extend(self.beside());
-        text.extend(self.unresolved.iter().map(unresolved));
+        if self.unresolved_in.is_empty() {
+            text.extend(self.unresolved.iter().map(unresolved));
+        }
         text.extend(outside(self));
         if !self.unknown.is_empty() {
             let names: Vec<String> = self

@@ -1,7 +1,7 @@
 //! `cortex_impact`: says before a change what it touches.
 
 use super::budget::{TokenBudget, fit};
-use super::graph::{place, row_lines, unresolved};
+use super::graph::{commands, place, tests_lines, unresolved, user_lines};
 use super::reply::{Reply, printable, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
@@ -12,8 +12,6 @@ use crate::text::count;
 
 /// Maximum number of lines of uses that a row names.
 const MAX_SITES: usize = 5;
-/// Maximum number of commands.
-const MAX_COMMANDS: usize = 4;
 
 impl Question for ImpactRequest {
     const NAME: &'static str = "cortex_impact";
@@ -94,16 +92,13 @@ impl Reply for ImpactAnswer {
             text.extend(self.files.iter().map(next));
         }
         text.push(heading("users", self.total_users, self.users.len()));
-        text.extend(self.users.iter().flat_map(row_lines));
+        text.extend(self.users.iter().flat_map(user_lines));
         if !self.candidates.is_empty() {
             text.push("may use it, less certain:".into());
-            text.extend(self.candidates.iter().flat_map(row_lines));
+            text.extend(self.candidates.iter().flat_map(user_lines));
         }
-        text.push(heading("tests", self.total_tests, self.tests.len()));
-        text.extend(self.tests.iter().flat_map(row_lines));
-        let what = if self.runs_files { "run the files of all tests" } else { "run" };
-        let commands = self.commands.iter().take(MAX_COMMANDS);
-        text.extend(commands.map(|command| format!("{what}: {}", printable(command))));
+        text.extend(tests_lines(&self.tests_by_class));
+        text.extend(commands(&self.commands));
         // The list above names most of them, with the same reason.
         let is_new = |file: &&Together| !self.files.iter().any(|next| next.path == file.path);
         let rest: Vec<String> = self.together.iter().filter(is_new).map(together).collect();

@@ -881,3 +881,253 @@ fn unused_lists_what_no_file_names_and_counts_what_others_may_need() {
     let nowhere = p.run(&["graph", "unused", "nowhere"]).expect(2).stderr;
     assert!(nowhere.contains("no indexed file matches nowhere"), "{nowhere}");
 }
+
+/// A method with three steps of callers, and more tests that call it than an answer has room for.
+fn client() -> Project {
+    let many: String = (0..12)
+        .map(|n| format!("    def test_{n}(self):\n        assert Client().retry()\n\n"))
+        .collect();
+    let tests = format!(
+        "from app.net import Client\n\n\nclass TestRetry:\n{many}\nclass TestSend:\n    def test_send(self):\n        Client().send()\n"
+    );
+    let p = Project::with(&[
+        ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+        (
+            "app/net.py",
+            "class Client:\n    def retry(self):\n        return 1\n\n    def send(self):\n        return self.retry()\n",
+        ),
+        (
+            "app/service.py",
+            "from app.net import Client\n\n\ndef deliver():\n    client = Client()\n    return client.send()\n",
+        ),
+        ("app/cli.py", "from app.service import deliver\n\n\ndef main():\n    deliver()\n"),
+        (
+            "app/lone.py",
+            "from app.net import Client\n\n\ndef lone():\n    Client().retry()\n    print(1)\n    Client().retry()\n",
+        ),
+        (
+            "tests/test_other.py",
+            "from app.service import deliver\n\n\ndef test_deliver():\n    deliver()\n",
+        ),
+    ]);
+    p.write("tests/test_client.py", tests);
+    p
+}
+
+/// Returns the symbols of the results outside of tests.
+fn users(answer: &serde_json::Value) -> Vec<&str> {
+    let rows = answer["results"].as_array().unwrap().iter();
+    rows.filter(|row| row["test"] != true).map(|row| row["symbol"].as_str().unwrap()).collect()
+}
+
+/// Before: tests filled the rows, and the callers that a change breaks were cut.
+#[test]
+fn callers_outside_of_tests_come_first_up_to_where_the_calls_begin() {
+    let p = client();
+    for args in [
+        &["graph", "callers", "Client.retry"][..],
+        &["graph", "callers", "Client.retry", "-n", "4"],
+    ] {
+        let answer = p.json(args);
+        assert_eq!(users(&answer), ["lone", "Client.send", "deliver", "main"], "{answer:#}");
+        let first = &answer["results"][0];
+        assert_eq!(
+            (&first["sites"], &first["text"], &first["test"]),
+            (&json!([5, 7]), &json!("Client().retry()"), &json!(null)),
+            "{answer:#}"
+        );
+        assert_eq!((&answer["results"][3]["depth"], &answer["total"]), (&json!(3), &json!(18)));
+    }
+    let out = p.run(&["graph", "callers", "Client.retry"]).expect(0);
+    let at = |line: &str| {
+        out.stdout.find(line).unwrap_or_else(|| panic!("{line:?} is not in\n{}", out.stdout))
+    };
+    let order = [
+        "app/lone.py:5  lone",
+        "app/net.py:6  Client.send",
+        "return self.retry()",
+        "step 2:\napp/service.py:6  deliver",
+        "step 3:\napp/cli.py:5  main",
+        "tests: ",
+    ];
+    let places: Vec<usize> = order.into_iter().map(at).collect();
+    assert!(places.is_sorted(), "{}", out.stdout);
+    assert!(out.stdout.contains("also 7"), "{}", out.stdout);
+    assert!(!out.stdout.contains("test_3"), "tests are rows of classes: {}", out.stdout);
+    assert!(
+        out.stderr.contains("complete: every line of code that uses the name retry"),
+        "{}",
+        out.stderr
+    );
+}
+
+/// Before: three operations gave three lists of tests, and commands that ran some of them.
+#[test]
+fn operations_agree_on_the_tests_and_one_command_runs_them_all() {
+    let p = client();
+    let tests = p.json(&["graph", "tests", "Client.retry"]);
+    let groups = &tests["test_groups"];
+    assert_eq!(
+        *groups,
+        json!([
+            {
+                "path": "tests/test_client.py", "class": "TestRetry", "tests": 12, "direct": 12,
+                "lines": groups[0]["lines"],
+            },
+            {
+                "path": "tests/test_client.py", "class": "TestSend", "tests": 1, "direct": 0,
+                "lines": [], "how": "through Client.send (2 steps)",
+            },
+            {
+                "path": "tests/test_other.py", "tests": 1, "direct": 0, "lines": [],
+                "how": "through deliver (3 steps)",
+            },
+        ]),
+        "{tests:#}"
+    );
+    assert_eq!(groups[0]["lines"].as_array().unwrap().len(), 12);
+    assert_eq!(tests["commands"], json!(["pytest tests/test_client.py tests/test_other.py"]));
+    assert_eq!(tests["untested"], json!(["lone"]), "{tests:#}");
+    for args in [
+        &["graph", "callers", "Client.retry"][..],
+        &["graph", "dependents", "Client.retry"],
+        &["graph", "impact", "Client.retry"],
+        &["graph", "impact", "--files", "Client.retry"],
+    ] {
+        let answer = p.json(args);
+        for key in ["test_groups", "total_groups", "commands", "untested"] {
+            assert_eq!(answer[key], tests[key], "{args:?} {key}");
+        }
+        let text = p.run(args).expect(0).stdout;
+        for line in [
+            "through at most 3 steps (deeper callers are not followed)",
+            "directly:\ntests/test_client.py  TestRetry  12 tests call it directly (lines 6, 9,",
+            "through callers:\ntests/test_client.py  TestSend  1 test through Client.send (2 steps)\n",
+            "tests/test_other.py  1 test through deliver (3 steps)\n",
+            "no test is known to reach this caller: lone\n",
+            "to run these tests:\npytest tests/test_client.py tests/test_other.py\n",
+        ] {
+            assert!(text.contains(line), "{args:?}: {line:?} is not in\n{text}");
+        }
+    }
+    // All tests of a file are of one class.
+    p.remove("tests/test_other.py");
+    let only = p.json(&["graph", "tests", "Client.retry", "--depth", "1"]);
+    assert_eq!(only["commands"], json!(["pytest tests/test_client.py::TestRetry"]), "{only:#}");
+}
+
+#[test]
+fn an_agent_reads_callers_before_tests() {
+    let p = client();
+    let server =
+        Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch", "--tools", "graph"]));
+    let client = Client::new(&server.line());
+    for (tool, arguments) in [
+        ("cortex_graph", json!({ "operation": "callers", "target": "Client.retry" })),
+        ("cortex_impact", json!({ "files": ["Client.retry"] })),
+    ] {
+        let mut arguments = arguments;
+        arguments["format"] = json!("text");
+        arguments["wait_ms"] = json!(20_000);
+        let (status, text) = client.try_call(tool, &arguments).unwrap();
+        assert_eq!(status, 200, "{text}");
+        for line in [
+            "\napp/lone.py:5 lone (also 7): Client().retry()\n",
+            "\ntests/test_client.py TestRetry: 12 tests call it directly (lines 6, 9,",
+            "\nno test is known to reach this caller: lone\n",
+            "\nrun: pytest tests/test_client.py tests/test_other.py\n",
+        ] {
+            assert!(text.contains(line), "{tool}: {line:?} is not in\n{text}");
+        }
+        assert!(text.find("lone (also") < text.find("TestRetry:"), "{tool}: {text}");
+    }
+}
+
+#[test]
+fn callers_of_what_a_method_overrides_are_marked() {
+    let p = Project::with(&[(
+        "app/work.py",
+        "class Base:\n    def run(self):\n        return self.step()\n\n    def step(self):\n        return 0\n\n\nclass Child(Base):\n    def step(self):\n        return 1\n",
+    )]);
+    let answer = p.json(&["graph", "callers", "Child.step"]);
+    let first = &answer["candidates"][0];
+    assert_eq!(
+        (&first["symbol"], &first["reason"], &first["sites"]),
+        (&json!("Base.run"), &json!("through Base.step"), &json!([3])),
+        "{answer:#}"
+    );
+    let text = p.run(&["graph", "callers", "Child.step"]).expect(0).stdout;
+    assert!(text.contains("app/work.py:3  Base.run  through Base.step"), "{text}");
+}
+
+#[test]
+fn a_list_of_callers_says_whether_it_is_complete() {
+    let p = Project::with(&[
+        ("shop/price.py", "def total(items):\n    return sum(items)\n"),
+        (
+            "shop/pay.py",
+            "from shop.price import total\n\n\ndef pay(order):\n    return total(order)\n",
+        ),
+    ]);
+    let complete = p.json(&["graph", "callers", "total"]);
+    assert_eq!(complete["complete"], json!(true), "{complete:#}");
+    let unknown: String = (0..9).map(|_| "    thing.total()\n").collect();
+    p.write("shop/other.py", format!("def show(thing):\n{unknown}"));
+    p.write("shop/few.py", "def few(thing):\n    thing.total()\n");
+    p.write("tests/test_thing.py", format!("def test_thing(thing):\n{unknown}{unknown}"));
+    let answer = p.json(&["graph", "callers", "total"]);
+    assert_eq!(
+        (&answer["complete"], &answer["total_unresolved"]),
+        (&json!(false), &json!(28)),
+        "{answer:#}"
+    );
+    assert_eq!(
+        answer["unresolved_in"],
+        json!([
+            { "path": "shop/other.py", "uses": 9, "lines": [2, 3, 4] },
+            { "path": "shop/few.py", "uses": 1, "lines": [2] },
+            { "path": "tests/test_thing.py", "uses": 18, "lines": [2, 3, 4] },
+        ]),
+        "{answer:#}"
+    );
+    let out = p.run(&["graph", "callers", "total"]).expect(0);
+    assert!(
+        out.stderr.contains("not complete: 28 lines use the name total with an unknown meaning"),
+        "{}",
+        out.stderr
+    );
+    assert!(
+        out.stdout.contains("shop/other.py  9 lines  2, 3, 4 …\n")
+            && !out.stdout.contains("thing.total()"),
+        "{}",
+        out.stdout
+    );
+    let all = p.run(&["graph", "callers", "total", "--unresolved"]).expect(0).stdout;
+    assert_eq!(all.matches("thing.total()").count(), 28, "{all}");
+}
+
+/// Before: calls of a method of a library's type filled the list of lines with an unknown meaning.
+#[test]
+fn lines_with_values_of_foreign_types_are_only_counted() {
+    let p = Project::with(&[
+        ("src/stack.rs", "pub struct Stack;\nimpl Stack {\n    pub fn push_all(&self) {}\n}\n"),
+        ("src/a.rs", "use crate::stack::Stack;\n\npub fn f(s: &Stack) {\n    s.push_all();\n}\n"),
+        (
+            "src/b.rs",
+            "pub fn g(v: &mut Vec<u8>) {\n    v.push_all();\n    v.push_all();\n    let z: Vec<u8> = Vec::new();\n    z.push_all();\n}\n",
+        ),
+    ]);
+    let answer = p.json(&["graph", "callers", "Stack::push_all"]);
+    assert_eq!(
+        (&answer["complete"], &answer["total_unresolved"], users(&answer)),
+        (&json!(true), &json!(null), vec!["f"]),
+        "{answer:#}"
+    );
+    let out = p.run(&["graph", "callers", "Stack::push_all"]).expect(0);
+    assert!(!out.stdout.contains("src/b.rs"), "{}", out.stdout);
+    assert!(out.stderr.contains("3 lines with a value of a type from outside"), "{}", out.stderr);
+    // Without results, they are the only trace.
+    p.remove("src/a.rs");
+    let only = p.run(&["graph", "callers", "Stack::push_all"]).expect(0).stdout;
+    assert_eq!(only.matches("src/b.rs").count(), 3, "{only}");
+}

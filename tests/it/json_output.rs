@@ -112,6 +112,9 @@ const RARE: &[&str] = &[
     "archive",
     "next",
     "next_start_line",
+    "class",
+    "how",
+    "unresolved_in",
 ];
 
 /// Collects all keys of a value.

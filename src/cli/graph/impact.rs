@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::style;
 
-use super::row::print_row;
+use super::row::{print_tests, print_user};
 use crate::cli::args;
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
@@ -74,23 +74,17 @@ fn print(answer: &ImpactAnswer, paths: &Paths) -> Result<()> {
     }
     if !answer.users.is_empty() {
         heading("users:")?;
-        answer.users.iter().try_for_each(|user| print_row(user, paths))?;
+        answer.users.iter().try_for_each(|user| print_user(user, paths))?;
     }
     if !answer.candidates.is_empty() {
         heading("may use it, too:")?;
-        answer.candidates.iter().try_for_each(|user| print_row(user, paths))?;
+        answer.candidates.iter().try_for_each(|user| print_user(user, paths))?;
     }
-    if !answer.tests.is_empty() {
-        heading("tests:")?;
-        answer.tests.iter().try_for_each(|test| print_row(test, paths))?;
-    }
-    if answer.truncated {
+    if answer.total_users > answer.users.len() {
         tell!(
-            "{} of {} and {} of {} are shown: -n shows more",
+            "{} of {} are shown: -n shows more",
             answer.users.len(),
-            count(answer.total_users, "user"),
-            answer.tests.len(),
-            count(answer.total_tests, "test")
+            count(answer.total_users, "user")
         );
     }
     if !answer.together.is_empty() {
@@ -101,10 +95,5 @@ fn print(answer: &ImpactAnswer, paths: &Paths) -> Result<()> {
             row(paths, path, 0, "", &what)?;
         }
     }
-    if !answer.commands.is_empty() {
-        let what = if answer.runs_files { "the files of all" } else { "these" };
-        heading(&format!("to run {what} tests:"))?;
-        answer.commands.iter().try_for_each(|command| line(&printable(command)))?;
-    }
-    Ok(())
+    print_tests(&answer.tests_by_class, &answer.commands, paths)
 }
