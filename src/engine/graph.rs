@@ -30,7 +30,7 @@ use crate::text::{count, cut};
 use crate::work::WorkBudget;
 
 /// The arguments of a query of the code graph.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct GraphRequest {
     /// impact: what a change may affect; tests: which reach it; unused: dead code; routes: HTTP routes,
     /// handlers, clients.

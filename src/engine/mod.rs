@@ -70,7 +70,7 @@ pub use changes::ChangesRequest;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
-pub use explore::{ExploreAnswer, ExploreRequest, Explored, Subject, UseRow, Way};
+pub use explore::{ExploreAnswer, ExploreRequest, ShownFile, Subject};
 pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use graph::{

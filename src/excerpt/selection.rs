@@ -89,7 +89,8 @@ struct Candidate {
     region: Region,
     fit: Fit,
     features: [f64; FEATURES.len()],
-    is_named: bool,
+    /// How sure it is that the call names it, 0–1.
+    named: f64,
 }
 
 /// A region by its place.
@@ -168,7 +169,7 @@ impl Candidates {
             flag(region.is_stub),
             flag(is_document),
         ];
-        self.all.push(Candidate { path: path.clone(), region, fit, features, is_named: false });
+        self.all.push(Candidate { path: path.clone(), region, fit, features, named: 0.0 });
     }
 
     /// Compares the words of all regions. Call it when regions were added.
@@ -233,13 +234,19 @@ impl Candidates {
         }
     }
 
+    /// Whether a region has this line.
+    #[must_use]
+    pub fn holds(&self, path: &str, line: u32) -> bool {
+        self.all.iter().any(|c| *c.path == *path && c.region.holds(line))
+    }
+
     /// Marks the regions of a symbol that the call names. `confidence`: less than 1 if the name has
     /// other symbols.
     pub fn name(&mut self, path: &str, (first, last): (u32, u32), confidence: f64) {
         for candidate in self.all.iter_mut().filter(|c| *c.path == *path) {
             let (start, end) = candidate.region.place();
             if first <= start && end <= last || start <= first && last <= end {
-                candidate.is_named = confidence >= 1.0;
+                candidate.named = candidate.named.max(confidence);
             }
         }
     }
@@ -260,7 +267,7 @@ impl Candidates {
         let order: Vec<usize> = self.ranked().into_iter().take(MAX_REGIONS).collect();
         for (n, at) in order.iter().enumerate() {
             let candidate = &self.all[*at];
-            let score = candidate.score() + if candidate.is_named { NAMED } else { 0.0 };
+            let score = candidate.score() + NAMED * candidate.named;
             for (lines, share, cost) in parts(&candidate.region, &mut self.words) {
                 let against = COST * (cost.max(LEAST_COST) as f64).ln();
                 let value = score + share.ln() - against;
@@ -310,13 +317,14 @@ fn parts(region: &Region, words: &mut AskedWords) -> Vec<(Range<usize>, f64, usi
 }
 
 /// The code that a reply may show, in the order in which it is added.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Selection {
     /// Best first.
     regions: Vec<(Arc<str>, Region)>,
     steps: Vec<Step>,
 }
 
+#[derive(Debug)]
 struct Step {
     region: usize,
     lines: Range<usize>,

@@ -137,7 +137,7 @@ impl AskedWords {
                     *counts.entry(at).or_default() += 1.0;
                 }
             }
-            names.extend(self.names.get(&whole));
+            names.extend(self.names.get(&whole).copied());
         }
         let length = K1 * (1.0 - B + B * n_words / self.average);
         let mut fit = Fit { by_entry: vec![0.0; self.n_entries], ..Fit::default() };
@@ -166,7 +166,7 @@ impl AskedWords {
                 whole.push_str(&word);
                 terms.extend(self.term(word));
             }
-            names.extend(self.names.get(&whole));
+            names.extend(self.names.get(&whole).copied());
         }
         let words: f64 = terms.iter().map(|at| self.terms[*at].weight).sum();
         words + of_name * names.values().sum::<f64>()

@@ -253,7 +253,7 @@ fn outside(answer: &GraphAnswer) -> Vec<String> {
 
 impl GraphAnswer {
     /// Shows who uses the target: code outside of tests by steps, then the tests.
-    fn users(&self) -> Vec<String> {
+    pub(super) fn users(&self) -> Vec<String> {
         let mut text = vec![self.users_heading()];
         for (step, rows) in self.steps() {
             if step > 1 {

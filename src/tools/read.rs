@@ -80,6 +80,13 @@ fn head(place: &ReadPlace) -> String {
     format!("{address} of {} lines{}", place.total_lines, cut.unwrap_or_default())
 }
 
+/// Shows a place.
+pub(super) fn place_lines(place: &ReadPlace) -> Vec<String> {
+    let mut lines = vec![head(place)];
+    lines.extend(numbered(place));
+    lines
+}
+
 /// Returns the lines of a place, with their numbers.
 fn numbered(place: &ReadPlace) -> Vec<String> {
     let left_out = lines_left_out(&place.left_out);
@@ -103,8 +110,7 @@ impl Reply for ReadAnswer {
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(place) = &self.one {
-            lines.push(head(place));
-            lines.extend(numbered(place));
+            lines.extend(place_lines(place));
         }
         for row in &self.places {
             if let Some(error) = &row.error {

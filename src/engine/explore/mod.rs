@@ -1,0 +1,396 @@
+//! Answers a call of several entries in one reply: the code that an answer needs, wherever it is, and
+//! of what is named by an entry also who uses it and which tests reach it.
+
+mod asked;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::asked::{Entry, names_in};
+use super::filters::Filters;
+use super::freshness::AnswerState;
+use super::graph::{GraphAnswer, GraphNode, GraphRequest};
+use super::read::{ReadPlace, ReadRequest};
+use super::rows::ExcerptRow;
+use super::serving::{Engine, View};
+use super::{AskError, Call};
+use crate::address::Address;
+use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::embed::vector_of_question;
+use crate::excerpt::{Candidates, LeftOut, Link, Seed, Selection};
+use crate::graph::{Around, Depth, LEAST_CONFIDENCE, Neighbour, Node, Operation};
+use crate::languages::is_test_file;
+use crate::search::Searcher;
+use crate::text::count;
+
+/// Most entries of one request.
+const MAX_ENTRIES: usize = 16;
+/// Most symbols of one name whose code is wanted. The users of one alone are listed.
+const MAX_OF_NAME: usize = 3;
+/// Number of best functions around which the code graph looks, and most neighbours of each on a side.
+const MAX_SEEDS: usize = 14;
+const MAX_NEIGHBOURS: usize = 20;
+/// A file of more lines is shown in part.
+const WHOLE_FILE: usize = 150;
+/// How sure it is that a region is wanted of which the call names the file, or one of several symbols.
+const OF_FILE: f64 = 0.2;
+const OF_SEVERAL: f64 = 0.5;
+/// Most places that are named without their code.
+const MAX_LEFT_OUT: usize = 30;
+/// Most users of a named symbol that an answer holds.
+const MAX_USERS: usize = 40;
+/// Number of steps to users if the call asks who is affected.
+const AFFECTED_STEPS: usize = 3;
+
+/// The arguments of an exploration.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct ExploreRequest {
+    /// The question, and beside it whatever may be in the code: names (`retry`, `Type::method`), keys,
+    /// messages, places (`src/a.rs:10-40`), files. Up to 16.
+    pub about: Vec<String>,
+    #[serde(flatten)]
+    pub filters: Filters,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ExploreAnswer {
+    /// The entries that name something, or that something is to be said of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub subjects: Vec<Subject>,
+    /// The code, by file; the file with the best place comes first.
+    pub code: Vec<ShownFile>,
+    /// Further places, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub more: Vec<GraphNode>,
+    #[serde(flatten)]
+    pub state: AnswerState,
+    #[serde(skip)]
+    selection: Arc<Selection>,
+}
+
+/// An entry that names a symbol or a place.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Subject {
+    /// The entry as it was written.
+    pub about: String,
+    /// Why it is answered in another way than it was written, or not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The lines of a place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadPlace>,
+    /// Who uses a symbol, and which tests reach it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<Box<GraphAnswer>>,
+    /// Other symbols of the name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub others: Vec<GraphNode>,
+}
+
+/// The shown code of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownFile {
+    /// Relative to the root.
+    pub path: String,
+    /// In the order of their lines.
+    pub excerpts: Vec<ExcerptRow>,
+}
+
+/// What the entries of a call name.
+#[derive(Default)]
+struct Named {
+    subjects: Vec<Subject>,
+    /// The symbols whose code is wanted, and whether the name means one alone.
+    symbols: Vec<(Node, bool)>,
+}
+
+impl Engine {
+    /// Finds the code that answers the entries of a call together.
+    ///
+    /// # Errors
+    /// When the request names nothing or too much, or the index cannot be read.
+    pub fn explore(
+        &self,
+        request: &ExploreRequest,
+        call: &Call,
+    ) -> Result<ExploreAnswer, AskError> {
+        let about: Vec<String> =
+            request.about.iter().map(|a| a.trim().to_string()).filter(|a| !a.is_empty()).collect();
+        if about.is_empty() || about.len() > MAX_ENTRIES {
+            return Err(AskError::Arguments(format!(
+                "about has {}: give from 1 to {MAX_ENTRIES} questions, names, places or files",
+                count(about.len(), "entry")
+            )));
+        }
+        let mut state = self.state(call)?;
+        // The first question has waited as the call asks.
+        let after = &Call { wait: super::Wait::default(), warnings: Vec::new(), ..call.clone() };
+        let mut named = Named::default();
+        let mut asked: Vec<String> = Vec::new();
+        match self.named(&about, after) {
+            Ok(entries) => {
+                for entry in entries {
+                    self.take(entry, &mut named, &mut asked, after)?;
+                }
+            }
+            Err(AskError::NotYet(why)) => {
+                state.warnings.push(why);
+                asked.clone_from(&about);
+            }
+            Err(other) => return Err(other),
+        }
+        call.check()?;
+        let selection = if asked.is_empty() && named.symbols.is_empty() {
+            Selection::default()
+        } else {
+            self.selection(&about, &named, request, after)?
+        };
+        let mut answer = ExploreAnswer {
+            subjects: named.subjects,
+            code: Vec::new(),
+            more: Vec::new(),
+            state: state.in_brief(call),
+            selection: Arc::new(selection),
+        };
+        if answer.selection.top() == 0 && answer.subjects.is_empty() {
+            answer.state.warnings.push("nothing found".into());
+        }
+        Ok(answer)
+    }
+
+    /// Takes an entry: a place is read, the users of a symbol are looked up, and whatever is no place is
+    /// searched for.
+    fn take(
+        &self,
+        entry: Entry,
+        named: &mut Named,
+        asked: &mut Vec<String>,
+        call: &Call,
+    ) -> Result<(), AskError> {
+        match entry {
+            Entry::Place(about, read) => named.subjects.push(Subject {
+                note: read.state.warnings.first().cloned(),
+                read: Some(read),
+                ..Subject::of(about)
+            }),
+            Entry::Symbols(about, symbols) => {
+                let is_one = symbols.len() == 1;
+                let first = &symbols[0];
+                let depth = if asks_who_is_affected(&about) { AFFECTED_STEPS } else { 1 };
+                let request = GraphRequest {
+                    operation: Operation::Impact.as_str().into(),
+                    target: address(first),
+                    depth: Some(depth),
+                    limit: Some(MAX_USERS),
+                    ..GraphRequest::default()
+                };
+                let users = self.graph(&request, call)?;
+                let others = symbols[1..].iter().map(GraphNode::new).collect();
+                let users = Some(Box::new(users));
+                named.subjects.push(Subject { users, others, ..Subject::of(about.clone()) });
+                let wanted = symbols.into_iter().take(MAX_OF_NAME);
+                named.symbols.extend(wanted.map(|node| (node, is_one)));
+                asked.push(about);
+            }
+            Entry::Text(about) => asked.push(about),
+        }
+        Ok(())
+    }
+
+    /// Selects the code that answers the call.
+    fn selection(
+        &self,
+        about: &[String],
+        named: &Named,
+        request: &ExploreRequest,
+        call: &Call,
+    ) -> Result<Selection, AskError> {
+        let filter = request.filters.filter(Some(&self.project))?;
+        let names = names_in(about);
+        let vectors: Vec<Vec<f32>> = about
+            .iter()
+            .map(|entry| vector_of_question(self.manager.embedder(), entry).0)
+            .collect();
+        self.with_code(call, |View { code, .. }| {
+            let corpus = &code.corpus;
+            let passages = Searcher::new(corpus).passages(about, &names, &vectors, &filter)?;
+            let mut candidates = Candidates::new(passages.words, about);
+            for (path, entries) in passages.files {
+                let parts = entries.iter().filter_map(|entry| entry.chunk()).collect();
+                candidates.add(&path, parts);
+            }
+            call.check()?;
+            for (node, is_one) in &named.symbols {
+                let (lines, confidence) = match node.line {
+                    0 => ((1, u32::MAX), OF_FILE),
+                    line => ((line, node.end_line), if *is_one { 1.0 } else { OF_SEVERAL }),
+                };
+                candidates
+                    .add(&node.file.as_str().into(), chunks_at(corpus.chunks(), &node.file, lines));
+                candidates.name(&node.file, lines, confidence);
+            }
+            candidates.compare();
+            self.look_around(&mut candidates, corpus.chunks(), call)?;
+            Ok(candidates.select())
+        })
+    }
+
+    /// Adds what the code graph knows around the best functions.
+    fn look_around(
+        &self,
+        candidates: &mut Candidates,
+        chunks: &ChunkSet,
+        call: &Call,
+    ) -> Result<(), AskError> {
+        let seeds = candidates.seeds(MAX_SEEDS);
+        let targets: Vec<String> =
+            seeds.iter().map(|Seed { path, line }| format!("{path}:{line}")).collect();
+        let work = call.work();
+        let around = match self.ask_graph(call, |graph| graph.around(&targets, Depth::Brief, &work))
+        {
+            Ok((around, _)) => around,
+            Err(AskError::Cancelled) => return Err(AskError::Cancelled),
+            // The reply says that the graph is not there yet.
+            Err(_) => return Ok(()),
+        };
+        let mut links: Vec<(Node, u32, Link, usize, f32)> = Vec::new();
+        for (rank, around) in around.into_iter().enumerate() {
+            let Some(Around { users, tests, calls, .. }) = around else { continue };
+            let sure = |found: &Neighbour| found.confidence >= LEAST_CONFIDENCE;
+            for user in users.into_iter().chain(tests).filter(sure).take(MAX_NEIGHBOURS) {
+                let line = user.sites.first().copied().unwrap_or(user.node.line);
+                links.push((user.node, line, Link::Caller, rank, user.confidence));
+            }
+            for callee in calls.into_iter().filter(sure).take(MAX_NEIGHBOURS) {
+                let line = callee.node.line;
+                links.push((callee.node, line, Link::Callee, rank, callee.confidence));
+            }
+        }
+        for (node, line, ..) in &links {
+            if !candidates.holds(&node.file, *line) {
+                let lines = if node.line > 0 { (node.line, node.end_line) } else { (*line, *line) };
+                candidates.add(&node.file.as_str().into(), chunks_at(chunks, &node.file, lines));
+            }
+        }
+        candidates.compare();
+        for (node, line, link, rank, confidence) in links {
+            candidates.link(&node.file, line, link, rank, f64::from(confidence));
+        }
+        Ok(())
+    }
+
+    /// Returns what each entry names.
+    fn named(&self, about: &[String], call: &Call) -> Result<Vec<Entry>, AskError> {
+        let work = call.work();
+        let targets: Vec<String> =
+            about.iter().map(|about| self.graph_target(unquoted(about), call)).collect();
+        let (mut named, _) = self.ask_graph(call, |graph| graph.named(&targets, &work))?;
+        for nodes in &mut named {
+            self.project.drop_gone(nodes);
+        }
+        let mut entries = Vec::new();
+        for (about, mut nodes) in about.iter().zip(named) {
+            call.check()?;
+            let address = Address::parse(unquoted(about));
+            let is_place = !about.contains(char::is_whitespace)
+                && (address.lines.is_some() || nodes.iter().any(|node| node.line == 0));
+            if is_place {
+                let path = Some(unquoted(about).into());
+                let whole = address.lines.is_some();
+                let request = ReadRequest { path, whole, ..ReadRequest::default() };
+                match self.read(&request, call) {
+                    Ok(read) if whole || read.total_lines <= WHOLE_FILE => {
+                        entries.push(Entry::Place(about.clone(), read));
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            nodes.sort_by_key(|node| (is_test_file(&node.file), !is_definition(node)));
+            entries.push(if nodes.is_empty() || about.contains(char::is_whitespace) {
+                Entry::Text(about.clone())
+            } else {
+                Entry::Symbols(about.clone(), nodes)
+            });
+        }
+        Ok(entries)
+    }
+}
+
+impl Subject {
+    fn of(about: String) -> Self {
+        Self { about, note: None, read: None, users: None, others: Vec::new() }
+    }
+}
+
+impl ExploreAnswer {
+    /// Estimated bytes of everything that the code of a reply can have.
+    #[must_use]
+    pub fn top(&self) -> usize {
+        self.selection.top()
+    }
+
+    /// Returns the answer with about `n_bytes` of code, and `n_rows` rows of users of each symbol.
+    #[must_use]
+    pub fn at(&self, n_bytes: usize, n_rows: usize) -> Self {
+        let (files, left_out) = self.selection.at(n_bytes, MAX_LEFT_OUT);
+        let shown = |file: crate::excerpt::FileExcerpts| ShownFile {
+            path: file.path.to_string(),
+            excerpts: file.excerpts.into_iter().map(ExcerptRow::from).collect(),
+        };
+        let node = |LeftOut { path, label, lines }: LeftOut| GraphNode {
+            path: path.to_string(),
+            line: lines.0,
+            end_line: lines.1,
+            symbol: label.name,
+            kind: label.kind,
+        };
+        let mut answer = Self {
+            code: files.into_iter().map(shown).collect(),
+            more: left_out.into_iter().map(node).collect(),
+            ..self.clone()
+        };
+        for subject in &mut answer.subjects {
+            subject.users = subject.users.as_ref().map(|users| Box::new(users.first(n_rows)));
+        }
+        answer
+    }
+}
+
+/// Returns the chunks of a file that hold some of these lines.
+fn chunks_at(chunks: &ChunkSet, path: &str, (first, last): (u32, u32)) -> Vec<Arc<Chunk>> {
+    let holds = |chunk: &Arc<Chunk>| {
+        let m = &chunk.metadata;
+        let lines = m.start_line.zip(m.end_line);
+        chunk.chunk_type != ChunkType::Symbols
+            && lines.is_some_and(|(start, end)| start <= last && first <= end)
+    };
+    chunks.read_file(path).into_iter().filter(holds).collect()
+}
+
+/// Returns an entry without the signs that mark it as code.
+fn unquoted(about: &str) -> &str {
+    about.trim_matches(['`', '"', '\'']).trim_end_matches("()").trim_end_matches('(')
+}
+
+/// Whether an entry asks for what depends on something, beyond its users.
+fn asks_who_is_affected(about: &str) -> bool {
+    let about = about.to_lowercase();
+    ["affect", "impact", "depend"].iter().any(|word| about.contains(word))
+}
+
+/// Returns how the graph finds a node again.
+fn address(node: &Node) -> String {
+    if node.line == 0 { node.file.clone() } else { format!("{}:{}", node.file, node.line) }
+}
+
+/// Whether a symbol is more than a value, such as a field or a constant.
+fn is_definition(node: &Node) -> bool {
+    !matches!(&*node.kind, "constant" | "variable" | "field" | "property")
+}
