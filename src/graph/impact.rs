@@ -99,7 +99,7 @@ impl Traversal {
         for target in targets.iter().take(MAX_OVERRIDING) {
             let symbol = self.resolver.scopes.symbol(*target)?;
             let Some(symbol) = symbol.filter(|symbol| symbol.kind.is_callable()) else { continue };
-            for above in self.overridden(&symbol)? {
+            for above in self.overridden_above(&symbol)? {
                 let method = self.resolver.scopes.node(above)?.symbol;
                 for edge in self.incoming(above, kinds, false)? {
                     if edge.confidence >= LEAST_CONFIDENCE {

@@ -1058,6 +1058,21 @@ fn callers_of_what_a_method_overrides_are_marked() {
     );
     let text = p.run(&["graph", "callers", "Child.step"]).expect(0).stdout;
     assert!(text.contains("app/work.py:3  Base.run  through Base.step"), "{text}");
+    // The type between overrides it, too.
+    p.write(
+        "app/work.py",
+        p.read("app/work.py").replace(
+            "class Child(Base):",
+            "class Middle(Base):\n    def step(self):\n        return 2\n\n\nclass Child(Middle):",
+        ),
+    );
+    let answer = p.json(&["graph", "callers", "Child.step"]);
+    let first = &answer["candidates"][0];
+    assert_eq!(
+        (&first["symbol"], &first["reason"]),
+        (&json!("Base.run"), &json!("through Base.step")),
+        "{answer:#}"
+    );
 }
 
 #[test]
