@@ -52,6 +52,9 @@ pub struct TestGroup {
     /// Whether the target is called.
     #[serde(skip)]
     is_called: bool,
+    /// Whether steps lead from the others to the target, and not only their names or commits.
+    #[serde(skip)]
+    is_reached: bool,
 }
 
 /// The tests that reach a target.
@@ -161,11 +164,14 @@ impl TestsByClass {
             .then(|| format!("no test is known to reach {these}: {}{more}", shown.join(", ")))
     }
 
-    /// Returns the groups whose tests use the target themselves, and the other ones.
+    /// Returns the groups whose tests use the target themselves, those that reach it through others,
+    /// and those that no step leads to.
     #[must_use]
-    pub fn parts(&self) -> [(&'static str, Vec<&TestGroup>); 2] {
-        let (direct, others) = self.test_groups.iter().partition(|group| group.is_direct());
-        [("directly:", direct), ("through callers:", others)]
+    pub fn parts(&self) -> [(&'static str, Vec<&TestGroup>); 3] {
+        let (direct, others): (Vec<&TestGroup>, Vec<&TestGroup>) =
+            self.test_groups.iter().partition(|group| group.is_direct());
+        let (reached, named) = others.into_iter().partition(|group| group.is_reached);
+        [("directly:", direct), ("through callers:", reached), ("without a known step:", named)]
     }
 
     /// Number of groups that are not listed.
@@ -196,6 +202,7 @@ impl TestsByClass {
                 lines: sites.iter().copied().take(MAX_LINES).collect(),
                 how: None,
                 is_called: false,
+                is_reached: false,
             });
             self.total_groups += 1;
             self.n_files += 1;
@@ -299,6 +306,7 @@ fn grouped(found: &TestsAnswer) -> Vec<TestGroup> {
                 lines: Vec::new(),
                 how: None,
                 is_called,
+                is_reached: false,
             });
             groups.len() - 1
         });
@@ -310,6 +318,7 @@ fn grouped(found: &TestsAnswer) -> Vec<TestGroup> {
             group.lines.extend(&test.found.sites);
         } else if group.how.is_none() {
             group.how = Some(reason(test, found));
+            group.is_reached = matches!(test.reason, Reason::Through { .. } | Reason::Fixture(_));
         }
     }
     for group in &mut groups {
@@ -387,6 +396,7 @@ mod tests {
             lines: lines.to_vec(),
             how: how.map(str::to_string),
             is_called: true,
+            is_reached: true,
         }
     }
 

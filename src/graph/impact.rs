@@ -8,11 +8,14 @@ use super::error::GraphError;
 use super::rows::{FileId, SymbolId, SymbolRow};
 use super::tested::TestsAnswer;
 use super::traversal::{CALLS, Follow, MAX_TARGETS, Traversal, USES};
+use crate::syntax::ReferenceKind;
 
 /// How long users are looked for, in time of processors; tests have the rest of the budget.
 const OF_USERS: Duration = Duration::from_secs(8);
 /// Most targets whose overridden methods are looked at.
 const MAX_OVERRIDING: usize = 8;
+/// Most callers whose registrations are looked up.
+const MAX_REGISTERED: usize = 100;
 
 /// What changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,20 +75,62 @@ impl Traversal {
         let mut targets = self.resolver.scopes.targets(query.target)?;
         targets.truncate(MAX_TARGETS);
         let through = self.users_through(&targets, query.operation)?;
+        if query.operation == Operation::Callers {
+            let registrations = self.registrations(&answer.results, query.depth)?;
+            answer.total += registrations.len();
+            answer.results.extend(registrations);
+        }
         self.resolver.work = work;
         let tests = self.tests_of(targets, test_depth)?;
-        self.put_tests_last(&mut answer.results)?;
-        self.put_tests_last(&mut answer.candidates)?;
+        self.mark_tests(&mut answer.results)?;
+        answer.results.sort_by_key(|one| (one.is_test, one.depth));
+        self.mark_tests(&mut answer.candidates)?;
+        answer.candidates.sort_by_key(|one| one.is_test);
         Ok(Affected { answer, through, tests })
     }
 
-    /// Marks what belongs to tests, and puts it after everything else.
-    fn put_tests_last(&mut self, found: &mut [Neighbour]) -> Result<(), GraphError> {
-        for one in found.iter_mut() {
+    /// Marks what belongs to tests.
+    fn mark_tests(&mut self, found: &mut [Neighbour]) -> Result<(), GraphError> {
+        for one in found {
             one.is_test = self.is_of_tests(&one.node)?;
         }
-        found.sort_by_key(|one| one.is_test);
         Ok(())
+    }
+
+    /// Returns what takes callers as values, such as a table of routes, commands or subscribers, where
+    /// calls begin. `depth` is the largest number of steps.
+    fn registrations(
+        &mut self,
+        callers: &[Neighbour],
+        depth: usize,
+    ) -> Result<Vec<Neighbour>, GraphError> {
+        let mut known: HashSet<Node> = callers.iter().map(|caller| caller.node.clone()).collect();
+        let mut out = Vec::new();
+        let is_followed = |caller: &&Neighbour| {
+            caller.depth < depth && caller.node.is_function() && !caller.is_value
+        };
+        for caller in callers.iter().filter(is_followed).take(MAX_REGISTERED) {
+            let Some(id) = self.id_of(&caller.node)? else { continue };
+            for edge in self.incoming(id, &[ReferenceKind::Value], false)? {
+                let confidence = edge.confidence * caller.confidence;
+                if confidence < LEAST_CONFIDENCE || edge.to == id {
+                    continue;
+                }
+                let node = self.resolver.scopes.node(edge.to)?;
+                if known.insert(node.clone()) {
+                    out.push(Neighbour {
+                        node,
+                        sites: edge.lines,
+                        confidence,
+                        depth: caller.depth + 1,
+                        via: caller.node.symbol.clone(),
+                        is_value: true,
+                        is_test: false,
+                    });
+                }
+            }
+        }
+        Ok(out)
     }
 
     /// Returns what uses a method that a target overrides, with the name of that method.
@@ -99,7 +144,7 @@ impl Traversal {
         for target in targets.iter().take(MAX_OVERRIDING) {
             let symbol = self.resolver.scopes.symbol(*target)?;
             let Some(symbol) = symbol.filter(|symbol| symbol.kind.is_callable()) else { continue };
-            for above in self.overridden(&symbol)? {
+            for above in self.overridden_above(&symbol)? {
                 let method = self.resolver.scopes.node(above)?.symbol;
                 for edge in self.incoming(above, kinds, false)? {
                     if edge.confidence >= LEAST_CONFIDENCE {

@@ -432,7 +432,7 @@ impl Traversal {
         })
     }
 
-    fn id_of(&mut self, node: &Node) -> Result<Option<SymbolId>, GraphError> {
+    pub(super) fn id_of(&mut self, node: &Node) -> Result<Option<SymbolId>, GraphError> {
         let Some(file) = self.resolver.scopes.file_at(&node.file) else { return Ok(None) };
         if node.line == 0 {
             return Ok(Some(SymbolId { file, n: -1 }));

@@ -21,6 +21,8 @@ const LEAST_CANDIDATE: f32 = 0.1;
 const MAX_VISITED: usize = 5_000;
 /// Most nodes whose steps are kept for a drawing, those nearest to the targets.
 pub(super) const MAX_DRAWN: usize = 500;
+/// Largest number of methods that a method overrides, on all levels, and that are looked at.
+const MAX_OVERRIDDEN: usize = 20;
 /// Largest number of types below one that a path looks at.
 const MAX_SUBTYPES: usize = 200;
 /// Most references of one name that are resolved for one query.
@@ -475,9 +477,9 @@ impl Traversal {
         let mut searched = vec![symbol.name.clone()];
         searched.extend(self.resolver.scopes.tables.aliases_of(&symbol.name)?);
         searched.extend(self.default_aliases(&symbol)?);
-        for above in self.overridden(&symbol)? {
-            wanted.insert(above, DISPATCHED);
-        }
+        let above =
+            if is_target { self.overridden_above(&symbol)? } else { self.overridden(&symbol)? };
+        wanted.extend(above.into_iter().map(|above| (above, DISPATCHED)));
         if self.is_constructor(&symbol) {
             // A constructor is called by the name of its type.
             wanted.extend(self.owner_of(&symbol)?.map(|owner| (owner, 1.0)));
@@ -594,6 +596,33 @@ impl Traversal {
         }
         out.retain(|id| *id != symbol.id);
         Ok(out)
+    }
+
+    /// Does the same on all levels above: a method that overrides another one may run where that is
+    /// called by the name of the topmost type.
+    pub(super) fn overridden_above(
+        &mut self,
+        symbol: &SymbolRow,
+    ) -> Result<Vec<SymbolId>, GraphError> {
+        let mut all = self.overridden(symbol)?;
+        let mut n_looked_at = 0;
+        while n_looked_at < all.len() && all.len() < MAX_OVERRIDDEN {
+            let above = self.resolver.scopes.symbol(all[n_looked_at])?;
+            n_looked_at += 1;
+            let Some(above) = above else { continue };
+            let Some(owner) = self.owner_of(&above)? else { continue };
+            for base in self.resolver.bases(owner)? {
+                if base.symbol == owner {
+                    continue;
+                }
+                for member in self.resolver.members_of(base.symbol, &symbol.name)? {
+                    if member.symbol != symbol.id && !all.contains(&member.symbol) {
+                        all.push(member.symbol);
+                    }
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Returns the references of a name. A name in a large project may have too many to resolve all:

@@ -22,7 +22,7 @@ impl Traversal {
         let mut wanted: BTreeSet<SymbolId> = targets.iter().copied().collect();
         for target in targets {
             let Some(symbol) = self.resolver.scopes.symbol(*target)? else { continue };
-            wanted.extend(self.overridden(&symbol)?);
+            wanted.extend(self.overridden_above(&symbol)?);
             let name = if self.is_constructor(&symbol) {
                 wanted.extend(self.owner_of(&symbol)?);
                 symbol.owner

@@ -1058,6 +1058,21 @@ fn callers_of_what_a_method_overrides_are_marked() {
     );
     let text = p.run(&["graph", "callers", "Child.step"]).expect(0).stdout;
     assert!(text.contains("app/work.py:3  Base.run  through Base.step"), "{text}");
+    // The type between overrides it, too.
+    p.write(
+        "app/work.py",
+        p.read("app/work.py").replace(
+            "class Child(Base):",
+            "class Middle(Base):\n    def step(self):\n        return 2\n\n\nclass Child(Middle):",
+        ),
+    );
+    let answer = p.json(&["graph", "callers", "Child.step"]);
+    let first = &answer["candidates"][0];
+    assert_eq!(
+        (&first["symbol"], &first["reason"]),
+        (&json!("Base.run"), &json!("through Base.step")),
+        "{answer:#}"
+    );
 }
 
 #[test]
@@ -1130,4 +1145,33 @@ fn lines_with_values_of_foreign_types_are_only_counted() {
     p.remove("src/a.rs");
     let only = p.run(&["graph", "callers", "Stack::push_all"]).expect(0).stdout;
     assert_eq!(only.matches("src/b.rs").count(), 3, "{only}");
+}
+
+/// A handler is called by a framework: the line that registers it is where the calls begin.
+#[test]
+fn callers_lead_to_the_line_that_registers_a_handler() {
+    let p = Project::with(&[
+        ("src/store.js", "export function load() {\n  return 1\n}\n"),
+        (
+            "src/handlers.js",
+            "import { load } from './store.js'\n\nexport function show(req, res) {\n  res.json(load())\n}\n",
+        ),
+        (
+            "src/routes.js",
+            "import { show } from './handlers.js'\n\nexport function register(router) {\n  router.get('/items', show)\n}\n",
+        ),
+    ]);
+    let answer = p.json(&["graph", "callers", "load"]);
+    assert_eq!(users(&answer), ["show", "register"], "{answer:#}");
+    let last = &answer["results"][1];
+    assert_eq!(
+        (&last["text"], &last["reason"], &last["via"], &last["depth"]),
+        (
+            &json!("router.get('/items', show)"),
+            &json!("takes it as a value"),
+            &json!("show"),
+            &json!(2)
+        ),
+        "{answer:#}"
+    );
 }
