@@ -26,6 +26,7 @@ mod grep;
 mod history;
 mod hook;
 mod impact;
+mod kinds;
 mod many;
 mod map;
 mod memory;
@@ -77,6 +78,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
+pub use kinds::Fold;
 pub use many::{AskedProject, OpenProject, chosen, open_projects, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
