@@ -42,6 +42,7 @@ mod project;
 mod read;
 mod related;
 mod rename;
+mod reverts;
 mod routes;
 mod rows;
 mod scan;
@@ -96,6 +97,7 @@ pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
 };
+pub use reverts::RevertNote;
 pub use routes::Client;
 pub use rows::{ChunkRow, ExcerptRow, ResultRow, ScorePart, Window};
 pub use scan::{

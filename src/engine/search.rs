@@ -475,6 +475,16 @@ impl Page {
         })
     }
 
+    /// Returns the page of a list of `n` results.
+    pub(super) fn among(self, n: usize) -> Self {
+        Self { n_found: n, ..self }
+    }
+
+    /// Returns the part of a list that is on this page.
+    pub(super) fn of<T>(&self, all: Vec<T>) -> impl Iterator<Item = T> + use<T> {
+        all.into_iter().skip(self.offset).take(self.limit)
+    }
+
     /// The number of hits to search for: one more than is shown, to learn whether a page follows.
     pub(super) fn n_wanted(&self) -> usize {
         self.offset.saturating_add(self.limit).saturating_add(1)
