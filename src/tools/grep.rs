@@ -18,7 +18,7 @@ impl Question for GrepRequest {
     const NAME: &'static str = "cortex_grep";
     const TITLE: &'static str = "Find lines by text or regular expression";
     const WHEN: &'static str = "every line with a text or a pattern, with totals.";
-    const DESCRIPTION: &'static str = "Find every line that holds a text or matches a regular expression, as ripgrep does, source files first, under the symbol around it, with exact totals. If the program matches, lines of tests, locales, migrations, snapshots, generated and vendored files are counted; name those in `paths` to list them. For a concept use cortex_search, for callers cortex_graph.";
+    const DESCRIPTION: &'static str = "Find every line with a text or a regular expression, as ripgrep does, source files first, under the symbol around it, with exact totals. Lines of tests, locales, migrations, snapshots, generated and vendored files are counted; name these in `paths` to list them. For a concept use cortex_search, for callers cortex_graph.";
     type Reply = GrepAnswer;
 
     fn answer(

@@ -802,7 +802,7 @@ fn schemas_are_plain_and_say_everything() {
     assert_eq!(search["properties"]["mode"]["default"], "hybrid");
     assert_eq!(
         search["properties"]["limit"],
-        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Maximum number of results, usually one per file."})
+        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Maximum number of results; in a text each is a file. Without it, a text names few without code."})
     );
 }
 
