@@ -30,6 +30,7 @@ mod kinds;
 mod many;
 mod map;
 mod memory;
+mod near;
 mod operation;
 mod outline;
 mod outside;

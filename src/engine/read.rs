@@ -119,7 +119,7 @@ impl Engine {
             });
         }
         let (range, others) = request.ranges()?;
-        self.with_code(call, |View { code, state }| {
+        let answer = self.with_code(call, |View { code, state }| {
             let chunks = code.corpus.chunks();
             let mut warnings = Vec::new();
             let (answer, text, range) = match (&request.chunk_id, &request.path) {
@@ -143,7 +143,8 @@ impl Engine {
             let state = AnswerState { warnings: warnings.into_iter().chain(state.warnings).collect(), ..state }.in_brief(call);
             let more: Result<_, AskError> = others.iter().map(|other| range_of(&text, *other)).collect();
             ReadAnswer { more: more?, ..answer }.with_lines(&text, range, state)
-        })
+        });
+        self.or_lines(answer, request.path.as_deref().unwrap_or_default(), call)
     }
 
     /// Returns the text of a chunk as it was indexed.
