@@ -186,7 +186,7 @@ impl Engine {
             chunks: &|path| code.corpus.chunks().read_file(path),
             text: &|path| self.project.read_text(path).unwrap_or_default(),
         };
-        Ok(page.answer(request, reading, state.in_brief(call)))
+        Ok(page.answer(request, &reading, state.in_brief(call)))
     }
 }
 
@@ -250,14 +250,20 @@ impl<'a> Matches<'a> {
         let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
         let group = |path: &str| groups.get(path).copied();
         let origin = |path: &str| {
-            let written = Origin::of_path(path);
-            if group(path) != Some(FileGroup::Aside) || written == Origin::Vendored {
-                return written;
+            if group(path) != Some(FileGroup::Aside) {
+                return Origin::Ordinary;
+            }
+            if Origin::of_path(path) == Origin::Vendored {
+                return Origin::Vendored;
             }
             let first = corpus.chunks().by_file(path).next().and_then(|entry| entry.chunk());
             first.map_or(Origin::Ordinary, |chunk| chunk.metadata.origin())
         };
-        let file = |(path, n)| MatchedFile { path, n, kind: FileKind::of(path, || origin(path)) };
+        let file = |(path, n): (&'a str, usize)| MatchedFile {
+            path,
+            n,
+            kind: FileKind::of(path, || origin(path)),
+        };
         let mut files: Vec<MatchedFile<'a>> = counts.into_iter().map(file).collect();
         let beside = |file: &MatchedFile| file.kind.filter(|kind| *kind != FileKind::Tests);
         files.sort_by_key(|file| (beside(file), group(file.path), file.path));
@@ -284,7 +290,7 @@ impl<'a> Matches<'a> {
     pub(super) fn answer(
         self,
         request: &GrepRequest,
-        reading: Reading,
+        reading: &Reading,
         state: AnswerState,
     ) -> GrepAnswer {
         let Self { files, folded, n_files, skipped, is_whole } = self;
@@ -293,16 +299,16 @@ impl<'a> Matches<'a> {
         let (skip, left) =
             if request.symbols { (0, MAX_LINES_OF_SYMBOLS) } else { (skipped, request.limit) };
         let mut page = GrepPage { skip, left, files: Vec::new() };
-        for MatchedFile { path, n, .. } in &files {
+        for &MatchedFile { path, n, .. } in &files {
             if lists_files {
-                page.add_file(path, *n);
-            } else if page.wants(shown_of(request, *n)) {
+                page.add_file(path, n);
+            } else if page.wants(shown_of(request, n)) {
                 let chunks = (reading.chunks)(path);
                 let mut names = NamesAround::new(&chunks);
                 let has_blocks = is_test_file(path) && has_test_blocks(detect(path, "").name);
                 let text = if has_blocks { (reading.text)(path) } else { String::new() };
                 let rows: Vec<&str> = text.lines().collect();
-                page.add_lines(path, *n, (reading.lines)(path), request, |line| {
+                page.add_lines(path, n, (reading.lines)(path), request, |line| {
                     let line = u32::try_from(line).unwrap_or(u32::MAX);
                     name_around(&rows, line, |line| names.at(line))
                 });

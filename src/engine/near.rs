@@ -40,11 +40,12 @@ impl Engine {
     /// Returns at most five symbols whose names are near to a name that nothing has, nearest first:
     /// other spellings, the singular or plural, names with one or two wrong letters, and longer names
     /// that end with it. Of a path of names, the last one counts. None if the index cannot be read.
+    #[must_use]
     pub fn near_names(&self, name: &str, call: &Call) -> Vec<NearName> {
-        let near = |View { code, .. }: View| {
+        let near = self.with_code(call, |View { code, .. }| {
             Ok(Searcher::new(&code.corpus).near_names(last_name(name), MAX_NAMES)?)
-        };
-        self.with_code(call, near).unwrap_or_default()
+        });
+        near.unwrap_or_default()
     }
 
     /// Explains that there is no such symbol: names that are near, and lines that hold the text.

@@ -473,7 +473,7 @@ impl PublishedRepository<'_> {
             chunks: &|path| corpus.chunks().read_file(path),
             text: &text,
         };
-        Ok(page.answer(request, reading, state))
+        Ok(page.answer(request, &reading, state))
     }
 }
 

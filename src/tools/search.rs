@@ -77,7 +77,7 @@ impl Question for SearchRequest {
         } else {
             engine.with_lines_beside(engine.search(&request, call)?, call)?
         };
-        let n_named = if is_json { 0 } else { self.limit.min(budget.limit() / TOKENS_OF_ROW) };
+        let n_named = if is_json { 0 } else { request.limit.min(budget.limit() / TOKENS_OF_ROW) };
         Ok(reply(&answer, budget, n_named, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }
 }
