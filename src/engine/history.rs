@@ -166,11 +166,7 @@ impl Engine {
             _ => {}
         }
         let wait = if self.server().is_some() { SHORT_WAIT } else { LONG_WAIT };
-        let tell = || {
-            if let Upkeep::Command(command) = &self.upkeep {
-                (command.tell)(Step::Commits);
-            }
-        };
+        let tell = || self.tell_of_commits();
         let commits = self.commits.up_to_date(&self.project, wait, &tell)?;
         call.check()?;
         let state = AnswerState { index: self.freshness(), ..AnswerState::default() };
@@ -269,6 +265,15 @@ impl Engine {
             row.reverts = commits.notes_on(&row.id);
         }
         Ok(answer.first(usize::MAX))
+    }
+}
+
+impl Engine {
+    /// Tells the user of a command that the history is read.
+    pub(super) fn tell_of_commits(&self) {
+        if let Upkeep::Command(command) = &self.upkeep {
+            (command.tell)(Step::Commits);
+        }
     }
 }
 

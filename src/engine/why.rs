@@ -278,7 +278,8 @@ impl Engine {
 
     /// Notes which commits were reverted or reapplied, unless the history cannot be read.
     fn note_reverts(&self, commits: &mut [WhyCommit]) {
-        let Ok(all) = self.commits.up_to_date(&self.project, SHORT_WAIT, &|| ()) else { return };
+        let first = || self.tell_of_commits();
+        let Ok(all) = self.commits.up_to_date(&self.project, SHORT_WAIT, &first) else { return };
         for commit in commits {
             commit.reverts = all.notes_on(&commit.id);
         }

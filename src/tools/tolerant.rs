@@ -18,6 +18,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("query", "pattern"),
     ("path", "paths"),
     ("glob", "paths"),
+    ("include", "paths"),
     ("language", "languages"),
     ("case_insensitive", "ignore_case"),
     // Tools that edit files.
