@@ -20,7 +20,7 @@ use crate::chunk::Chunk;
 use crate::embed::{BundledModel, Embedder, StaticModel};
 use crate::index::{N_FILES, ROUTINE};
 use crate::memory::{Period, now};
-use crate::search::{Condition, Filter, Hit, PathFilter, QueryWords, Searcher};
+use crate::search::{Condition, Corpus, Filter, Hit, PathFilter, QueryWords, Searcher};
 use crate::source::printable;
 use crate::store::{ChunkFiles, CommitFacts, Patches};
 
@@ -225,39 +225,10 @@ impl Engine {
             let chunks = page.of(newest).filter_map(chunk_of);
             (chunks.map(|chunk| HistoryRow::new(&chunk, 0.0, no_words)).collect(), n_rows)
         } else {
-            let condition = allowed.map(as_set).map(|ids| {
-                Condition::new(move |entry| {
-                    entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id))
-                })
-            });
-            let filter = Filter { condition, ..Filter::default() };
-            let searcher = Searcher::new(corpus);
-            let query = searcher.query(query, &StaticModel::knows)?;
-            let vector =
-                BundledModel.embed_query(&query.text).map_err(|e| AskError::Failed(chain(&e)))?;
-            let n = if page.n_wanted() <= POOL { POOL + 1 } else { MAX_LISTED };
-            let found = searcher.search(&query, &vector, &filter, n)?;
-            answer.total = found.total;
-            let mut wanted = found.wanted;
-            let pool = &found.hits[..found.hits.len().min(POOL)];
-            let nearest = pool.iter().map(Hit::meaning).fold(0.0, f64::max);
-            let (evident, others): (Vec<&Hit>, Vec<&Hit>) =
-                pool.iter().partition(|hit| hit.is_evident(nearest));
-            let mut ranked = |hits: Vec<&Hit>| -> Vec<HistoryRow> {
-                let row = |hit: &Hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted);
-                let mut rows: Vec<HistoryRow> = hits.into_iter().map(row).collect();
-                rows.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
-                rows
-            };
-            let mut all = ranked(evident);
-            let n_evident = all.len();
-            all.extend(ranked(others));
-            all.extend(ranked(found.hits[pool.len()..].iter().collect()));
-            let n_rows = all.len();
-            // Without a limit, the first page ends with the commits that surely answer.
-            let is_first = request.limit.is_none() && page.offset == 0;
-            let n = if is_first { n_evident } else { usize::MAX };
-            (page.of(all).take(n).collect(), n_rows)
+            let ids = allowed.map(as_set);
+            let (rows, n_rows, total) = ranked(corpus, query, ids, &page, request.limit)?;
+            answer.total = total;
+            (rows, n_rows)
         };
         answer.page = page.among(n_rows);
         answer.commits = rows;
@@ -266,6 +237,44 @@ impl Engine {
         }
         Ok(answer.first(usize::MAX))
     }
+}
+
+/// Ranks the commits that answer a question. Returns the rows of a page, the number of rows of all
+/// pages, and the number of commits that match. `ids`: only these.
+fn ranked(
+    corpus: &Corpus,
+    question: &str,
+    ids: Option<HashSet<String>>,
+    page: &Page,
+    limit: Option<usize>,
+) -> Result<(Vec<HistoryRow>, usize, usize), AskError> {
+    let condition = ids.map(|ids| {
+        Condition::new(move |entry| entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id)))
+    });
+    let filter = Filter { condition, ..Filter::default() };
+    let searcher = Searcher::new(corpus);
+    let query = searcher.query(question, &StaticModel::knows)?;
+    let vector = BundledModel.embed_query(&query.text).map_err(|e| AskError::Failed(chain(&e)))?;
+    let n = if page.n_wanted() <= POOL { POOL + 1 } else { MAX_LISTED };
+    let found = searcher.search(&query, &vector, &filter, n)?;
+    let (hits, total, mut wanted) = (found.hits, found.total, found.wanted);
+    let pool = &hits[..hits.len().min(POOL)];
+    let nearest = pool.iter().map(Hit::meaning).fold(0.0, f64::max);
+    let (evident, others): (Vec<&Hit>, Vec<&Hit>) =
+        pool.iter().partition(|hit| hit.is_evident(nearest));
+    let n_evident = evident.len();
+    let mut all = Vec::new();
+    for part in [evident, others, hits[pool.len()..].iter().collect()] {
+        let row = |hit: &Hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted);
+        let mut rows: Vec<HistoryRow> = part.into_iter().map(row).collect();
+        rows.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
+        all.extend(rows);
+    }
+    let n_rows = all.len();
+    // Without a limit, the first page ends with the commits that surely answer.
+    let is_first = limit.is_none() && page.offset == 0;
+    let n = if is_first { n_evident } else { usize::MAX };
+    Ok((page.of(all).take(n).collect(), n_rows, total))
 }
 
 impl Engine {
