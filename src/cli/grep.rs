@@ -88,6 +88,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         max_per_file: args.max_per_file,
         limit: args.limit.unwrap_or(usize::MAX),
         cursor: None,
+        folds: false,
     };
     let found = engine.grep(&request, &Call::default())?;
     if args.json {

@@ -41,9 +41,12 @@ pub(super) struct Args {
     /// Only before this time or age
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Show at most this many commits
-    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one, default_value_t = 5)]
-    limit: usize,
+    /// Show at most this many commits [default: up to 5 that surely answer]
+    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
+    limit: Option<usize>,
+    /// Continue an earlier answer from its `next_cursor` (see --json)
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
     #[command(flatten)]
     project: OfProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
@@ -64,6 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         since: args.since.clone(),
         until: args.until.clone(),
         limit: args.limit,
+        cursor: args.cursor.clone(),
     };
     let answer = engine.history(&request, &Call::default())?;
     if args.json {
@@ -79,6 +83,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 printable(&row.subject)
             );
             line(&fitted(&head))?;
+            for note in &row.reverts {
+                let other = style(format!("{} ({})", note.short_id(), note.date)).yellow();
+                line(&fitted(&format!("    {} {other}: {}", note.how, printable(&note.says))))?;
+            }
             for text in &row.message {
                 line(&fitted(&format!("    {}", printable(text))))?;
             }

@@ -51,7 +51,7 @@ pub(super) struct Args {
     project: OfProject,
     #[command(flatten)]
     elsewhere: Elsewhere,
-    /// Show at most this many files; the best ones may show two places [default: 10]
+    /// Show at most this many results; a file may have several, but with -l each is a file [default: 10]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show only chunks of these types (repeat, or separate with commas)
@@ -131,6 +131,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         memories: args.memories,
         explain: args.explain,
         deps: args.deps,
+        one_per_file: args.files_only,
         ..SearchRequest::default()
     };
     let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);

@@ -6,8 +6,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::project::Project;
+use super::reverts::Reverts;
 use super::{AskError, chain};
-use crate::chunk::{Cancel, Feed};
+use crate::chunk::{Cancel, Chunk, Feed};
 use crate::embed::{BundledModel, Embedder};
 use crate::index::index_commits;
 use crate::live::ChunkManager;
@@ -24,6 +25,17 @@ pub(super) struct Commits {
     pub(super) manager: Arc<ChunkManager>,
     /// The properties that filters test.
     pub(super) table: CommitTable,
+    /// Which of them undo others.
+    pub(super) reverts: Reverts,
+}
+
+impl Commits {
+    /// Returns the chunk of a commit.
+    pub(super) fn chunk(&self, id: &str) -> Option<Arc<Chunk>> {
+        let snapshot = self.manager.current();
+        let served = snapshot.feed(ChunkFiles::NAME)?;
+        served.corpus.chunks().by_id(&format!("commit:{id}"))?.chunk()
+    }
 }
 
 impl OpenCommits {
@@ -58,7 +70,8 @@ impl OpenCommits {
         };
         manager.reload_feed(ChunkFiles::NAME, &Cancel::new(false))?;
         manager.save_feed(ChunkFiles::NAME, 0.0);
-        let commits = Arc::new(Commits { stamp, manager, table });
+        let reverts = Reverts::of(&table);
+        let commits = Arc::new(Commits { stamp, manager, table, reverts });
         *open = Some(commits.clone());
         Ok(commits)
     }

@@ -75,6 +75,8 @@ pub(super) struct Changing {
 pub(super) struct Changes {
     /// Newest first.
     pub(super) commits: Vec<Changing>,
+    /// Number of commits that were found, of which these are the newest.
+    pub(super) total: usize,
     /// Number of commits whose lines were searched.
     pub(super) searched: usize,
     pub(super) notes: Vec<String>,
@@ -297,6 +299,7 @@ pub(super) fn changes(
         }
         found = kept;
     }
+    out.total = found.len();
     found.truncate(limit);
     name_symbols(project, &mut found);
     out.commits = found;

@@ -11,8 +11,6 @@ use super::affected::{TEST_DEPTH, TestPlan, TestsByClass};
 use super::freshness::AnswerState;
 use super::graph_rows::{BUSY, prepared_database};
 use super::graph_upkeep::GraphState;
-use super::grep::GrepRequest;
-use super::operation::Advised;
 use super::outside::OutsideName;
 use super::paths;
 use super::project::Project;
@@ -24,7 +22,6 @@ use crate::graph::{
 };
 use crate::index::{IndexingService, Progress};
 use crate::languages::{detect, implements_silently};
-use crate::search::Searcher;
 use crate::store::{SourceEntry, SourceTable};
 use crate::text::{count, cut};
 use crate::work::WorkBudget;
@@ -480,43 +477,6 @@ impl Engine {
         // What is no file may still be a symbol.
         self.with_code(call, place)
             .map_or_else(|_| written.to_string(), |place| format!("{}:{line}", place.path))
-    }
-
-    /// Explains that there is no such symbol: names that are near, and where the name occurs.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn unknown_symbol(&self, target: &str, call: &Call) -> Result<String, AskError> {
-        let is_part = |c: char| !(c.is_alphanumeric() || c == '_' || c == '$');
-        let name = target.rsplit(is_part).find(|part| !part.is_empty()).unwrap_or(target);
-        let near = self.with_code(call, |view| {
-            Ok(Searcher::new(&view.code.corpus).nearest_name(name)?.filter(|near| near != name))
-        })?;
-        let request = GrepRequest {
-            pattern: name.to_string(),
-            word: true,
-            count: true,
-            limit: 3,
-            ..GrepRequest::default()
-        };
-        let found = self.grep(&request, call)?;
-        let near = near.map(|near| format!("; the nearest name is `{near}`")).unwrap_or_default();
-        let files: Vec<&str> = found.files.iter().map(|file| &*file.path).collect();
-        let more = if found.total_files > files.len() { " …" } else { "" };
-        let occurs = match found.total {
-            0 => String::new(),
-            n => format!(
-                "; the name occurs in {} of {}{more}: {} shows them",
-                count(n, "line"),
-                files.join(", "),
-                self.project.front_end.name(Advised::Grep)
-            ),
-        };
-        let target = cut(target, 100);
-        Ok(format!(
-            "there is no symbol or file `{target}`{near}{occurs}. Give a name, Type::method, file:line or a file; {} lists them",
-            self.project.front_end.name(Advised::Outline)
-        ))
     }
 
     /// Asks the updated code graph. Damage that only the query meets is repaired by building the

@@ -1,18 +1,22 @@
 //! Finds lines in the indexed files by literal text or a regular expression.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filters::{idle_paths, not_searched, of_languages, of_paths, skipped_files};
 use super::freshness::AnswerState;
+use super::kinds::{FileKind, Fold};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Origin};
 use crate::dir::Stat;
 use crate::excerpt::NamesAround;
+use crate::languages::{detect, has_test_blocks, is_test_file};
+use crate::overview::blocks_around;
 use crate::scan::{self, FoundLine, LineCounts, LineMatcher, LineQuery};
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
 use crate::text::cut;
@@ -67,6 +71,10 @@ pub struct GrepRequest {
     pub limit: usize,
     /// `next_cursor` of the previous reply.
     pub cursor: Option<String>,
+    /// Whether the lines of tests, translations and other kinds of files of which there are many are
+    /// counted if others match, for a short reply.
+    #[serde(skip)]
+    pub folds: bool,
 }
 
 /// The default of [`GrepRequest::limit`].
@@ -77,7 +85,8 @@ pub(crate) fn default_lines() -> usize {
 /// The matching lines of a page.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GrepAnswer {
-    /// Source files first, then documents and configuration, tests, examples and copies.
+    /// Source files first, then documents and configuration, tests, examples, translations, migrations,
+    /// snapshots and copies.
     pub files: Vec<GrepFile>,
     /// Number of all matching lines.
     pub total: usize,
@@ -96,6 +105,15 @@ pub struct GrepAnswer {
     /// Number of lines or files in all pages.
     #[serde(skip)]
     pub all_units: usize,
+    /// The files that are counted and not listed, on the first page.
+    #[serde(skip)]
+    pub folded: Vec<Fold>,
+    /// Number of lines that [`GrepRequest::max_per_file`] leaves out.
+    #[serde(skip)]
+    pub left_out: usize,
+    /// Whether every file that might match was searched.
+    #[serde(skip)]
+    pub is_whole: bool,
 }
 
 /// The matching lines of one file.
@@ -121,7 +139,7 @@ pub struct GrepLine {
     /// False for a line of context.
     #[serde(rename = "match")]
     pub is_match: bool,
-    /// The innermost definition or section around it.
+    /// The innermost definition, section or block of a test around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The byte of `text` at which the first match begins.
@@ -152,18 +170,23 @@ impl Engine {
         let mut found = self.lines_in(&files, &matcher, &work);
         call.check()?;
         found.files.retain(|(at, _)| self.project.may_read(files[*at]));
-        let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
-        found.files.sort_by_key(|(at, _)| (groups.get(files[*at]).copied(), files[*at]));
         state.warnings.extend(not_searched(&found.unread, found.n_files));
         if found.files.is_empty() {
             state.warnings.extend(skipped_files(&self.project, &paths));
         }
         let counts: Vec<(&str, usize)> =
             found.files.iter().map(|(at, n)| (files[*at], *n)).collect();
-        let page = Matches { counts, n_files: found.n_files, skipped };
-        let lines = |path: &str| scan::lines_of(root, path, &matcher).unwrap_or_default();
-        let chunks = |path: &str| code.corpus.chunks().read_file(path);
-        Ok(page.answer(request, lines, chunks, state.in_brief(call)))
+        let is_whole = found.unread.n_left + found.unread.n_refused == 0;
+        let mut page = Matches::new(&code.corpus, counts, (found.n_files, skipped, is_whole));
+        if request.folds {
+            page.fold(&paths.wanted);
+        }
+        let reading = Reading {
+            lines: &|path| scan::lines_of(root, path, &matcher).unwrap_or_default(),
+            chunks: &|path| code.corpus.chunks().read_file(path),
+            text: &|path| self.project.read_text(path).unwrap_or_default(),
+        };
+        Ok(page.answer(request, &reading, state.in_brief(call)))
     }
 }
 
@@ -190,53 +213,124 @@ impl Engine {
 
 /// The matches of all files, and which of them were on earlier pages.
 pub(super) struct Matches<'a> {
-    /// The number of matching lines of each file.
-    pub(super) counts: Vec<(&'a str, usize)>,
+    /// The files that are listed, in their order.
+    files: Vec<MatchedFile<'a>>,
+    /// The files that are counted.
+    folded: Vec<MatchedFile<'a>>,
     /// Number of files that were searched.
-    pub(super) n_files: usize,
-    pub(super) skipped: usize,
+    n_files: usize,
+    skipped: usize,
+    /// Whether every file that might match was searched.
+    is_whole: bool,
 }
 
-impl Matches<'_> {
-    /// Returns a page. `lines` returns the matching lines of a file with their context, `chunks` its
-    /// chunks.
+/// A file with matching lines.
+struct MatchedFile<'a> {
+    path: &'a str,
+    /// Number of its matching lines.
+    n: usize,
+    kind: Option<FileKind>,
+}
+
+/// How a page reads a file: its matching lines with their context, its chunks, and its text.
+pub(super) struct Reading<'r> {
+    pub(super) lines: &'r dyn Fn(&str) -> Vec<FoundLine>,
+    pub(super) chunks: &'r dyn Fn(&str) -> Vec<Arc<Chunk>>,
+    pub(super) text: &'r dyn Fn(&str) -> String,
+}
+
+impl<'a> Matches<'a> {
+    /// Orders files with their numbers of matching lines. `n_files` were searched, and all that might
+    /// match if it `is_whole`; earlier pages had `skipped` lines or files.
+    pub(super) fn new(
+        corpus: &Corpus,
+        counts: Vec<(&'a str, usize)>,
+        (n_files, skipped, is_whole): (usize, usize, bool),
+    ) -> Self {
+        let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
+        let group = |path: &str| groups.get(path).copied();
+        let origin = |path: &str| {
+            if group(path) != Some(FileGroup::Aside) {
+                return Origin::Ordinary;
+            }
+            if Origin::of_path(path) == Origin::Vendored {
+                return Origin::Vendored;
+            }
+            let first = corpus.chunks().by_file(path).next().and_then(|entry| entry.chunk());
+            first.map_or(Origin::Ordinary, |chunk| chunk.metadata.origin())
+        };
+        let file = |(path, n): (&'a str, usize)| MatchedFile {
+            path,
+            n,
+            kind: FileKind::of(path, || origin(path)),
+        };
+        let mut files: Vec<MatchedFile<'a>> = counts.into_iter().map(file).collect();
+        let beside = |file: &MatchedFile| file.kind.filter(|kind| *kind != FileKind::Tests);
+        files.sort_by_key(|file| (beside(file), group(file.path), file.path));
+        Self { files, folded: Vec::new(), n_files, skipped, is_whole }
+    }
+
+    /// Takes the files of kinds of which there are many out of the list, unless nothing else matches.
+    /// A glob of `wanted` that matches nothing else names them, and they stay.
+    pub(super) fn fold(&mut self, wanted: &GlobSet) {
+        let plain = || self.files.iter().filter(|file| file.kind.is_none());
+        if plain().next().is_none() {
+            return;
+        }
+        let of_others: HashSet<usize> =
+            plain().flat_map(|file| wanted.matches(file.path)).collect();
+        let is_named =
+            |path: &str| wanted.matches(path).iter().any(|glob| !of_others.contains(glob));
+        let is_listed = |file: &MatchedFile| file.kind.is_none() || is_named(file.path);
+        (self.files, self.folded) =
+            std::mem::take(&mut self.files).into_iter().partition(is_listed);
+    }
+
+    /// Returns a page.
     pub(super) fn answer(
         self,
         request: &GrepRequest,
-        lines: impl Fn(&str) -> Vec<FoundLine>,
-        chunks: impl Fn(&str) -> Vec<Arc<Chunk>>,
+        reading: &Reading,
         state: AnswerState,
     ) -> GrepAnswer {
-        let Self { counts, n_files, skipped } = self;
+        let Self { files, folded, n_files, skipped, is_whole } = self;
+        let lists_files = request.count || request.files_only;
         // The symbols of all lines are counted, and then those of the page are taken.
         let (skip, left) =
             if request.symbols { (0, MAX_LINES_OF_SYMBOLS) } else { (skipped, request.limit) };
         let mut page = GrepPage { skip, left, files: Vec::new() };
-        for (path, n_matches) in &counts {
-            if request.count || request.files_only {
-                page.add_file(path, *n_matches);
-            } else if page.wants(shown_of(request, *n_matches)) {
-                let chunks = chunks(path);
+        for &MatchedFile { path, n, .. } in &files {
+            if lists_files {
+                page.add_file(path, n);
+            } else if page.wants(shown_of(request, n)) {
+                let chunks = (reading.chunks)(path);
                 let mut names = NamesAround::new(&chunks);
-                page.add_lines(path, *n_matches, lines(path), request, |line| {
-                    names.at(u32::try_from(line).unwrap_or(u32::MAX))
+                let has_blocks = is_test_file(path) && has_test_blocks(detect(path, "").name);
+                let text = if has_blocks { (reading.text)(path) } else { String::new() };
+                let rows: Vec<&str> = text.lines().collect();
+                page.add_lines(path, n, (reading.lines)(path), request, |line| {
+                    let line = u32::try_from(line).unwrap_or(u32::MAX);
+                    name_around(&rows, line, |line| names.at(line))
                 });
             }
         }
-        let units = if request.count || request.files_only {
-            counts.len()
-        } else {
-            counts.iter().map(|(_, n)| shown_of(request, *n)).sum()
-        };
+        let n_shown: usize = files.iter().map(|file| shown_of(request, file.n)).sum();
+        let n_listed: usize = files.iter().map(|file| file.n).sum();
+        let units = if lists_files { files.len() } else { n_shown };
+        let fold = |file: &MatchedFile<'a>| Some((file.kind?, file.path, file.n));
+        let folds = Fold::all(folded.iter().filter_map(fold));
         let answer = GrepAnswer {
             next_cursor: None,
             files: page.files,
-            total: counts.iter().map(|(_, n)| n).sum(),
-            total_files: counts.len(),
+            total: n_listed + folded.iter().map(|file| file.n).sum::<usize>(),
+            total_files: files.len() + folded.len(),
             searched: n_files,
             state,
             first_unit: skipped,
             all_units: units,
+            folded: if skipped == 0 { folds } else { Vec::new() },
+            left_out: if lists_files { 0 } else { n_listed - n_shown },
+            is_whole,
         };
         let mut answer = if request.symbols { answer.by_symbol(skipped) } else { answer };
         if request.symbols && answer.total > MAX_LINES_OF_SYMBOLS {
@@ -317,6 +411,26 @@ impl GrepFile {
         let end = next.map_or(self.lines.len(), |(at, _)| at);
         Self { lines: self.lines[..end].to_vec(), ..self.clone() }
     }
+}
+
+/// Returns the name of what is around a line: the blocks of tests, which are not symbols, between the
+/// symbols around and in them. `rows` are the lines of a file that may have such blocks.
+fn name_around(
+    rows: &[&str],
+    line: u32,
+    mut symbol_at: impl FnMut(u32) -> Option<String>,
+) -> Option<String> {
+    let blocks = blocks_around(rows, line as usize);
+    let symbol = symbol_at(line);
+    let Some(outermost) = blocks.last().map(|(line, _)| *line) else { return symbol };
+    let around = symbol_at(outermost);
+    let inner = symbol.filter(|symbol| Some(symbol) != around.as_ref());
+    let named = blocks
+        .into_iter()
+        .rev()
+        .map(|(line, name)| if name.is_empty() { format!("line {line}") } else { name });
+    let parts: Vec<String> = around.into_iter().chain(named).chain(inner).collect();
+    Some(parts.join(" › "))
 }
 
 /// Number of matching lines of a file that are listed.

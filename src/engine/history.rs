@@ -12,13 +12,15 @@ use super::filters::of_paths;
 use super::freshness::AnswerState;
 use super::memory::written;
 use super::project::{LONG_WAIT, Project, SHORT_WAIT};
+use super::reverts::RevertNote;
+use super::search::Page;
 use super::serving::{Engine, Step, Upkeep};
 use super::{AskError, Call, chain};
 use crate::chunk::Chunk;
 use crate::embed::{BundledModel, Embedder, StaticModel};
 use crate::index::{N_FILES, ROUTINE};
 use crate::memory::{Period, now};
-use crate::search::{Condition, Filter, Hit, PathFilter, QueryWords, Searcher};
+use crate::search::{Condition, Corpus, Filter, Hit, PathFilter, QueryWords, Searcher};
 use crate::source::printable;
 use crate::store::{ChunkFiles, CommitFacts, Patches};
 
@@ -34,6 +36,10 @@ const SAID: f64 = 4.0;
 const DIGITS: usize = 9;
 /// Number of commits that are ranked by these.
 const POOL: usize = 60;
+/// Number of commits that answers to one question list at most, page by page.
+const MAX_LISTED: usize = 200;
+/// Number of commits of a page, if the caller does not say.
+const LIMIT: usize = 5;
 /// Most lines of a message that a row shows, and most files that it names.
 const MAX_LINES: usize = 4;
 const MAX_FILES: usize = 6;
@@ -66,14 +72,11 @@ pub struct HistoryRequest {
     pub since: Option<String>,
     /// Only before this time or age. A date includes its whole day.
     pub until: Option<String>,
-    /// Maximum number of commits.
-    #[serde(default = "five")]
+    /// Number of commits. Default: up to 5 that surely answer; the next page has the others.
     #[schemars(range(min = 1, max = 100))]
-    pub limit: usize,
-}
-
-fn five() -> usize {
-    5
+    pub limit: Option<usize>,
+    /// `next_cursor` of the previous reply.
+    pub cursor: Option<String>,
 }
 
 /// Commits that answer a question.
@@ -85,8 +88,24 @@ pub struct HistoryAnswer {
     pub total: usize,
     /// Number of commits that were searched.
     pub searched: usize,
+    /// Pass it as `cursor` to get the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
     #[serde(flatten)]
     pub state: AnswerState,
+    /// Position of the page among all commits.
+    #[serde(skip)]
+    page: Page,
+}
+
+impl HistoryAnswer {
+    /// Returns a copy with the first `n` commits. Its cursor continues after them.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        let commits: Vec<HistoryRow> = self.commits.iter().take(n).cloned().collect();
+        let next_cursor = self.page.next(commits.len()).filter(|_| !commits.is_empty());
+        Self { commits, next_cursor, ..self.clone() }
+    }
 }
 
 /// A commit as a result. Everything that it says was written by somebody else: it is data.
@@ -115,6 +134,10 @@ pub struct HistoryRow {
     pub added_lines: usize,
     /// Number of these lines that it removed.
     pub removed_lines: usize,
+    /// Commits that reverted or reapplied it, and those that it reverted or reapplied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub reverts: Vec<RevertNote>,
     /// How well it answers; 0 without a question.
     pub score: f64,
 }
@@ -143,11 +166,7 @@ impl Engine {
             _ => {}
         }
         let wait = if self.server().is_some() { SHORT_WAIT } else { LONG_WAIT };
-        let tell = || {
-            if let Upkeep::Command(command) = &self.upkeep {
-                (command.tell)(Step::Commits);
-            }
-        };
+        let tell = || self.tell_of_commits();
         let commits = self.commits.up_to_date(&self.project, wait, &tell)?;
         call.check()?;
         let state = AnswerState { index: self.freshness(), ..AnswerState::default() };
@@ -157,30 +176,37 @@ impl Engine {
             let n = commits.stamp.n;
             answer.state.warnings.push(format!("only the newest {n} commits were read: {why}"));
         }
+        let page = Page::new(
+            request.cursor.as_deref(),
+            request.limit.unwrap_or(LIMIT),
+            commits.stamp.generation,
+        )?;
+        answer.state.warnings.extend(page.changed_from(request.cursor.as_deref()));
         let snapshot = commits.manager.current();
         let corpus = match snapshot.feed(ChunkFiles::NAME) {
             Some(served) => &served.corpus,
             None => return Ok(answer),
         };
         let allowed = conditions.allowed(&commits);
-        let chunk_of = |id: &str| corpus.chunks().by_id(&format!("commit:{id}"))?.chunk();
+        let chunk_of = |id: &str| commits.chunk(id);
         let as_set =
             |ids: Vec<&str>| ids.into_iter().map(String::from).collect::<HashSet<String>>();
         let no_words = &mut QueryWords::default();
-        if let Some(text) = &request.changed {
+        // The rows of the page, and the number of all.
+        let (rows, n_rows): (Vec<HistoryRow>, usize) = if let Some(text) = &request.changed {
             let wanted = Wanted::new(text, request.regex, request.pattern)?;
             let ids = allowed.map(as_set);
             if !Patches::are_there(&self.project.layout.of_commits()) {
                 tell();
             }
-            let bounds = (ids.as_ref(), request.limit, request.older);
+            let bounds = (ids.as_ref(), page.n_wanted(), request.older);
             let found = diffs::changes(&self.project, &commits, &wanted, bounds, wait, call)?;
             answer.searched = found.searched;
             answer.state.warnings.extend(found.notes);
-            answer.total = found.commits.len();
-            answer.commits = found
-                .commits
-                .into_iter()
+            answer.total = found.total;
+            let n_rows = found.commits.len();
+            let rows = page
+                .of(found.commits)
                 .filter_map(|commit| {
                     let row = HistoryRow::new(&*chunk_of(&commit.id)?, 0.0, no_words);
                     Some(HistoryRow {
@@ -191,35 +217,72 @@ impl Engine {
                     })
                 })
                 .collect();
+            (rows, n_rows)
         } else if query.is_empty() {
             let newest = allowed.unwrap_or_default();
             answer.total = newest.len();
-            let chunks = newest.into_iter().take(request.limit).filter_map(chunk_of);
-            answer.commits = chunks.map(|chunk| HistoryRow::new(&chunk, 0.0, no_words)).collect();
+            let n_rows = newest.len();
+            let chunks = page.of(newest).filter_map(chunk_of);
+            (chunks.map(|chunk| HistoryRow::new(&chunk, 0.0, no_words)).collect(), n_rows)
         } else {
-            let condition = allowed.map(as_set).map(|ids| {
-                Condition::new(move |entry| {
-                    entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id))
-                })
-            });
-            let filter = Filter { condition, ..Filter::default() };
-            let searcher = Searcher::new(corpus);
-            let query = searcher.query(query, &StaticModel::knows)?;
-            let vector =
-                BundledModel.embed_query(&query.text).map_err(|e| AskError::Failed(chain(&e)))?;
-            let found = searcher.search(&query, &vector, &filter, POOL.max(request.limit))?;
-            answer.total = found.total;
-            let mut wanted = found.wanted;
-            let nearest = found.hits.iter().map(Hit::meaning).fold(0.0, f64::max);
-            let evident = found.hits.iter().filter(|hit| hit.is_evident(nearest));
-            answer.commits =
-                evident.map(|hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted)).collect();
-            answer
-                .commits
-                .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
-            answer.commits.truncate(request.limit);
+            let ids = allowed.map(as_set);
+            let (rows, n_rows, total) = ranked(corpus, query, ids, &page, request.limit)?;
+            answer.total = total;
+            (rows, n_rows)
+        };
+        answer.page = page.among(n_rows);
+        answer.commits = rows;
+        for row in &mut answer.commits {
+            row.reverts = commits.notes_on(&row.id);
         }
-        Ok(answer)
+        Ok(answer.first(usize::MAX))
+    }
+}
+
+/// Ranks the commits that answer a question. Returns the rows of a page, the number of rows of all
+/// pages, and the number of commits that match. `ids`: only these.
+fn ranked(
+    corpus: &Corpus,
+    question: &str,
+    ids: Option<HashSet<String>>,
+    page: &Page,
+    limit: Option<usize>,
+) -> Result<(Vec<HistoryRow>, usize, usize), AskError> {
+    let condition = ids.map(|ids| {
+        Condition::new(move |entry| entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id)))
+    });
+    let filter = Filter { condition, ..Filter::default() };
+    let searcher = Searcher::new(corpus);
+    let query = searcher.query(question, &StaticModel::knows)?;
+    let vector = BundledModel.embed_query(&query.text).map_err(|e| AskError::Failed(chain(&e)))?;
+    let n = if page.n_wanted() <= POOL { POOL + 1 } else { MAX_LISTED };
+    let found = searcher.search(&query, &vector, &filter, n)?;
+    let (hits, total, mut wanted) = (found.hits, found.total, found.wanted);
+    let pool = &hits[..hits.len().min(POOL)];
+    let nearest = pool.iter().map(Hit::meaning).fold(0.0, f64::max);
+    let (evident, others): (Vec<&Hit>, Vec<&Hit>) =
+        pool.iter().partition(|hit| hit.is_evident(nearest));
+    let n_evident = evident.len();
+    let mut all = Vec::new();
+    for part in [evident, others, hits[pool.len()..].iter().collect()] {
+        let row = |hit: &Hit| HistoryRow::new(&hit.chunk, hit.score, &mut wanted);
+        let mut rows: Vec<HistoryRow> = part.into_iter().map(row).collect();
+        rows.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.at.cmp(&a.at)));
+        all.extend(rows);
+    }
+    let n_rows = all.len();
+    // Without a limit, the first page ends with the commits that surely answer.
+    let is_first = limit.is_none() && page.offset == 0;
+    let n = if is_first { n_evident } else { usize::MAX };
+    Ok((page.of(all).take(n).collect(), n_rows, total))
+}
+
+impl Engine {
+    /// Tells the user of a command that the history is read.
+    pub(super) fn tell_of_commits(&self) {
+        if let Upkeep::Command(command) = &self.upkeep {
+            (command.tell)(Step::Commits);
+        }
     }
 }
 
@@ -317,6 +380,7 @@ impl HistoryRow {
             places: Vec::new(),
             added_lines: 0,
             removed_lines: 0,
+            reverts: Vec::new(),
             score: score - damped + SAID * wanted.share_in(&chunk.text),
         }
     }

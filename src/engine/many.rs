@@ -503,7 +503,7 @@ pub(super) fn search_all(
         }
     }
     let generation = parts.iter().fold(0u64, |sum, part| sum.wrapping_add(part.generation()));
-    let page = Page::new(request.cursor.as_deref(), request.limit, generation)?;
+    let page = Page::new(request.cursor.as_deref(), request.n_results(), generation)?;
     warnings.extend(page.changed_from(request.cursor.as_deref()));
     let start = Instant::now();
     let found = ask_all(&mut parts, request, &filter, page.n_wanted(), &mut warnings)?;

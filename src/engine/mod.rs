@@ -27,9 +27,11 @@ mod grep;
 mod history;
 mod hook;
 mod impact;
+mod kinds;
 mod many;
 mod map;
 mod memory;
+mod near;
 mod operation;
 mod outline;
 mod outside;
@@ -42,6 +44,7 @@ mod project;
 mod read;
 mod related;
 mod rename;
+mod reverts;
 mod routes;
 mod rows;
 mod scan;
@@ -80,6 +83,7 @@ pub use graph::{
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
+pub use kinds::Fold;
 pub use many::{AskedProject, OpenProject, chosen, open_projects, search_many};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
@@ -97,6 +101,7 @@ pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
 };
+pub use reverts::RevertNote;
 pub use routes::Client;
 pub use rows::{ChunkRow, ExcerptRow, ResultRow, ScorePart, Window};
 pub use scan::{

@@ -86,7 +86,7 @@ impl Engine {
             let answer = package.engine.outline(&request, &call.of_package())?;
             return Ok(answer.renamed(|path| package.outside(path)));
         }
-        self.with_code(call, |View { code, mut state }| {
+        let answer = self.with_code(call, |View { code, mut state }| {
             let chunks = code.corpus.chunks();
             let path = paths::below(&self.project, chunks, &request.path)?;
             let is_directory = path.is_empty()
@@ -134,7 +134,8 @@ impl Engine {
                 Outlined::File(within(symbols(&shown), &ranges))
             };
             Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
-        })
+        });
+        self.or_lines(answer, &request.path, call)
     }
 }
 

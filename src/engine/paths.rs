@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::AskError;
+use super::near::near_in;
 use super::operation::Advised;
 use super::project::Project;
 use crate::address::{self, Address};
@@ -59,7 +60,11 @@ pub(super) fn place(project: &Project, corpus: &Corpus, written: &str) -> Result
     let address = Address::parse(written);
     let (path, note) = match file(project, chunks, &address.path) {
         Err(AskError::NotFound(why)) => {
-            return symbol(project, corpus, written).unwrap_or(Err(AskError::NotFound(why)));
+            return symbol(project, corpus, written).unwrap_or_else(|| {
+                let is_path = written.contains('/');
+                let near = if is_path { String::new() } else { near_in(corpus, written) };
+                Err(AskError::NotFound(format!("{why}{near}")))
+            });
         }
         found => found?,
     };

@@ -253,7 +253,11 @@ impl Engine {
             }
             state = Some(of_index);
         }
-        ReadAnswer::of(asked, read.into_iter().flatten().collect(), state, call)
+        let of_place = |(place, read): (&Asked, Option<Result<ReadPlace, AskError>>)| {
+            Some(self.or_lines(read?, &place.written, call))
+        };
+        let read = asked.iter().zip(read).filter_map(of_place).collect();
+        ReadAnswer::of(asked, read, state, call)
     }
 
     /// Reads a place in a package that the project depends on; `None` if it is in none.

@@ -37,9 +37,9 @@ pub struct SearchRequest {
     /// occur), "a phrase", OR, +word, -word, field:word.
     #[serde(default)]
     pub mode: SearchMode,
-    /// Maximum number of results, usually one per file.
-    #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 100))]
+    /// Maximum number of results; in a text each is a file. Without it, a text names few without code.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100), default = "default_limit")]
     pub limit: usize,
     #[serde(flatten)]
     pub filters: Filters,
@@ -83,7 +83,7 @@ pub enum SearchMode {
     Exact,
 }
 
-/// The default of [`SearchRequest::limit`].
+/// The default of [`SearchRequest::limit`], which is then 0.
 pub(crate) fn default_limit() -> usize {
     15
 }
@@ -147,6 +147,17 @@ pub struct Page {
 }
 
 impl SearchRequest {
+    /// Returns the number of results of a page.
+    pub(super) fn n_results(&self) -> usize {
+        if self.has_limit() { self.limit } else { default_limit() }
+    }
+
+    /// Whether the caller said how many results it wants.
+    #[must_use]
+    pub fn has_limit(&self) -> bool {
+        self.limit > 0
+    }
+
     /// Returns a query with what measurements set.
     #[must_use]
     pub fn refined(&self, mut query: Query) -> Query {
@@ -292,7 +303,7 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let corpus = &view.code.corpus;
-        let page = Page::new(request.cursor.as_deref(), request.limit, view.code.generation)?;
+        let page = Page::new(request.cursor.as_deref(), request.n_results(), view.code.generation)?;
         if let Some(changed) = page.changed_from(request.cursor.as_deref()) {
             view.state.warnings.push(changed);
         }
@@ -473,6 +484,16 @@ impl Page {
         (then != now).then(|| {
             format!("the index changed since the previous page (generation {then}, now {now}): results may be missing or repeated")
         })
+    }
+
+    /// Returns the page of a list of `n` results.
+    pub(super) fn among(self, n: usize) -> Self {
+        Self { n_found: n, ..self }
+    }
+
+    /// Returns the part of a list that is on this page.
+    pub(super) fn of<T>(&self, all: Vec<T>) -> impl Iterator<Item = T> + use<T> {
+        all.into_iter().skip(self.offset).take(self.limit)
     }
 
     /// The number of hits to search for: one more than is shown, to learn whether a page follows.

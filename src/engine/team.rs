@@ -1,7 +1,7 @@
 //! The published repositories of a team: which of them a caller may ask, and what is published of a
 //! project.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::filters::{of_languages, of_paths};
 use super::freshness::{AnswerState, PublishedState};
-use super::grep::{GrepAnswer, GrepRequest, Matches, matcher, position, wanted};
+use super::grep::{GrepAnswer, GrepRequest, Matches, Reading, matcher, position, wanted};
 use super::paths::is_verbatim;
 use super::read::{Asked, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order};
 use super::serving::Engine;
@@ -20,7 +20,7 @@ use crate::chunk::Chunk;
 use crate::embed::Embedder;
 use crate::excerpt::symbols_named;
 use crate::projects::split_place;
-use crate::search::{Corpus, FileGroup, Sketched, nearest};
+use crate::search::{Corpus, Sketched, nearest};
 use crate::source::{self, CommitPlace};
 use crate::team::{self, Cache, Depot, Manifest, Meter, Record, Shared, TeamError};
 use crate::text::count;
@@ -467,22 +467,28 @@ impl PublishedRepository<'_> {
         let corpus = self.0.holding(&words, MAX_HOLDING)?;
         call.check()?;
         let files = wanted(&corpus, &paths, &of_languages(&request.languages));
-        let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
         let text = |path: &str| text_of(&corpus.chunks().read_file(path));
         let mut counts: Vec<(&str, usize)> =
             files.iter().map(|path| (*path, matcher.count(&text(path)))).collect();
         counts.retain(|(_, n)| *n > 0);
-        counts.sort_by_key(|(path, _)| (groups.get(path).copied(), *path));
+        let is_whole = corpus.chunks().len() < MAX_HOLDING;
         let mut state = self.state(call);
-        if corpus.chunks().len() >= MAX_HOLDING {
+        if !is_whole {
             state.warnings.push(format!(
                 "many places hold these words, and {} were searched: a rarer word finds all",
                 count(files.len(), "file")
             ));
         }
-        let page = Matches { counts, n_files: files.len(), skipped };
-        let chunks = |path: &str| corpus.chunks().read_file(path);
-        Ok(page.answer(request, |path| matcher.lines(&text(path)), chunks, state))
+        let mut page = Matches::new(&corpus, counts, (files.len(), skipped, is_whole));
+        if request.folds {
+            page.fold(&paths.wanted);
+        }
+        let reading = Reading {
+            lines: &|path| matcher.lines(&text(path)),
+            chunks: &|path| corpus.chunks().read_file(path),
+            text: &text,
+        };
+        Ok(page.answer(request, &reading, state))
     }
 }
 

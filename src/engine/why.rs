@@ -13,6 +13,8 @@ use super::freshness::AnswerState;
 use super::impact::Together;
 use super::memory::RecallRequest;
 use super::paths::{self, Place};
+use super::project::SHORT_WAIT;
+use super::reverts::RevertNote;
 use super::search::{SearchMode, SearchRequest};
 use super::serving::{Engine, View};
 use super::timeline::MemoryRow;
@@ -115,6 +117,10 @@ pub struct WhyCommit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub passed: Vec<WhyPassed>,
+    /// Commits that reverted or reapplied it, and those that it reverted or reapplied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub reverts: Vec<RevertNote>,
     /// Whether the lines may be older: what is before this commit is missing.
     pub may_be_older: bool,
 }
@@ -200,6 +206,9 @@ impl Engine {
         let total_commits = commits.len();
         commits.truncate(MAX_COMMITS);
         let uncommitted = blame.lines.iter().filter(|line| line.origin == LineOrigin::Uncommitted);
+        if view.is_some() {
+            self.note_reverts(&mut commits);
+        }
         let (memories, documents, together) = match &view {
             Some(view) => (
                 self.memories_about(&asked, &commits, call),
@@ -276,6 +285,15 @@ impl Engine {
             (None, None) => return Err(no_lines(&path)),
         };
         Ok((Asked { path, ranges, symbol: address.symbol }, None))
+    }
+
+    /// Notes which commits were reverted or reapplied, unless the history cannot be read.
+    fn note_reverts(&self, commits: &mut [WhyCommit]) {
+        let first = || self.tell_of_commits();
+        let Ok(all) = self.commits.up_to_date(&self.project, SHORT_WAIT, &first) else { return };
+        for commit in commits {
+            commit.reverts = all.notes_on(&commit.id);
+        }
     }
 
     /// Finds the memories that speak of the lines; none if they cannot be read.
@@ -404,6 +422,7 @@ fn row(
         references: references(&format!("{}\n{}", commit.subject, commit.body)),
         lines: ranges(lines.iter().map(|line| line.line)),
         passed,
+        reverts: Vec::new(),
         may_be_older: lines.iter().any(|l| matches!(l.origin, LineOrigin::AtLeast(_))),
     }
 }

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::history::{chunk_of, cut, is_routine, without_trailers};
 use super::indexer::IndexError;
+use super::reverts::{key, undone, without_undone};
 use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::secrets::redact;
 use crate::source::{self, Commit, PatchReach};
@@ -27,7 +28,7 @@ const MAX_PATCH: usize = 128 << 10;
 /// The number is that of the form of the texts.
 const PATCH_RULES: &str = "patches 2";
 /// The number is that of the form of the chunks.
-const RULES: &str = "commits 1";
+const RULES: &str = "commits 2";
 /// Most characters of a message without its subject that are kept.
 const MAX_BODY: usize = 4_000;
 /// Most characters of an author's name.
@@ -101,7 +102,15 @@ pub fn index_commits(
     let mut table = Tabulating::default();
     for (commit, (_, author)) in log.commits.iter().zip(&written) {
         let files: Vec<&str> = commit.files.iter().map(String::as_str).collect();
-        table.add(&commit.id, commit.at, author, &files);
+        let facts = CommitFacts {
+            id: commit.id.clone(),
+            at: commit.at,
+            subject: key(&commit.subject),
+            undoes: undone(commit),
+            author: 0,
+            files: Vec::new(),
+        };
+        table.add(facts, author, &files);
     }
     let mut cut = log.cut.clone();
     if is_shallow {
@@ -194,7 +203,10 @@ fn chunk(commit: &Commit) -> (Chunk, String) {
     };
     let body = without_trailers(&commit.body);
     let mut chunk = chunk_of(commit, &body, MAX_BODY, (TYPE, metadata));
-    if is_routine(&chunk.title) {
+    // A commit that undoes another one is routine unless it says why.
+    let says = without_undone(&body);
+    let says_why = !undone(commit).is_empty() && says.contains(char::is_alphanumeric);
+    if is_routine(&chunk.title) && !says_why {
         chunk.tags.push(ROUTINE.into());
     }
     (chunk, author)
@@ -214,15 +226,17 @@ impl Tabulating {
         for commit in old.commits.iter().take(n) {
             let files: Vec<&str> =
                 commit.files.iter().map(|at| &*old.paths[*at as usize]).collect();
-            self.add(&commit.id, commit.at, &old.authors[commit.author as usize], &files);
+            let author = &old.authors[commit.author as usize];
+            self.add(commit.clone(), author, &files);
         }
     }
 
-    fn add(&mut self, id: &str, at: i64, author: &str, files: &[&str]) {
+    /// Adds a commit whose author and files are not yet those of this table.
+    fn add(&mut self, commit: CommitFacts, author: &str, files: &[&str]) {
         let author = number(&mut self.authors, &mut self.table.authors, author);
         let files =
             files.iter().map(|path| number(&mut self.paths, &mut self.table.paths, path)).collect();
-        self.table.commits.push(CommitFacts { id: id.into(), at, author, files });
+        self.table.commits.push(CommitFacts { author, files, ..commit });
     }
 }
 

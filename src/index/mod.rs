@@ -15,6 +15,7 @@ mod parsed;
 mod plan;
 mod relating;
 mod report;
+mod reverts;
 mod service;
 
 pub use chunker::{chunk_file, line_limit};
@@ -23,4 +24,5 @@ pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
 pub use relating::{FileRelations, HandOn, RelationsRun, RelationsSink};
 pub use report::{Progress, Summary};
+pub use reverts::without_undone;
 pub use service::{IndexEvent, IndexingService, ServiceStatus, Watching};

@@ -106,14 +106,24 @@ pub fn example_programs(files: &[(&str, &str)], mains: &[(String, u32)]) -> Vec<
 /// as `db/migrate/20240101_add_tags.rb`, below a directory of migrations.
 #[must_use]
 pub fn is_migration(path: &str) -> bool {
-    let is_folder = |part: &&str| matches!(*part, "migration" | "migrations" | "migrate");
     // `0001_initial`, `V2__tags`, `m2024_add`, `v2.6.1`.
     let is_numbered = |part: &str| {
         let digits = part.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(part);
         digits.starts_with(|c: char| c.is_ascii_digit())
     };
     let mut parts = path.split('/');
-    parts.any(|part| is_folder(&part)) && parts.any(is_numbered)
+    // Alembic gives each version a hash, which may begin with letters.
+    ["alembic/versions/", "migrations/versions/"].iter().any(|folder| path.contains(folder))
+        || parts.any(is_migration_folder) && parts.any(is_numbered)
+}
+
+/// Whether a directory of this name holds migrations.
+#[must_use]
+pub fn is_migration_folder(name: &str) -> bool {
+    matches!(
+        &*name.to_lowercase(),
+        "migration" | "migrations" | "migrate" | "post_migrate" | "alembic"
+    )
 }
 
 fn is_program(path: &str) -> bool {

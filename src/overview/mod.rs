@@ -12,10 +12,12 @@ mod test_commands;
 
 pub use about::{About, about};
 pub use commands::{Commands, commands};
-pub use entry_points::{EntryPoint, entry_points, example_programs, is_migration};
+pub use entry_points::{
+    EntryPoint, entry_points, example_programs, is_migration, is_migration_folder,
+};
 pub use libraries::{Libraries, libraries};
 pub use modules::{Module, modules};
-pub use test_commands::{TestCommands, TestPlace, test_commands};
+pub use test_commands::{TestCommands, TestPlace, blocks_around, test_commands};
 
 /// The files of a repository.
 #[derive(Clone, Copy)]

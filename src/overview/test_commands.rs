@@ -563,7 +563,7 @@ fn blocks(tree: &Tree, test: &TestPlace) -> BTreeMap<u32, String> {
     let text = (tree.read)(test.path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     for site in test.sites {
-        let Some((line, name)) = block_around(&lines, *site as usize) else {
+        let Some((line, name)) = blocks_around(&lines, *site as usize).into_iter().next() else {
             // A use outside of all blocks concerns the whole file.
             return BTreeMap::new();
         };
@@ -572,15 +572,19 @@ fn blocks(tree: &Tree, test: &TestPlace) -> BTreeMap<u32, String> {
     found
 }
 
-fn block_around(lines: &[&str], site: usize) -> Option<(u32, String)> {
+/// Returns the lines and the names of the blocks of tests around a line of a file, innermost first.
+#[must_use]
+pub fn blocks_around(lines: &[&str], site: usize) -> Vec<(u32, String)> {
     const OPENERS: [&str; 12] = [
         "it", "test", "describe", "context", "specify", "scenario", "feature", "suite", "RSpec",
         "fit", "subtest", "example",
     ];
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let mut least = usize::MAX;
-    for at in (0..site.min(lines.len())).rev() {
-        let line = lines[at];
+    let (mut least, mut found) = (usize::MAX, Vec::new());
+    for (at, line) in lines.iter().enumerate().take(site).rev() {
+        if least == 0 {
+            break;
+        }
         if line.trim().is_empty() || indent(line) >= least {
             continue;
         }
@@ -590,12 +594,12 @@ fn block_around(lines: &[&str], site: usize) -> Option<(u32, String)> {
         if OPENERS.contains(&&code[..end]) && follows && !code[end..].trim_start().starts_with('=')
         {
             let name = quoted_text(&code[end..]).unwrap_or_default();
-            return Some((u32::try_from(at + 1).ok()?, name));
+            found.push((u32::try_from(at + 1).unwrap_or(u32::MAX), name));
         }
         // The line of the use may be deeper than the lines below its block's head.
         least = indent(line);
     }
-    None
+    found
 }
 
 /// Returns the first text in quotes.

@@ -18,6 +18,7 @@ mod history;
 mod hit;
 mod names;
 mod natural;
+mod near;
 mod operators;
 mod part;
 mod passages;
@@ -44,6 +45,7 @@ pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
 pub use history::ChangedTogether;
 pub use hit::{Hit, QueryWords, Results, Term};
+pub use near::NearName;
 pub use part::{
     CountBlock, NameBlock, Part, PreparedFile, Preparer, Proposal, SearchRow, Whole, WordCount,
     WordCounts, WordSource, Words, words_of,

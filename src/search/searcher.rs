@@ -9,6 +9,7 @@ use super::corpus::{Corpus, SearchError};
 use super::filter::Filter;
 use super::hit::Results;
 use super::passages::{self, Passages};
+use super::near::{NearName, near_names};
 use super::query::Query;
 use super::statistics::Statistics;
 use super::{rank, spelling};
@@ -52,12 +53,12 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Returns the name in the corpus that differs from `word` in the fewest letters, at most two.
+    /// Returns at most `n` symbols whose names are near to `word`, nearest first.
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn nearest_name(self, word: &str) -> Result<Option<String>, SearchError> {
-        self.guard(|| Ok(spelling::nearest_name(&[self.corpus], word)?))
+    pub fn near_names(self, word: &str, n: usize) -> Result<Vec<NearName>, SearchError> {
+        self.guard(|| Ok(near_names(self.corpus, word, n)?))
     }
 
     /// Searches by words and meaning. `vector` is the query's, `[f32; dimensions]`; if it is empty

@@ -122,15 +122,8 @@ fn is_known<V: Vocabulary>(corpora: &[&V], word: &str) -> Result<bool, V::Error>
     Ok(true)
 }
 
-/// Returns the name in any of `corpora` that differs from `word` in the fewest letters.
-pub(super) fn nearest_name<V: Vocabulary>(
-    corpora: &[&V],
-    word: &str,
-) -> Result<Option<String>, V::Error> {
-    nearest(corpora, word, &|_, _| true)
-}
-
-/// Does the same for the names that `is_meant` counts.
+/// Returns the name in any of `corpora` that differs from `word` in the fewest letters, of those that
+/// `is_meant` counts.
 fn nearest<V: Vocabulary>(
     corpora: &[&V],
     word: &str,

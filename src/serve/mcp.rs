@@ -53,8 +53,7 @@ whole files: one call finds the right lines.
 Tools:";
 /// The end of the instructions. It describes the arguments that the schemas leave out.
 const ABOUT_CALLS: &str = "\
-Every tool also takes max_tokens (the limit of the reply), limit (the number of results), languages (rust, or !markdown to leave it \
-out), format (text or json), cursor (the next page, from the end of a reply), wait_ms (for example 5000: index the edits of this moment before the answer), and, if it changes nothing, repo (the name of another project of the user).
+Every tool also takes max_tokens (the limit of the reply) and format (text or json); those that search also wait_ms (for example 5000: index the edits of this moment before the answer) and repo (the name of another project of the user); lists also limit (the number of results) and, if a reply ends with one, cursor (the next page); cortex_search, cortex_grep, cortex_related, cortex_pattern and cortex_files also languages (rust, or !markdown to leave it out).
 
 A reply ends with the `generation` of the index that it describes; `pending` counts the files known to have changed since.
 
@@ -582,5 +581,21 @@ impl ServerHandler for Mcp {
             ResourceContents::text(text, uri).with_mime_type(mime_type),
         ])
         .into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    #[test]
+    fn the_instructions_promise_only_arguments_that_tools_take() {
+        for tool in tools::ALL {
+            let schema = Value::Object((tool.input_schema)());
+            let takes = |argument: &str| schema["properties"].get(argument).is_some();
+            assert!(takes("max_tokens") && takes("format"), "{}", tool.name);
+            assert_eq!(takes("languages"), ABOUT_CALLS.contains(tool.name), "{}", tool.name);
+        }
     }
 }

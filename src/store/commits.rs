@@ -50,6 +50,19 @@ pub struct CommitFacts {
     pub author: u32,
     /// Positions in [`CommitTable::paths`].
     pub files: Vec<u32>,
+    /// A hash of its subject, by which others quote it.
+    pub subject: u64,
+    /// The commits that it undoes.
+    pub undoes: Vec<Undone>,
+}
+
+/// A commit that another one undoes, as its message names it.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Undone {
+    /// The first digits of its id.
+    Id(String),
+    /// The hash of its subject.
+    Subject(u64),
 }
 
 impl CommitsStamp {

@@ -34,7 +34,7 @@ pub use activity::{Activity, Announcement};
 pub use archive::{Aside, pack, unpack};
 pub use cache::IndexCache;
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
-pub use commits::{CommitFacts, CommitTable, CommitsStamp};
+pub use commits::{CommitFacts, CommitTable, CommitsStamp, Undone};
 pub use grams::{GramFilters, NewFilters, ReadFilters};
 pub use layout::{Layout, RootError};
 pub use lock::{EmbedLock, LeaderLock, LockError, WriteLock};

@@ -48,6 +48,13 @@ impl TokenBudget {
         }
     }
 
+    /// Returns a budget with room for at least `n` tokens of text, unless the caller gave a limit.
+    pub(super) fn or_at_least(self, n: usize) -> Self {
+        let factor = if self.format() == Format::Json { JSON } else { 1 };
+        let limit = if self.is_default { self.limit().max(n * factor) } else { self.limit() };
+        Self { max_tokens: Some(limit), ..self }
+    }
+
     /// Returns the budget of a text.
     pub(super) fn of_text(max_tokens: usize) -> Self {
         Self { max_tokens: Some(max_tokens), format: Some(Format::Text), is_default: true }

@@ -1,21 +1,24 @@
 //! `cortex_grep`: finds lines by literal text or a regular expression.
 
-use super::budget::{TokenBudget, fit};
+use super::budget::{Format, TokenBudget, fit};
 use super::reply::{Reply, printable, printable_code, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, GrepAnswer, GrepFile, GrepRequest, PublishedRepository,
+    AnswerState, AskError, Call, Engine, Fold, GrepAnswer, GrepFile, GrepRequest,
+    PublishedRepository,
 };
 use crate::text::{count, cut_around};
 
 /// Maximum number of characters of a line that are shown.
 const MAX_LINE: usize = 240;
+/// Maximum number of files or folders of a kind that are named.
+const MAX_PARTS: usize = 5;
 
 impl Question for GrepRequest {
     const NAME: &'static str = "cortex_grep";
     const TITLE: &'static str = "Find lines by text or regular expression";
     const WHEN: &'static str = "every line with a text or a pattern, with totals.";
-    const DESCRIPTION: &'static str = "Find every line that holds a text or matches a regular expression, as ripgrep does, source files first, under the symbol around it, with exact totals. For a concept use cortex_search, for callers cortex_graph.";
+    const DESCRIPTION: &'static str = "Find every line with a text or a regular expression, as ripgrep does, source files first, under the symbol around it, with exact totals. Lines of tests, locales, migrations, snapshots, generated and vendored files are counted; name these in `paths` to list them. For a concept use cortex_search, for callers cortex_graph.";
     type Reply = GrepAnswer;
 
     fn answer(
@@ -24,7 +27,7 @@ impl Question for GrepRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<GrepAnswer, AskError> {
-        let answer = engine.grep(&self, call)?;
+        let answer = engine.grep(&self.in_form(budget), call)?;
         Ok(fit(budget, answer.n_units(), |n| answer.first(n)))
     }
 
@@ -34,8 +37,15 @@ impl Question for GrepRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<GrepAnswer, AskError> {
-        let answer = repository.grep(&self, call)?;
+        let answer = repository.grep(&self.in_form(budget), call)?;
         Ok(fit(budget, answer.n_units(), |n| answer.first(n)))
+    }
+}
+
+impl GrepRequest {
+    /// Returns the request for a reply in the form of the budget: a program gets every line.
+    fn in_form(self, budget: TokenBudget) -> Self {
+        Self { folds: budget.format() == Format::Text, ..self }
     }
 }
 
@@ -49,7 +59,8 @@ impl Reply for GrepAnswer {
         for file in &self.files {
             lines.extend(file_lines(file));
         }
-        lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));
+        lines.extend(self.folded.iter().map(fold_line));
+        lines.extend(end(self));
         lines
     }
 }
@@ -66,6 +77,36 @@ fn head(answer: &GrepAnswer) -> String {
         count(answer.total, "matching line"),
         count(answer.total_files, "file")
     )
+}
+
+/// Says that nothing is missing, or how to get the rest. Warnings say what was not searched.
+fn end(answer: &GrepAnswer) -> Option<String> {
+    if let Some(cursor) = &answer.next_cursor {
+        return Some(format!("more: cursor {cursor}"));
+    }
+    if answer.left_out > 0 {
+        let n = count(answer.left_out, "line");
+        return Some(format!("{n} left out by max_per_file: raise it"));
+    }
+    (answer.is_whole && answer.total > 0).then(|| {
+        let (lines, files) = (count(answer.total, "line"), count(answer.total_files, "file"));
+        format!("complete: {lines} in {files}")
+    })
+}
+
+/// Returns the line of files that are counted: `tests: 3 lines in 2 files: tests/a.py 2, tests/b.py 1`.
+fn fold_line(fold: &Fold) -> String {
+    let named: Vec<String> = match &*fold.parts {
+        [(one, _)] => vec![shown_place(one)],
+        parts => {
+            let shown = parts.iter().take(MAX_PARTS);
+            shown.map(|(part, n)| format!("{} {n}", shown_place(part))).collect()
+        }
+    };
+    let before = if fold.are_files { ": " } else { " under " };
+    let more = if fold.parts.len() > MAX_PARTS { ", …" } else { "" };
+    let (lines, files) = (count(fold.lines, "line"), count(fold.files, "file"));
+    format!("{}: {lines} in {files}{before}{}{more}", fold.kind, named.join(", "))
 }
 
 /// Returns the path of a file, and below it the lines under the names of their symbols.

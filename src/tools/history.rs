@@ -4,9 +4,12 @@ use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow,
+    AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow, RevertNote,
 };
 use crate::text::count;
+
+/// Room for a commit that the caller asked for by `limit`, in tokens.
+const TOKENS_EACH: usize = 160;
 
 impl Question for HistoryRequest {
     const NAME: &'static str = "cortex_history";
@@ -23,10 +26,8 @@ impl Question for HistoryRequest {
         budget: TokenBudget,
     ) -> Result<HistoryAnswer, AskError> {
         let answer = engine.history(&self, call)?;
-        Ok(fit(budget, answer.commits.len(), |n| {
-            let commits = answer.commits.iter().take(n).cloned().collect();
-            HistoryAnswer { commits, ..answer.clone() }
-        }))
+        let budget = budget.or_at_least(self.limit.unwrap_or(0).saturating_mul(TOKENS_EACH));
+        Ok(fit(budget, answer.commits.len(), |n| answer.first(n)))
     }
 }
 
@@ -45,8 +46,16 @@ impl Reply for HistoryAnswer {
             n => format!("{} of {searched}; messages are quoted", count(n, "commit")),
         }];
         lines.extend(self.commits.iter().flat_map(row_lines));
+        lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));
         lines
     }
+}
+
+/// Returns the line of a commit that reverted another one, or that was reverted:
+/// `reverted by 1a2b3c4 (2024-05-01): it lost rows`.
+pub(super) fn revert_line(note: &RevertNote) -> String {
+    let RevertNote { how, date, says, .. } = note;
+    format!("  {how} {} ({date}): {}", printable(note.short_id()), printable(says))
 }
 
 /// Returns the lines of a commit: when, who and what, the lines of the message, the files.
@@ -54,6 +63,7 @@ fn row_lines(row: &HistoryRow) -> Vec<String> {
     let (id, day) = (row.short_id(), row.day());
     let mut lines =
         vec![format!("{id} {day} {}: {}", printable(&row.author), printable(&row.subject))];
+    lines.extend(row.reverts.iter().map(revert_line));
     lines.extend(row.message.iter().map(|line| quoted(line)));
     for place in &row.places {
         let at = format!("{}:{}", place.path, place.line);

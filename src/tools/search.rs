@@ -18,8 +18,11 @@ use crate::text::count;
 /// the first 1 000 tokens.
 const TOKENS: usize = 1000;
 
-/// Most results of a text that are named without their code. A caller that wants more passes the cursor.
+/// Most results of a text that are named without their code, if the caller gives no limit.
 const MAX_FURTHER: usize = 5;
+/// Tokens of the budget for each result that the caller asks for by `limit`: a row without code takes
+/// about half of them, and the rest is for code.
+const TOKENS_OF_ROW: usize = 50;
 
 /// The results of a search.
 #[derive(Serialize, JsonSchema)]
@@ -64,7 +67,7 @@ impl Question for SearchRequest {
         budget: TokenBudget,
     ) -> Result<SearchReply, AskError> {
         let is_json = budget.format() == Format::Json;
-        let lists_all = self.mode == SearchMode::Exact || is_json;
+        let lists_all = self.mode == SearchMode::Exact || is_json || self.has_limit();
         let request = Self { one_per_file: !is_json, ..self };
         let asks_team = call.team.as_ref().is_some_and(|team| team.asks_all);
         let answer = if !request.repos.is_empty() || asks_team {
@@ -74,16 +77,25 @@ impl Question for SearchRequest {
         } else {
             engine.with_lines_beside(engine.search(&request, call)?, call)?
         };
-        Ok(reply(&answer, budget, if lists_all { usize::MAX } else { MAX_FURTHER }))
+        let n_named = if is_json { 0 } else { request.limit.min(budget.limit() / TOKENS_OF_ROW) };
+        Ok(reply(&answer, budget, n_named, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }
 }
 
-/// Returns as much of an answer as fits, and at most `max_further` results without code.
-pub(super) fn reply(answer: &SearchAnswer, budget: TokenBudget, max_further: usize) -> SearchReply {
+/// Returns as much of an answer as fits: at least `n_named` results, if there are as many, and at most
+/// `max_further` without code.
+fn reply(
+    answer: &SearchAnswer,
+    budget: TokenBudget,
+    n_named: usize,
+    max_further: usize,
+) -> SearchReply {
     let memories: Vec<String> =
         answer.memories.iter().map(|memory| Remembrance::new(memory).in_short()).collect();
     fit(budget, answer.excerpts.top(), |level| {
         let mut results = answer.at(level);
+        let n_more = n_named.saturating_sub(results.len());
+        results.extend(answer.results.iter().skip(results.len()).take(n_more).cloned());
         let n_left_out = answer.results.len() - results.len();
         let mut further = (0..results.len()).filter(|i| results[*i].excerpts.is_empty());
         results.truncate(further.nth(max_further).unwrap_or(results.len()));

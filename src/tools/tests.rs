@@ -969,7 +969,7 @@ fn schemas_are_plain_and_say_everything() {
     assert_eq!(search["properties"]["mode"]["default"], "hybrid");
     assert_eq!(
         search["properties"]["limit"],
-        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Maximum number of results, usually one per file."})
+        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Maximum number of results; in a text each is a file. Without it, a text names few without code."})
     );
 }
 
@@ -1103,4 +1103,85 @@ fn grep_counts_the_lines_of_each_symbol() {
     let cursor = text(&a.structured["next_cursor"]);
     let a = p.get("cortex_grep", json!({"pattern": "run()", "symbols": true, "cursor": cursor}));
     assert!(a.text.contains("two: 1 line") && !a.text.contains("one:"), "{}", a.text);
+}
+
+/// Files in which every line of production code is hidden behind those of tests and translations.
+fn with_many_files(more: &[(&str, &str)]) -> Project {
+    let many = |folder: &str, end: &str, text: &str, n: usize| -> Vec<(String, String)> {
+        (0..n).map(|i| (format!("{folder}{i:03}{end}"), text.to_string())).collect()
+    };
+    let mut files = many("app/locales/messages", ".yml", "de:\n  cart_total: Summe\n", 50);
+    files.extend(many("db/migrate/20240101", "_cart.rb", "add_column :cart_total\n", 60));
+    files.extend(many("app/__snapshots__/cart", ".snap", "cart_total: 1\n", 30));
+    files.extend(many("vendor/shop/cart", ".rb", "cart_total = 1\n", 20));
+    files.push(("test/a_test.rb".into(), "cart_total\n".repeat(14)));
+    files.push(("test/b_test.rb".into(), "cart_total\n".repeat(9)));
+    let more = more.iter().map(|(path, text)| ((*path).to_string(), (*text).to_string()));
+    files.extend(more);
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    with_files(&files)
+}
+
+#[test]
+fn grep_counts_the_lines_of_files_of_which_there_are_many() {
+    let p = with_many_files(&[
+        ("app/cart.rb", "def cart_total\n  cart_total + 1\nend\n"),
+        ("zoo/last.rb", "puts cart_total\n"),
+        ("docs/cart.md", "# Cart\n\nThe cart_total is shown.\n"),
+    ]);
+    let a = p.get("cortex_grep", json!({"pattern": "cart_total"}));
+    for line in [
+        "tests: 23 lines in 2 files: test/a_test.rb 14, test/b_test.rb 9",
+        "locales: 50 lines in 50 files under app/locales/",
+        "migrations: 60 lines in 60 files under db/migrate/",
+        "snapshots: 30 lines in 30 files under app/__snapshots__/",
+        "vendored: 20 lines in 20 files under vendor/",
+    ] {
+        assert!(a.text.lines().any(|l| l == line), "{line}: {}", a.text);
+    }
+    let total = &a.structured["total"];
+    let files = &a.structured["total_files"];
+    assert!(a.text.contains(&format!("\ncomplete: {total} lines in {files} files")), "{}", a.text);
+    let at = |text: &str| a.text.find(text).unwrap_or_else(|| panic!("{text}: {}", a.text));
+    assert!(at("app/cart.rb") < at("zoo/last.rb") && at("zoo/last.rb") < at("docs/cart.md"));
+    assert!(at("docs/cart.md") < at("tests: 23"), "{}", a.text);
+    // A program gets every line.
+    let listed = a.structured["files"].as_array().unwrap().len();
+    assert!(listed > 100, "{listed}");
+
+    // What a glob names is listed beside the others.
+    let named = json!({"pattern": "cart_total", "paths": ["app/cart.rb", "test"]});
+    let a = p.get("cortex_grep", named);
+    assert!(!a.text.contains("tests: "), "{}", a.text);
+    assert!(a.text.contains("\ntest/a_test.rb\n") && a.text.contains("complete: 25 lines in 3"));
+    let a = p.get("cortex_grep", json!({"pattern": "cart_total", "paths": ["app", "zoo"]}));
+    assert!(a.text.contains("locales: 50 lines") && !a.text.contains("messages001"), "{}", a.text);
+}
+
+#[test]
+fn grep_lists_files_of_many_if_nothing_else_matches() {
+    let p = with_many_files(&[("app/cart.rb", "def total\nend\n")]);
+    let a = p.get("cortex_grep", json!({"pattern": "Summe"}));
+    assert!(a.text.contains("app/locales/messages000.yml") && !a.text.contains("locales: "));
+    let a = p.get("cortex_grep", json!({"pattern": "Summe", "limit": 5}));
+    assert!(!a.text.contains("complete: ") && a.text.contains("\nmore: cursor 5"), "{}", a.text);
+    let a =
+        p.get("cortex_grep", json!({"pattern": "cart_total", "paths": "test", "max_per_file": 2}));
+    assert!(a.text.contains("19 lines left out by max_per_file"), "{}", a.text);
+}
+
+#[test]
+fn grep_names_the_blocks_of_tests() {
+    let ruby = "class CartTest < Minitest::Test\n  test 'adds a line' do\n    run()\n    run()\n  end\n\n  test 'removes a line' do\n    run()\n  end\nend\n";
+    let script = "describe('cart', () => {\n  it('adds', () => {\n    run()\n  })\n  it('removes', () => {\n    run()\n    run()\n  })\n})\n";
+    let p = with_files(&[("test/cart_test.rb", ruby), ("web/cart.test.js", script)]);
+    let a = p.get("cortex_grep", json!({"pattern": "run()", "symbols": true}));
+    for row in [
+        "adds a line: 2 lines from 3",
+        "removes a line: 1 line from 8",
+        " cart › adds: 1 line from 3",
+        " cart › removes: 2 lines from 6",
+    ] {
+        assert!(a.text.contains(row), "{row}: {}", a.text);
+    }
 }

@@ -23,6 +23,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("file", "path"),
     ("files", "places"),
     ("file_paths", "places"),
+    ("include", "paths"),
     ("language", "languages"),
     ("case_insensitive", "ignore_case"),
     // Tools that edit files.

@@ -1,6 +1,7 @@
 //! `cortex_why`: why lines are as they are, the reason first. `cortex why` shows the same text.
 
 use super::budget::{TokenBudget, fit};
+use super::history::revert_line;
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
@@ -92,6 +93,7 @@ fn commit(commit: &WhyCommit) -> Vec<String> {
         lines_of(&commit.lines),
         printable(&commit.subject)
     )];
+    lines.extend(commit.reverts.iter().map(revert_line));
     lines.extend(commit.reasons.iter().map(|reason| quoted(reason)));
     if !commit.references.is_empty() {
         lines.push(format!("  names {}", printable(&commit.references.join(", "))));

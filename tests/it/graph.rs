@@ -54,7 +54,7 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
         assert_eq!(p.json(&["graph", "callers", place])["results"][0]["symbol"], "main", "{place}");
     }
     let unknown = p.run(&["graph", "callers", "Stor"]).expect(1).stderr;
-    assert!(unknown.contains("the nearest name is `store`"), "{unknown}");
+    assert!(unknown.contains("; near: `Store` (src/store.rs:"), "{unknown}");
     p.remove("src/main.rs");
     p.run(&["graph", "callers", "Store::get"]).expect(1);
     assert!(p.path(".cortex/graph/code-graph.db").exists());
@@ -1174,4 +1174,34 @@ fn callers_lead_to_the_line_that_registers_a_handler() {
         ),
         "{answer:#}"
     );
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_near_ones_and_a_literal_with_its_lines() {
+    let p = Project::with(&[
+        (
+            "src/lock.py",
+            "class PathLock:\n    def acquire_lock(self):\n        raise Busy('the lock is held by somebody')\n\n\ndef read_entries(path):\n    return PathLock().acquire_lock()\n",
+        ),
+        ("tests/test_lock.py", "def acquire_locks():\n    pass\n"),
+    ]);
+    p.index();
+    for (asked, near) in [
+        ("acquireLock", "`acquire_lock` (src/lock.py:2)"),
+        ("pathlock", "`PathLock` (src/lock.py:1)"),
+        ("read_entry", "`read_entries` (src/lock.py:6)"),
+        ("PathLocks", "`PathLock` (src/lock.py:1)"),
+        ("aquire_lock", "`acquire_lock` (src/lock.py:2)"),
+        ("FileLock::acquire_loc", "`acquire_lock` (src/lock.py:2)"),
+    ] {
+        for command in [&["graph", "callers"][..], &["outline"], &["read"]] {
+            let out = p.run(&[command, &[asked]].concat());
+            let said = out.stderr;
+            assert!(said.contains(&format!("near: {near}")), "{command:?} {asked}: {said}");
+        }
+    }
+    for command in [&["graph", "callers"][..], &["outline"], &["read"]] {
+        let said = p.run(&[command, &["lock is held by"]].concat()).stderr;
+        assert!(said.contains("is in 1 line: src/lock.py:3"), "{command:?}: {said}");
+    }
 }

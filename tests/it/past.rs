@@ -188,3 +188,110 @@ fn lines_of_large_files_are_said_to_be_missing() {
     assert!(out.contains("large or not text"), "{out}");
     assert_eq!(subjects(&p.json(&["history", "--changed", "only_here"])), ["data"]);
 }
+
+/// The notes on the commit with this subject.
+fn notes<'v>(answer: &'v Value, subject: &str) -> Vec<(&'v str, &'v str)> {
+    let commits = answer["commits"].as_array().unwrap();
+    let commit = commits.iter().find(|commit| commit["subject"] == subject);
+    let commit = commit.unwrap_or_else(|| panic!("{subject}: {answer}"));
+    let notes = commit["reverts"].as_array().map_or(&[][..], Vec::as_slice);
+    let text = |value: &'v Value| value.as_str().unwrap();
+    notes.iter().map(|note| (text(&note["how"]), text(&note["says"]))).collect()
+}
+
+#[test]
+fn a_commit_is_shown_with_what_became_of_it() {
+    let p = service();
+    let first = "pub fn keep() {\n    wait_for_disk(5);\n}\nfn wait_for_disk(n: u32) {}\n";
+    let second = "pub fn keep() {\n    wait_for_disk(9);\n}\nfn wait_for_disk(n: u32) {}\n";
+    p.write("src/cache.rs", first);
+    p.commit("wait for the disk (#7)");
+    let waits = p.git(&["rev-parse", "HEAD"]);
+    p.write("src/cache.rs", "pub fn keep() {}\n");
+    p.commit("Revert \"wait for the disk\" (#8)\n\nRequests timed out while the disk was slow.\n\nReverts us/service#7");
+    p.write("src/cache.rs", second);
+    p.commit("Reapply \"wait for the disk\" (#9)\n\nThe timeout of requests is longer now.");
+    p.write("src/net.rs", "pub fn ask(n: u32) -> u32 {\n    n\n}\n");
+    p.commit("Revert \"wait for the disk\"");
+    p.git(&[
+        "commit",
+        "-q",
+        "--amend",
+        "-m",
+        &format!(
+            "ask once\n\nThis reverts commit {}. Both answers counted.",
+            p.git(&["rev-list", "--max-count=1", "HEAD", "--grep=ask the service twice"])
+        ),
+    ]);
+    let answer = p.json(&["history", "--path", "src", "-n", "20"]);
+    assert_eq!(
+        notes(&answer, "wait for the disk (#7)"),
+        [
+            ("reverted by", "Requests timed out while the disk was slow."),
+            ("reapplied by", "The timeout of requests is longer now."),
+        ]
+    );
+    assert_eq!(
+        notes(&answer, "Revert \"wait for the disk\" (#8)"),
+        [
+            ("reverted by", "The timeout of requests is longer now."),
+            ("reverts", "wait for the disk (#7)"),
+        ]
+    );
+    assert_eq!(
+        notes(&answer, "Reapply \"wait for the disk\" (#9)"),
+        [("reapplies", "wait for the disk (#7)")]
+    );
+    assert_eq!(notes(&answer, "ask once"), [("reverts", "ask the service twice")]);
+    let twice = [("reverted by", "Both answers counted.")];
+    assert_eq!(notes(&answer, "ask the service twice"), twice);
+    assert!(notes(&answer, "begin").is_empty());
+    // A revert that says why is found by its reason, and the line of the other one names it.
+    let asked = p.json(&["history", "requests timed out while the disk was slow", "-n", "2"]);
+    assert_eq!(subjects(&asked)[0], "Revert \"wait for the disk\" (#8)", "{asked}");
+    let text = p.run(&["history", "--changed", "wait_for_disk(5)"]).expect(0).stdout;
+    assert!(text.contains("reverted by ") && text.contains("): Requests timed out"), "{text}");
+    p.index();
+    let why = p.json(&["why", "src/cache.rs:2"]);
+    assert_eq!(
+        notes(&why, "Reapply \"wait for the disk\" (#9)"),
+        [("reapplies", "wait for the disk (#7)")],
+        "{why}"
+    );
+    assert_eq!(why["commits"][0]["reverts"][0]["id"], waits.as_str());
+    let text = p.run(&["why", "src/cache.rs:2"]).expect(0).stdout;
+    assert!(text.contains(&format!("  reapplies {} (", &waits[..9])), "{text}");
+}
+
+#[test]
+fn the_pages_of_a_history_hold_each_commit_once() {
+    let p = service();
+    for n in 0..12 {
+        p.write("src/cache.rs", format!("pub fn keep() -> u32 {{\n    {n}\n}}\n"));
+        p.commit(&format!("keep {n} entries in the cache"));
+    }
+    for asked in [
+        &["history", "entries in the cache"][..],
+        &["history", "--path", "src/cache.rs"],
+        &["history", "--changed", "pub fn keep()"],
+    ] {
+        let all = p.json(&[asked, &["-n", "100"]].concat());
+        let mut pages: Vec<String> = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut args = [asked, &["-n", "4"]].concat();
+            args.extend(cursor.iter().flat_map(|cursor| ["--cursor", cursor.as_str()]));
+            let page = p.json(&args);
+            let listed = subjects(&page);
+            let is_last = page["next_cursor"].is_null();
+            assert!(listed.len() == 4 || is_last, "{page}");
+            pages.extend(listed.into_iter().map(String::from));
+            cursor = page["next_cursor"].as_str().map(String::from);
+            if is_last {
+                break;
+            }
+        }
+        assert_eq!(pages, subjects(&all), "{asked:?}");
+    }
+    assert!(subjects(&p.json(&["history", "entries in the cache", "-n", "9"])).len() == 9);
+}

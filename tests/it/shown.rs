@@ -1,5 +1,6 @@
 //! Which lines of a result are shown: those of the place in its heading, and few that say nothing.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -325,14 +326,44 @@ fn a_template_is_shown_around_the_lines_that_match() {
     }
 }
 
+/// Many files that answer a question about levels alike.
+fn levels() -> Vec<(String, String)> {
+    let level = |i| {
+        (format!("src/level{i}.py"), format!("def level_{i}():\n{}", filler("    ", i..i + 50)))
+    };
+    (0..30).map(level).collect()
+}
+
+/// A limit of 18 files gave seven.
+#[test]
+fn a_limit_of_a_search_is_reached_and_each_result_is_a_file() {
+    let files = levels();
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (&**p, &**t)).collect();
+    let p = Project::with(&files);
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["mcp"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    for limit in [3, 12, 18] {
+        let arguments = json!({ "query": "level", "limit": limit });
+        let call = json!({ "name": "cortex_search", "arguments": arguments });
+        let reply = server.ask("tools/call", &call);
+        let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+        let places = text.lines().filter(|line| line.starts_with("src/"));
+        let files: BTreeSet<&str> = places.filter_map(|line| line.split(':').next()).collect();
+        assert_eq!(files.len(), limit, "{text}");
+        assert!(text.contains("more: cursor"), "{text}");
+        let limit = limit.to_string();
+        let found = p.json(&["search", "level", "-n", &limit]);
+        assert_eq!(found["results"].as_array().unwrap().len().to_string(), limit, "{found}");
+        let listed = p.run(&["search", "-l", "level", "-n", &limit]).expect(0).stdout;
+        assert_eq!(listed.lines().count().to_string(), limit, "{listed}");
+    }
+}
+
 /// A reply ended in ten files that were only named.
 #[test]
 fn few_further_places_are_listed() {
-    let files: Vec<(String, String)> = (0..30)
-        .map(|i| {
-            (format!("src/level{i}.py"), format!("def level_{i}():\n{}", filler("    ", i..i + 50)))
-        })
-        .collect();
+    let files = levels();
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (&**p, &**t)).collect();
     let reply = reply(&files, "level");
     let lines: Vec<&str> = reply.lines().collect();
