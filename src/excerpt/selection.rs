@@ -16,31 +16,27 @@ use crate::languages::is_test_file;
 use crate::search::{AskedWords, Fit, search_words};
 
 /// The features of a region with their weights.
-pub const FEATURES: [(&str, f64); 19] = [
-    ("words", 4.6),
-    ("question", 0.0),
-    ("entry", 0.5),
-    ("names", 1.3),
-    ("meaning", 3.6),
-    ("entry_meaning", 0.0),
-    ("name_meaning", 1.2),
-    ("name_words", 5.0),
-    ("defines", 0.0),
-    ("callers", 10.0),
-    ("callees", 1.0),
-    ("file", 0.3),
-    ("test", -3.1),
-    ("wanted_test", 0.0),
-    ("between", 0.8),
-    ("type", -0.5),
-    ("bytes", 0.12),
-    ("stub", 1.3),
-    ("document", -2.0),
+pub const FEATURES: [(&str, f64); 13] = [
+    ("words", 2.0),
+    ("entry", 2.9),
+    ("names", 1.4),
+    ("name_meaning", 1.65),
+    ("name_words", 3.6),
+    ("callers", 5.4),
+    ("callees", 0.8),
+    ("file", 0.65),
+    ("test", -4.7),
+    ("type", -2.1),
+    ("bytes", 0.37),
+    ("stub", -1.0),
+    ("document", -0.45),
 ];
 /// Positions of the features that are not known from the region alone.
-const CALLERS: usize = 9;
-const CALLEES: usize = 10;
-const FILE: usize = 11;
+const WORDS: usize = 0;
+const ENTRY: usize = 1;
+const CALLERS: usize = 5;
+const CALLEES: usize = 6;
+const FILE: usize = 7;
 /// Number of best regions whose files count as near.
 const NEAR: usize = 40;
 /// A region of rank n counts 1 / (RANK + n).
@@ -79,6 +75,7 @@ pub struct Candidates {
     words: AskedWords,
     model: Arc<StaticModel>,
     entries: Vec<Vec<f32>>,
+    /// Whether an entry is about tests. Otherwise they are seldom an answer.
     wants_tests: bool,
     all: Vec<Candidate>,
     known: BTreeSet<(Arc<str>, (u32, u32))>,
@@ -102,15 +99,14 @@ pub struct Seed {
 }
 
 impl Candidates {
-    /// Creates an empty set of candidates. `entries` are the texts of the call, the question first.
+    /// Creates an empty set of candidates. `entries` are the texts of the call.
     #[must_use]
-    pub fn new(words: AskedWords, entries: &[String]) -> Self {
+    pub fn new(words: AskedWords, entries: &[String], wants_tests: bool) -> Self {
         let model = StaticModel::bundled();
-        let is_test = |word: &String| matches!(&**word, "test" | "tests" | "testing" | "spec");
         Self {
             words,
             entries: entries.iter().map(|entry| model.encode(entry)).collect(),
-            wants_tests: entries.iter().flat_map(|e| search_words(e)).any(|word| is_test(&word)),
+            wants_tests,
             model,
             all: Vec::new(),
             known: BTreeSet::new(),
@@ -134,36 +130,23 @@ impl Candidates {
         let code = region.text();
         let name = &region.label.name;
         let fit = self.words.fit(&code);
-        let nearness = |text: &str| -> Vec<f64> {
-            let vector = self.model.encode(text);
-            let cosine = |entry: &Vec<f32>| {
-                f64::from(vector.iter().zip(entry).map(|(a, b)| a * b).sum::<f32>())
-            };
-            self.entries.iter().map(cosine).collect()
-        };
-        let folder_and_file: Vec<&str> = path.rsplit('/').take(2).collect();
-        let meaning = nearness(&format!("{code}\n{}", folder_and_file.join(" ")));
-        let name_meaning = nearness(&search_words(name).join(" "));
-        let most = |all: &[f64]| all.iter().copied().fold(0.0, f64::max);
+        let vector = self.model.encode(&search_words(name).join(" "));
+        let nearness =
+            |entry: &Vec<f32>| f64::from(vector.iter().zip(entry).map(|(a, b)| a * b).sum::<f32>());
+        let name_meaning = self.entries.iter().map(nearness).fold(0.0, f64::max);
         let flag = |is: bool| f64::from(u8::from(is));
         let is_test = is_test_file(path) || name.starts_with("tests") || name.starts_with("test::");
         let is_code = !region.is_between && !is_document;
         let features = [
             0.0,
             0.0,
-            0.0,
             fit.names,
-            meaning.first().copied().unwrap_or_default(),
-            most(&meaning),
-            most(&name_meaning),
+            name_meaning,
             self.words.precision_of(&format!("{path} {name}")),
-            flag(self.words.names(region.short_name())),
             0.0,
             0.0,
             0.0,
             flag(is_test && !self.wants_tests),
-            flag(is_test && self.wants_tests),
-            flag(region.is_between),
             flag(is_code && is_type(&region.label.kind)),
             (code.len() as f64).ln_1p(),
             flag(region.is_stub),
@@ -182,9 +165,8 @@ impl Candidates {
         for candidate in &mut self.all {
             let shares: Vec<f64> =
                 candidate.fit.by_entry.iter().zip(&entries).map(|(fit, most)| fit / most).collect();
-            candidate.features[0] = candidate.fit.words / words;
-            candidate.features[1] = shares.first().copied().unwrap_or_default();
-            candidate.features[2] = shares.iter().copied().fold(0.0, f64::max);
+            candidate.features[WORDS] = candidate.fit.words / words;
+            candidate.features[ENTRY] = shares.into_iter().fold(0.0, f64::max);
         }
         let mut near: BTreeMap<Arc<str>, f64> = BTreeMap::new();
         for (rank, at) in self.ranked().into_iter().take(NEAR).enumerate() {

@@ -111,8 +111,7 @@ impl AskedWords {
             if folded.is_empty() || out.names.contains_key(&folded) {
                 continue;
             }
-            let mut n_holding = 0;
-            corpus.text.postings(Field::Body, &folded, |_| n_holding += 1)?;
+            let n_holding = n_holding(corpus, &folded)?;
             if n_holding > 0 {
                 let rarity = f64::from(idf(n_chunks + 1, n_holding)) / most.max(f64::MIN_POSITIVE);
                 let number = out.names.len();
@@ -201,8 +200,15 @@ impl AskedWords {
 }
 
 /// Returns a name without its spelling: `maxRetries` and `max_retries` are one.
-fn folded(name: &str) -> String {
+pub(super) fn folded(name: &str) -> String {
     runs(name).flat_map(|run| run.parts).map(|part| lower(&name[part])).collect()
+}
+
+/// Returns the number of chunks that have a name without its spelling.
+pub(super) fn n_holding(corpus: &Corpus, folded: &str) -> Result<usize, TextError> {
+    let mut n = 0;
+    corpus.text.postings(Field::Body, folded, |_| n += 1)?;
+    Ok(n)
 }
 
 /// Proposes the chunks for the entries of a call. `vectors` are those of the entries, `[f32;

@@ -8,8 +8,8 @@ use super::cores::Answering;
 use super::corpus::{Corpus, SearchError};
 use super::filter::Filter;
 use super::hit::Results;
-use super::passages::{self, Passages};
 use super::near::{NearName, near_names};
+use super::passages::{self, Passages};
 use super::query::Query;
 use super::statistics::Statistics;
 use super::{rank, spelling};
@@ -113,6 +113,14 @@ impl<'a> Searcher<'a> {
         filter: &Filter,
     ) -> Result<Passages, SearchError> {
         self.guard(|| Ok(passages::passages(self.corpus, entries, names, vectors, filter)?))
+    }
+
+    /// Returns whether a text has this name as a word, in any spelling.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn holds(self, name: &str) -> Result<bool, SearchError> {
+        self.guard(|| Ok(passages::n_holding(self.corpus, &passages::folded(name))? > 0))
     }
 
     /// Finds the chunks that match an exact query.

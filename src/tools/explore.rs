@@ -16,6 +16,10 @@ const FEW_USERS: usize = 4;
 const MANY_USERS: usize = 16;
 /// The code of a reply grows by this many bytes.
 const STEP: usize = 256;
+/// A reply names one place without its code for this many tokens, within these bounds.
+const TOKENS_OF_PLACE: usize = 400;
+const MIN_LEFT_OUT: usize = 6;
+const MAX_LEFT_OUT: usize = 30;
 /// Most names in a line of names.
 const MAX_NAMES: usize = 15;
 
@@ -41,7 +45,8 @@ impl Question for ExploreRequest {
 fn fitted(answer: &ExploreAnswer, budget: TokenBudget) -> ExploreAnswer {
     let top = answer.top().div_ceil(STEP) + 1;
     let n_users = if budget.limit() < TOKENS { FEW_USERS } else { MANY_USERS };
-    fit(budget, top, |level| answer.at(level * STEP, n_users))
+    let n_left_out = (budget.limit() / TOKENS_OF_PLACE).clamp(MIN_LEFT_OUT, MAX_LEFT_OUT);
+    fit(budget, top, |level| answer.at(level * STEP, n_users, n_left_out))
 }
 
 impl Reply for ExploreAnswer {
@@ -50,7 +55,8 @@ impl Reply for ExploreAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut text: Vec<String> = self.subjects.iter().flat_map(subject).collect();
+        let mut text: Vec<String> =
+            self.subjects.iter().flat_map(|one| subject(one, self.wants_tests)).collect();
         text.extend(self.code.iter().flat_map(file));
         if !self.more.is_empty() {
             text.push("further places, without their code:".into());
@@ -60,14 +66,14 @@ impl Reply for ExploreAnswer {
     }
 }
 
-fn subject(subject: &Subject) -> Vec<String> {
+fn subject(subject: &Subject, with_tests: bool) -> Vec<String> {
     let mut text = Vec::new();
     let about = printable(&cut(&subject.about, 80));
     text.extend(subject.note.as_deref().map(|note| format!("{about}: {}", printable(note))));
     text.extend(subject.read.iter().flat_map(super::read::place_lines));
     if let Some(users) = &subject.users {
         text.extend(users.targets.iter().take(1).map(super::graph::place));
-        text.extend(users.users());
+        text.extend(users.users(with_tests));
     }
     if !subject.others.is_empty() {
         text.push(format!("also named {about}: {}", by_file(&subject.others).join("; ")));

@@ -252,8 +252,9 @@ fn outside(answer: &GraphAnswer) -> Vec<String> {
 }
 
 impl GraphAnswer {
-    /// Shows who uses the target: code outside of tests by steps, then the tests.
-    pub(super) fn users(&self) -> Vec<String> {
+    /// Shows who uses the target: code outside of tests by steps, then the tests, or only how many they
+    /// are.
+    pub(super) fn users(&self, with_tests: bool) -> Vec<String> {
         let mut text = vec![self.users_heading()];
         for (step, rows) in self.steps() {
             if step > 1 {
@@ -262,8 +263,12 @@ impl GraphAnswer {
             text.extend(rows.into_iter().flat_map(user_lines));
         }
         text.extend(self.completeness().map(|said| printable(&said)));
-        text.extend(self.unresolved_in.iter().map(uses_in_file));
-        text.extend(tests_lines(&self.tests));
+        if with_tests {
+            text.extend(self.unresolved_in.iter().map(uses_in_file));
+            text.extend(tests_lines(&self.tests));
+        } else {
+            text.push(self.tests.heading());
+        }
         text.extend(commands(&self.commands));
         text
     }
@@ -285,7 +290,7 @@ impl Reply for GraphAnswer {
             text.push(format!("of {} more", self.total_targets - self.targets.len()));
         }
         if self.lists_users() {
-            text.extend(self.users());
+            text.extend(self.users(true));
         } else if self.test_files.is_some() {
             if !self.tests.is_empty() {
                 text.extend(tests_lines(&self.tests));

@@ -22,23 +22,22 @@ use crate::embed::vector_of_question;
 use crate::excerpt::{Candidates, LeftOut, Link, Seed, Selection};
 use crate::graph::{Around, Depth, LEAST_CONFIDENCE, Neighbour, Node, Operation};
 use crate::languages::is_test_file;
-use crate::search::Searcher;
+use crate::search::{Searcher, search_words};
 use crate::text::count;
 
 /// Most entries of one request.
 const MAX_ENTRIES: usize = 16;
 /// Most symbols of one name whose code is wanted. The users of one alone are listed.
 const MAX_OF_NAME: usize = 3;
-/// Number of best functions around which the code graph looks, and most neighbours of each on a side.
-const MAX_SEEDS: usize = 14;
+/// Number of best functions around which the code graph looks, at first and then, and most neighbours of
+/// each on a side.
+const SEEDS: [usize; 2] = [14, 10];
 const MAX_NEIGHBOURS: usize = 20;
 /// A file of more lines is shown in part.
 const WHOLE_FILE: usize = 150;
 /// How sure it is that a region is wanted of which the call names the file, or one of several symbols.
 const OF_FILE: f64 = 0.2;
 const OF_SEVERAL: f64 = 0.5;
-/// Most places that are named without their code.
-const MAX_LEFT_OUT: usize = 30;
 /// Most users of a named symbol that an answer holds.
 const MAX_USERS: usize = 40;
 /// Number of steps to users if the call asks who is affected.
@@ -69,6 +68,9 @@ pub struct ExploreAnswer {
     pub more: Vec<GraphNode>,
     #[serde(flatten)]
     pub state: AnswerState,
+    /// Whether the tests of each symbol are wanted, and not only their number.
+    #[serde(skip)]
+    pub wants_tests: bool,
     #[serde(skip)]
     selection: Arc<Selection>,
 }
@@ -108,6 +110,8 @@ struct Named {
     subjects: Vec<Subject>,
     /// The symbols whose code is wanted, and whether the name means one alone.
     symbols: Vec<(Node, bool)>,
+    /// Whether the call asks who is affected, so that farther users are wanted.
+    is_affected: bool,
 }
 
 impl Engine {
@@ -131,7 +135,8 @@ impl Engine {
         let mut state = self.state(call)?;
         // The first question has waited as the call asks.
         let after = &Call { wait: super::Wait::default(), warnings: Vec::new(), ..call.clone() };
-        let mut named = Named::default();
+        let is_affected = about.iter().any(|entry| asks_who_is_affected(entry));
+        let mut named = Named { is_affected, ..Named::default() };
         let mut asked: Vec<String> = Vec::new();
         match self.named(&about, after) {
             Ok(entries) => {
@@ -156,6 +161,7 @@ impl Engine {
             code: Vec::new(),
             more: Vec::new(),
             state: state.in_brief(call),
+            wants_tests: asks_for_tests(&about),
             selection: Arc::new(selection),
         };
         if answer.selection.top() == 0 && answer.subjects.is_empty() {
@@ -179,10 +185,15 @@ impl Engine {
                 read: Some(read),
                 ..Subject::of(about)
             }),
+            Entry::Symbols(about, symbols)
+                if named.symbols.iter().any(|(known, _)| *known == symbols[0]) =>
+            {
+                asked.push(about);
+            }
             Entry::Symbols(about, symbols) => {
                 let is_one = symbols.len() == 1;
                 let first = &symbols[0];
-                let depth = if asks_who_is_affected(&about) { AFFECTED_STEPS } else { 1 };
+                let depth = if named.is_affected { AFFECTED_STEPS } else { 1 };
                 let request = GraphRequest {
                     operation: Operation::Impact.as_str().into(),
                     target: address(first),
@@ -198,9 +209,36 @@ impl Engine {
                 named.symbols.extend(wanted.map(|node| (node, is_one)));
                 asked.push(about);
             }
-            Entry::Text(about) => asked.push(about),
+            Entry::Text(about) => {
+                if let Some(note) = self.unknown_name(&about, call) {
+                    let note = Some(note);
+                    named.subjects.push(Subject { note, ..Subject::of(about.clone()) });
+                }
+                asked.push(about);
+            }
         }
         Ok(())
+    }
+
+    /// Says of a name that no symbol and no text has which names are near to it.
+    fn unknown_name(&self, about: &str, call: &Call) -> Option<String> {
+        let name = unquoted(about);
+        if name.contains(char::is_whitespace) {
+            return None;
+        }
+        let is_in_text = |View { code, .. }: View| Ok(Searcher::new(&code.corpus).holds(name)?);
+        if self.with_code(call, is_in_text).ok()? {
+            return None;
+        }
+        let near = self.near_names(name, call);
+        let named: Vec<String> =
+            near.iter().map(|n| format!("`{}` ({}:{})", n.name, n.path, n.line)).collect();
+        let near = if named.is_empty() {
+            String::new()
+        } else {
+            "; near: ".to_string() + &named.join(", ")
+        };
+        Some(format!("not found{near}"))
     }
 
     /// Selects the code that answers the call.
@@ -220,7 +258,7 @@ impl Engine {
         self.with_code(call, |View { code, .. }| {
             let corpus = &code.corpus;
             let passages = Searcher::new(corpus).passages(about, &names, &vectors, &filter)?;
-            let mut candidates = Candidates::new(passages.words, about);
+            let mut candidates = Candidates::new(passages.words, about, asks_for_tests(about));
             for (path, entries) in passages.files {
                 let parts = entries.iter().filter_map(|entry| entry.chunk()).collect();
                 candidates.add(&path, parts);
@@ -241,46 +279,30 @@ impl Engine {
         })
     }
 
-    /// Adds what the code graph knows around the best functions.
+    /// Adds what the code graph knows around the best functions, and then around the best of those that
+    /// this brought forward.
     fn look_around(
         &self,
         candidates: &mut Candidates,
         chunks: &ChunkSet,
         call: &Call,
     ) -> Result<(), AskError> {
-        let seeds = candidates.seeds(MAX_SEEDS);
-        let targets: Vec<String> =
-            seeds.iter().map(|Seed { path, line }| format!("{path}:{line}")).collect();
-        let work = call.work();
-        let around = match self.ask_graph(call, |graph| graph.around(&targets, Depth::Brief, &work))
-        {
-            Ok((around, _)) => around,
-            Err(AskError::Cancelled) => return Err(AskError::Cancelled),
-            // The reply says that the graph is not there yet.
-            Err(_) => return Ok(()),
-        };
-        let mut links: Vec<(Node, u32, Link, usize, f32)> = Vec::new();
-        for (rank, around) in around.into_iter().enumerate() {
-            let Some(Around { users, tests, calls, .. }) = around else { continue };
-            let sure = |found: &Neighbour| found.confidence >= LEAST_CONFIDENCE;
-            for user in users.into_iter().chain(tests).filter(sure).take(MAX_NEIGHBOURS) {
-                let line = user.sites.first().copied().unwrap_or(user.node.line);
-                links.push((user.node, line, Link::Caller, rank, user.confidence));
+        let mut seen: Vec<Seed> = Vec::new();
+        for n in SEEDS {
+            let mut seeds = candidates.seeds(seen.len() + n);
+            seeds.retain(|seed| !seen.contains(seed));
+            seeds.truncate(n);
+            let targets: Vec<String> =
+                seeds.iter().map(|Seed { path, line }| format!("{path}:{line}")).collect();
+            let work = call.work();
+            let around = self.ask_graph(call, |graph| graph.around(&targets, Depth::Brief, &work));
+            match around {
+                Ok((around, _)) => link(candidates, chunks, seen.len(), around),
+                Err(AskError::Cancelled) => return Err(AskError::Cancelled),
+                // The reply says that the graph is not there yet.
+                Err(_) => return Ok(()),
             }
-            for callee in calls.into_iter().filter(sure).take(MAX_NEIGHBOURS) {
-                let line = callee.node.line;
-                links.push((callee.node, line, Link::Callee, rank, callee.confidence));
-            }
-        }
-        for (node, line, ..) in &links {
-            if !candidates.holds(&node.file, *line) {
-                let lines = if node.line > 0 { (node.line, node.end_line) } else { (*line, *line) };
-                candidates.add(&node.file.as_str().into(), chunks_at(chunks, &node.file, lines));
-            }
-        }
-        candidates.compare();
-        for (node, line, link, rank, confidence) in links {
-            candidates.link(&node.file, line, link, rank, f64::from(confidence));
+            seen.extend(seeds);
         }
         Ok(())
     }
@@ -336,10 +358,11 @@ impl ExploreAnswer {
         self.selection.top()
     }
 
-    /// Returns the answer with about `n_bytes` of code, and `n_rows` rows of users of each symbol.
+    /// Returns the answer with about `n_bytes` of code, `n_rows` rows of users of each symbol, and the
+    /// places of `n_left_out` regions that are not shown.
     #[must_use]
-    pub fn at(&self, n_bytes: usize, n_rows: usize) -> Self {
-        let (files, left_out) = self.selection.at(n_bytes, MAX_LEFT_OUT);
+    pub fn at(&self, n_bytes: usize, n_rows: usize, n_left_out: usize) -> Self {
+        let (files, left_out) = self.selection.at(n_bytes, n_left_out);
         let shown = |file: crate::excerpt::FileExcerpts| ShownFile {
             path: file.path.to_string(),
             excerpts: file.excerpts.into_iter().map(ExcerptRow::from).collect(),
@@ -363,6 +386,33 @@ impl ExploreAnswer {
     }
 }
 
+/// Adds the neighbours of the seeds from a rank on, as far as they are sure.
+fn link(candidates: &mut Candidates, chunks: &ChunkSet, first: usize, around: Vec<Option<Around>>) {
+    let mut links: Vec<(Node, u32, Link, usize, f32)> = Vec::new();
+    for (rank, around) in (first..).zip(around) {
+        let Some(Around { users, tests, calls, .. }) = around else { continue };
+        let sure = |found: &Neighbour| found.confidence >= LEAST_CONFIDENCE;
+        for user in users.into_iter().chain(tests).filter(sure).take(MAX_NEIGHBOURS) {
+            let line = user.sites.first().copied().unwrap_or(user.node.line);
+            links.push((user.node, line, Link::Caller, rank, user.confidence));
+        }
+        for callee in calls.into_iter().filter(sure).take(MAX_NEIGHBOURS) {
+            let line = callee.node.line;
+            links.push((callee.node, line, Link::Callee, rank, callee.confidence));
+        }
+    }
+    for (node, line, ..) in &links {
+        if !candidates.holds(&node.file, *line) {
+            let lines = if node.line > 0 { (node.line, node.end_line) } else { (*line, *line) };
+            candidates.add(&node.file.as_str().into(), chunks_at(chunks, &node.file, lines));
+        }
+    }
+    candidates.compare();
+    for (node, line, link, rank, confidence) in links {
+        candidates.link(&node.file, line, link, rank, f64::from(confidence));
+    }
+}
+
 /// Returns the chunks of a file that hold some of these lines.
 fn chunks_at(chunks: &ChunkSet, path: &str, (first, last): (u32, u32)) -> Vec<Arc<Chunk>> {
     let holds = |chunk: &Arc<Chunk>| {
@@ -377,6 +427,12 @@ fn chunks_at(chunks: &ChunkSet, path: &str, (first, last): (u32, u32)) -> Vec<Ar
 /// Returns an entry without the signs that mark it as code.
 fn unquoted(about: &str) -> &str {
     about.trim_matches(['`', '"', '\'']).trim_end_matches("()").trim_end_matches('(')
+}
+
+/// Whether an entry is about tests.
+fn asks_for_tests(about: &[String]) -> bool {
+    let is_test = |word: String| matches!(&*word, "test" | "tests" | "testing" | "spec");
+    about.iter().flat_map(|entry| search_words(entry)).any(is_test)
 }
 
 /// Whether an entry asks for what depends on something, beyond its users.
