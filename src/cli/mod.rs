@@ -21,6 +21,7 @@ mod deps;
 mod doctor;
 mod elsewhere;
 mod eval;
+mod explore;
 mod files;
 mod graph;
 mod grep;
@@ -95,6 +96,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Explore(explore::Args),
     Search(search::Args),
     Grep(grep::Args),
     Pattern(pattern::Args),
@@ -215,6 +217,7 @@ pub fn run() -> ExitCode {
         return code(if cli.version { version::run(cli.verbose) } else { here::run() });
     };
     code(match command {
+        Command::Explore(args) => explore::run(&args),
         Command::Search(args) => search::run(&args),
         Command::Grep(args) => grep::run(&args),
         Command::Pattern(args) => pattern::run(&args),

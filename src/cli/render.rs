@@ -80,6 +80,23 @@ pub(super) fn warnings(state: &AnswerState) {
     }
 }
 
+/// Prints the text of a tool. On a terminal, headings are bold, and the numbers of lines are dim.
+pub(super) fn told(lines: &[String]) -> Result<()> {
+    lines.iter().try_for_each(|text| line(&emphasised(text)))
+}
+
+fn emphasised(text: &str) -> String {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    // Text of the repository begins with a space, and code with the number of its line behind that.
+    match text.strip_prefix(' ').map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
+        Some((number, code)) if !number.is_empty() && is_number(number) => {
+            format!(" {} {code}", style(number).dim())
+        }
+        None if text.starts_with("## ") || text.ends_with(':') => style(text).bold().to_string(),
+        _ => text.to_string(),
+    }
+}
+
 /// Formats a duration: `340 ms`, `12.3 s`.
 pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }

@@ -9,7 +9,7 @@ use crate::source;
 use crate::text::count;
 
 /// A reply that has a text form beside its JSON form.
-pub(super) trait Reply: Serialize + JsonSchema {
+pub(crate) trait Reply: Serialize + JsonSchema {
     fn state(&self) -> &AnswerState;
 
     /// Returns the text form, in as few words as possible. A line that begins with text of the
