@@ -13,7 +13,7 @@ use crate::tools::{Format, limited};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex explore \"how is an index written\" ChunkWriter publish manifest \"write lock\" rename
-  cortex explore ChunkWriter::publish src/store/lock.rs:20-60 src/store/paths.rs
+  cortex explore ChunkWriter::publish src/store/lock.rs:20-60 src/store/layout.rs
   cortex explore \"who retries a write\" retry backoff --path 'src/**' --tokens 3000
   cargo test 2>&1 | cortex explore - \"why does the reload fail\"
 

@@ -86,15 +86,14 @@ pub(super) fn told(lines: &[String]) -> Result<()> {
 }
 
 fn emphasised(text: &str) -> String {
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     // Text of the repository begins with a space, and code with the number of its line behind that.
-    match text.strip_prefix(' ').map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
-        Some((number, code)) if !number.is_empty() && is_number(number) => {
-            format!(" {} {code}", style(number).dim())
-        }
-        None if text.starts_with("## ") || text.ends_with(':') => style(text).bold().to_string(),
-        _ => text.to_string(),
-    }
+    let Some(quoted) = text.strip_prefix(' ') else {
+        let is_heading = text.starts_with("## ") || text.ends_with(':');
+        return if is_heading { style(text).bold().to_string() } else { text.to_string() };
+    };
+    let n_digits = quoted.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, code) = quoted.split_at(n_digits);
+    format!(" {}{code}", style(number).dim())
 }
 
 /// Formats a duration: `340 ms`, `12.3 s`.

@@ -38,8 +38,8 @@ pub use self::read::{address_of, lines_left_out};
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
-pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 pub(crate) use self::tool::limited;
+pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
     ChangesRequest, ExploreRequest, FilesRequest, GraphRequest, GrepRequest, HistoryRequest,
