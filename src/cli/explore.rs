@@ -12,9 +12,9 @@ use crate::tools::{Format, limited};
 /// that you guess
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex explore \"how is an index written\" ChunkWriter publish manifest \"write lock\" rename
+  cortex explore \"how is an index written\" ChunkWriter publish manifest rename \"lock\"
   cortex explore ChunkWriter::publish src/store/lock.rs:20-60 src/store/layout.rs
-  cortex explore \"who retries a write\" retry backoff --path 'src/**' --tokens 3000
+  cortex explore \"who retries a write\" retry backoff -p 'src/**' --tokens 3000
   cargo test 2>&1 | cortex explore - \"why does the reload fail\"
 
 Ask twice. First give the question and, as arguments of their own, five to seven names, keys and messages that may be in the code: a guess that is wrong costs nothing. Then name everything that is still missing in one more call: symbols, and places such as src/a.rs:10-40,80-90. Named symbols come with their users and tests. For every line with one exact text use `cortex grep`.
@@ -50,14 +50,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let request = ExploreRequest { about, filters: Filters { paths, ..Filters::default() } };
     let format = if args.json { Format::Json } else { Format::Text };
     let told = limited(request, &engine, &Call::default(), args.tokens, format)?;
-    if args.json {
-        render::json(&told.json()?)?;
-    } else {
-        render::warnings(&told.reply.state);
-        render::told(&told.lines())?;
-    }
     let answer = &told.reply;
     let is_found =
         !answer.subjects.is_empty() || !answer.code.is_empty() || !answer.more.is_empty();
+    if args.json {
+        render::json(&told.json()?)?;
+    } else {
+        render::told(&answer.state, &told.lines(), is_found)?;
+    }
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }

@@ -80,20 +80,40 @@ pub(super) fn warnings(state: &AnswerState) {
     }
 }
 
-/// Prints the text of a tool. On a terminal, headings are bold, and the numbers of lines are dim.
-pub(super) fn told(lines: &[String]) -> Result<()> {
-    lines.iter().try_for_each(|text| line(&emphasised(text)))
+/// Prints the text of a tool, after its warnings: on stdout what is found, on stderr why nothing is. On
+/// a terminal, headings are bold, numbers of lines are dim, and changed lines are coloured.
+pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
+    warnings(state);
+    for text in lines {
+        if is_found {
+            line(&emphasised(text))?;
+        } else {
+            tell!("{text}");
+        }
+    }
+    Ok(())
 }
 
 fn emphasised(text: &str) -> String {
-    // Text of the repository begins with a space, and code with the number of its line behind that.
+    // Text of the repository begins with a space.
     let Some(quoted) = text.strip_prefix(' ') else {
         let is_heading = text.starts_with("## ") || text.ends_with(':');
         return if is_heading { style(text).bold().to_string() } else { text.to_string() };
     };
     let n_digits = quoted.bytes().take_while(u8::is_ascii_digit).count();
     let (number, code) = quoted.split_at(n_digits);
-    format!(" {}{code}", style(number).dim())
+    if n_digits > 0 {
+        return format!(" {}{code}", style(number).dim());
+    }
+    // A sign and one space begin an item of a list.
+    let mut chars = quoted.chars();
+    let (sign, next, after) = (chars.next(), chars.next(), chars.next());
+    match sign {
+        _ if next == Some(' ') && after != Some(' ') => text.to_string(),
+        Some('+') => style(text).green().to_string(),
+        Some('-') => style(text).red().to_string(),
+        _ => text.to_string(),
+    }
 }
 
 /// Formats a duration: `340 ms`, `12.3 s`.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render::{self, line};
+use super::render;
 use crate::engine::{AnswerFrom, Call, WhyRequest};
 use crate::tools::{WHY_TOKENS, why_lines};
 
@@ -27,14 +27,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut at = args.at.clone();
     let engine = args.project.engine(AnswerFrom::Tree, [&mut at])?;
     let answer = engine.why(&WhyRequest { at }, &Call::default())?;
+    let is_found = !answer.commits.is_empty();
     if args.json {
         render::json(&answer)?;
     } else {
-        render::warnings(&answer.state);
-        for text in why_lines(&answer, WHY_TOKENS) {
-            line(&render::printable_code(&text))?;
-        }
+        // Without a commit, the lines may say what else is known, for example what is not committed.
+        render::told(&answer.state, &why_lines(&answer, WHY_TOKENS), true)?;
     }
-    let is_found = !answer.commits.is_empty();
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }

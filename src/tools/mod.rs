@@ -35,6 +35,7 @@ mod why;
 
 pub use self::budget::Format;
 pub use self::read::{address_of, lines_left_out};
+pub(crate) use self::reply::printed;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;

@@ -48,6 +48,12 @@ pub(crate) trait Reply: Serialize + JsonSchema {
     }
 }
 
+/// Returns the lines of a reply for a command, without its warnings and the freshness of the index.
+pub(crate) fn printed(reply: &impl Reply) -> Vec<String> {
+    // Whatever a line holds, it stays one line.
+    reply.lines().iter().map(|line| printable_code(line)).collect()
+}
+
 /// Says which state of a published repository answered.
 fn of_published(state: &PublishedState) -> String {
     let commit = state.commit.get(..7).unwrap_or(&state.commit);

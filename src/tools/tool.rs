@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
-use super::reply::{Reply, printable, printable_code};
+use super::reply::{Reply, printable, printed};
 use super::{schema, tolerant};
 use crate::engine::{AskError, AskedRepository, Call, Engine, PublishedRepository, Wait};
 use crate::source;
@@ -344,10 +344,8 @@ pub(crate) fn limited<Q: Question>(
 impl<R: Reply> Limited<R> {
     /// Returns the lines of the text form, without its warnings and the freshness of the index.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let lines: Vec<String> =
-            self.reply.lines().iter().map(|line| printable_code(line)).collect();
-        // The last line is that of the freshness.
-        let text = self.budget.bind_text(lines.join("\n") + "\n");
+        // The last line, which is always kept, is the empty one.
+        let text = self.budget.bind_text(printed(&self.reply).join("\n") + "\n");
         text.lines().map(str::to_string).collect()
     }
 
