@@ -12,8 +12,8 @@ use crate::tools::{Format, limited};
 /// that you guess
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex explore \"how is an index written\" ChunkWriter publish manifest rename \"lock\"
-  cortex explore ChunkWriter::publish src/store/lock.rs:20-60 src/store/layout.rs
+  cortex explore \"how is an index written\" ChunkWriter publish manifest \"lock\"
+  cortex explore ChunkWriter::publish src/store/lock.rs:20-60,80-90
   cortex explore \"who retries a write\" retry backoff -p 'src/**' --tokens 3000
   cargo test 2>&1 | cortex explore - \"why does the reload fail\"
 

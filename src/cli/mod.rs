@@ -158,7 +158,7 @@ fn parsed() -> Cli {
 }
 
 /// Returns a command line as its writer means it: a question without a command is searched, and a text
-/// that begins like an option, but resembles none, is what `search` or `grep` looks for.
+/// that begins like an option, but resembles none, is what `explore`, `search` or `grep` looks for.
 fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
     let text = args.last()?.to_str()?;
     let with = |before: &[&str]| before.iter().map(OsString::from).chain([text.into()]).collect();
@@ -172,7 +172,7 @@ fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
         [Some(program), _] if !text.starts_with('-') && text.trim().contains(' ') => {
             Some(with(&[program, "search"]))
         }
-        [Some(program), Some(command @ ("search" | "grep")), _]
+        [Some(program), Some(command @ ("explore" | "search" | "grep")), _]
             if error.kind() == clap::error::ErrorKind::UnknownArgument && !is_like_option =>
         {
             Some(with(&[program, command, "--"]))

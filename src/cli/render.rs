@@ -100,10 +100,12 @@ fn emphasised(text: &str) -> String {
         let is_heading = text.starts_with("## ") || text.ends_with(':');
         return if is_heading { style(text).bold().to_string() } else { text.to_string() };
     };
-    let n_digits = quoted.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, code) = quoted.split_at(n_digits);
-    if n_digits > 0 {
-        return format!(" {}{code}", style(number).dim());
+    let numbered = text.trim_start_matches(' ');
+    let (indent, _) = text.split_at(text.len() - numbered.len());
+    let n_digits = numbered.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, code) = numbered.split_at(n_digits);
+    if n_digits > 0 && (code.is_empty() || code.starts_with(' ')) {
+        return format!("{indent}{}{code}", style(number).dim());
     }
     // A sign and one space begin an item of a list.
     let mut chars = quoted.chars();
