@@ -81,12 +81,13 @@ pub(super) fn warnings(state: &AnswerState) {
 }
 
 /// Prints the text of a tool, after its warnings: on stdout what is found, on stderr why nothing is. On
-/// a terminal, headings are bold, numbers of lines are dim, and changed lines are coloured.
+/// a terminal, lines are cut to its width, headings are bold, numbers of lines are dim, and changed
+/// lines are coloured.
 pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
     warnings(state);
     for text in lines {
         if is_found {
-            line(&emphasised(text))?;
+            line(&fitted(&emphasised(text)))?;
         } else {
             tell!("{text}");
         }

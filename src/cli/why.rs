@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render;
+use super::render::{self, line};
 use crate::engine::{AnswerFrom, Call, WhyRequest};
 use crate::tools::{WHY_TOKENS, why_lines};
 
@@ -31,8 +31,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         render::json(&answer)?;
     } else {
-        // Without a commit, the lines may say what else is known, for example what is not committed.
-        render::told(&answer.state, &why_lines(&answer, WHY_TOKENS), true)?;
+        render::warnings(&answer.state);
+        // A reason is shown whole, however long it is.
+        why_lines(&answer, WHY_TOKENS).iter().try_for_each(|text| line(text))?;
     }
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }
