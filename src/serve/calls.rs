@@ -91,8 +91,8 @@ impl CallError {
 }
 
 impl Calls {
-    /// Creates the calls of `tools` on a project, which are all listed. With `keeps_questions`, the last questions are
-    /// kept in memory.
+    /// Creates the calls of `tools` on a project, which are all listed. With `keeps_questions`, the
+    /// last questions are kept in memory.
     #[must_use]
     pub fn new(project: Arc<Pooled>, tools: Vec<&'static Tool>, keeps_questions: bool) -> Self {
         let log = Arc::new(CallLog::new(keeps_questions));
