@@ -195,7 +195,7 @@ the system with a delay.",
         "serve.tools",
         User,
         "[]",
-        "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, memory.",
+        "Which groups of tools servers list: core, search, graph, memory, edit, all. Other tools can be called by name, except those of edit. Empty: core.",
     ),
     (
         "serve.token",
@@ -314,7 +314,7 @@ pub struct Config {
     pub address: IpAddr,
     /// The first port that it tries.
     pub port: u16,
-    /// Groups of tools that servers offer; empty for the default groups.
+    /// Groups of tools that servers list; empty for the default group.
     pub tools: Vec<String>,
     /// The token that clients of the HTTP server must send; `None` if none is required.
     pub token: Option<String>,

@@ -17,6 +17,9 @@ use super::plan::Entry;
 const WAIT: Duration = Duration::from_secs(30);
 /// The version of the protocol that most agents speak.
 const PROTOCOL: &str = "2025-06-18";
+/// The name that our server gives itself.
+const SERVER: &str = "cortex";
+/// The tool that is called. It need not be listed.
 const TOOL: &str = "cortex_status";
 
 /// A server that answered.
@@ -24,7 +27,7 @@ const TOOL: &str = "cortex_status";
 pub struct Verified {
     /// Time from the start of the process to the answer of the tool.
     pub took: Duration,
-    /// Number of tools that it offers.
+    /// Number of tools that it lists.
     pub n_tools: usize,
 }
 
@@ -113,13 +116,13 @@ fn ask(child: &mut Child) -> Result<usize, String> {
             }
         }
     };
-    answer(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    let server = answer(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": PROTOCOL, "capabilities": {},
         "clientInfo": { "name": "cortex init", "version": env!("CARGO_PKG_VERSION") },
     } }))?;
     let tools = answer(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))?;
     let tools = tools["tools"].as_array().cloned().unwrap_or_default();
-    if !tools.iter().any(|tool| tool["name"] == TOOL) {
+    if server["serverInfo"]["name"] != SERVER {
         return Err("the command starts a server of another program".into());
     }
     let status = answer(&json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {

@@ -1,6 +1,6 @@
 //! Arguments that many commands share.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -224,6 +224,16 @@ pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
 
 /// The names of the chunk types.
 pub(super) const TYPES: &[&str] = &["symbols", "definitions", "data", "documentation"];
+
+/// Longer questions on standard input are read up to here, in bytes.
+const MAX_QUESTION: u64 = 1 << 20;
+
+/// Returns the question on standard input.
+pub(super) fn standard_input() -> Result<String> {
+    let mut text = Vec::new();
+    io::stdin().take(MAX_QUESTION).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
 
 /// Parses how many there shall be at most: one or more.
 pub(super) fn at_least_one(text: &str) -> Result<usize, String> {

@@ -1,12 +1,12 @@
 //! `cortex history`: finds the commits that answer a question.
 
 use anyhow::Result;
-use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{self, fitted, line, printable};
+use super::render;
 use crate::engine::{AnswerFrom, Call, HistoryRequest};
+use crate::tools::printed;
 
 /// Find the commits that say why the code is as it is, and when it was changed
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ pub(super) struct Args {
     /// Show at most this many commits [default: up to 5 that surely answer]
     #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
     limit: Option<usize>,
-    /// Continue an earlier answer from its `next_cursor` (see --json)
+    /// Continue an earlier answer from the cursor at its end
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -70,43 +70,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         cursor: args.cursor.clone(),
     };
     let answer = engine.history(&request, &Call::default())?;
+    let is_found = !answer.commits.is_empty();
     if args.json {
         render::json(&answer)?;
     } else {
-        render::warnings(&answer.state);
-        for row in &answer.commits {
-            let (id, day) = (row.short_id(), row.day());
-            let head = format!(
-                "{} {}  {}",
-                style(id).yellow(),
-                style(format!("{day} {}", printable(&row.author))).dim(),
-                printable(&row.subject)
-            );
-            line(&fitted(&head))?;
-            for note in &row.reverts {
-                let other = style(format!("{} ({})", note.short_id(), note.date)).yellow();
-                line(&fitted(&format!("    {} {other}: {}", note.how, printable(&note.says))))?;
-            }
-            for text in &row.message {
-                line(&fitted(&format!("    {}", printable(text))))?;
-            }
-            for place in &row.places {
-                let at = style(format!("{}:{}", printable(&place.path), place.line)).cyan();
-                line(&fitted(&format!("    {at} {}", style(printable(&place.symbol)).green())))?;
-                for text in &place.removed {
-                    line(&fitted(&style(format!("    -{}", printable(text))).red().to_string()))?;
-                }
-                for text in &place.added {
-                    line(&fitted(&style(format!("    +{}", printable(text))).green().to_string()))?;
-                }
-            }
-            if row.places.is_empty() {
-                line(&fitted(&format!("    {}", style(row.named_files()).cyan())))?;
-            }
-        }
+        render::told(&answer.state, &printed(&answer), is_found)?;
     }
-    Ok(args::end(
-        engine,
-        if answer.commits.is_empty() { Outcome::NothingFound } else { Outcome::Done },
-    ))
+    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }

@@ -116,8 +116,8 @@ impl Own {
         let _ = opened.set(engine.clone());
         let pooled = Arc::new(Pooled::open(engine.clone(), changes));
         let pool = Arc::new(Pool::new(limits).with(pooled.clone()));
-        let calls =
-            Calls::new(pooled, self.tools.clone(), keeps_questions).read_only(self.read_only);
+        let calls = Calls::new(pooled, self.tools.clone(), keeps_questions).with_unlisted();
+        let calls = calls.read_only(self.read_only);
         serve::alone(calls, pool).map(BufReader::new)
     }
 }

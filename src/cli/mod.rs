@@ -21,6 +21,7 @@ mod deps;
 mod doctor;
 mod elsewhere;
 mod eval;
+mod explore;
 mod files;
 mod graph;
 mod grep;
@@ -95,6 +96,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Explore(explore::Args),
     Search(search::Args),
     Grep(grep::Args),
     Pattern(pattern::Args),
@@ -156,7 +158,7 @@ fn parsed() -> Cli {
 }
 
 /// Returns a command line as its writer means it: a question without a command is searched, and a text
-/// that begins like an option, but resembles none, is what `search` or `grep` looks for.
+/// that begins like an option, but resembles none, is what `explore`, `search` or `grep` looks for.
 fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
     let text = args.last()?.to_str()?;
     let with = |before: &[&str]| before.iter().map(OsString::from).chain([text.into()]).collect();
@@ -170,7 +172,7 @@ fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
         [Some(program), _] if !text.starts_with('-') && text.trim().contains(' ') => {
             Some(with(&[program, "search"]))
         }
-        [Some(program), Some(command @ ("search" | "grep")), _]
+        [Some(program), Some(command @ ("explore" | "search" | "grep")), _]
             if error.kind() == clap::error::ErrorKind::UnknownArgument && !is_like_option =>
         {
             Some(with(&[program, command, "--"]))
@@ -215,6 +217,7 @@ pub fn run() -> ExitCode {
         return code(if cli.version { version::run(cli.verbose) } else { here::run() });
     };
     code(match command {
+        Command::Explore(args) => explore::run(&args),
         Command::Search(args) => search::run(&args),
         Command::Grep(args) => grep::run(&args),
         Command::Pattern(args) => pattern::run(&args),

@@ -80,6 +80,45 @@ pub(super) fn warnings(state: &AnswerState) {
     }
 }
 
+/// Prints the text of a tool, after its warnings: on stdout what is found, on stderr why nothing is. On
+/// a terminal, lines are cut to its width, headings are bold, numbers of lines are dim, and changed
+/// lines are coloured.
+pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
+    warnings(state);
+    for text in lines {
+        if is_found {
+            line(&fitted(&emphasised(text)))?;
+        } else {
+            tell!("{text}");
+        }
+    }
+    Ok(())
+}
+
+fn emphasised(text: &str) -> String {
+    // Text of the repository begins with a space.
+    let Some(quoted) = text.strip_prefix(' ') else {
+        let is_heading = text.starts_with("## ") || text.ends_with(':');
+        return if is_heading { style(text).bold().to_string() } else { text.to_string() };
+    };
+    let numbered = text.trim_start_matches(' ');
+    let (indent, _) = text.split_at(text.len() - numbered.len());
+    let n_digits = numbered.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, code) = numbered.split_at(n_digits);
+    if n_digits > 0 && (code.is_empty() || code.starts_with(' ')) {
+        return format!("{indent}{}{code}", style(number).dim());
+    }
+    // A sign and one space begin an item of a list.
+    let mut chars = quoted.chars();
+    let (sign, next, after) = (chars.next(), chars.next(), chars.next());
+    match sign {
+        _ if next == Some(' ') && after != Some(' ') => text.to_string(),
+        Some('+') => style(text).green().to_string(),
+        Some('-') => style(text).red().to_string(),
+        _ => text.to_string(),
+    }
+}
+
 /// Formats a duration: `340 ms`, `12.3 s`.
 pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }

@@ -1,7 +1,6 @@
 //! `cortex search`: prints ranked results for a question.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,9 +24,6 @@ use crate::search::Highlighter;
 
 /// By the name of a project, how its paths are printed. The current project has no name.
 type PathsByProject = BTreeMap<Option<String>, Paths>;
-
-/// Longer questions on standard input are read up to here.
-const MAX_QUESTION: u64 = 1 << 20;
 
 /// Search the project by words and meaning. Updates the index first if files have changed.
 #[derive(clap::Args)]
@@ -212,9 +208,7 @@ fn question(words: &[String]) -> Result<String> {
     if words != ["-"] {
         return Ok(words.join(" "));
     }
-    let mut text = Vec::new();
-    std::io::stdin().take(MAX_QUESTION).read_to_end(&mut text)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    args::standard_input()
 }
 
 /// Returns the path of each result once, in their order.

@@ -83,11 +83,12 @@ impl Following {
     }
 }
 
-/// Selects the tools that a server offers.
+/// Selects the tools that a server lists.
 #[derive(clap::Args)]
 pub(super) struct Offered {
-    /// Offer these groups of tools: search, graph, memory, edit (separate with commas) [default:
-    /// search,graph,memory]
+    /// List these groups of tools to agents: core, search, graph, memory, edit, all (separate with
+    /// commas). Other tools can be called by name, but those that edit files only if listed [default:
+    /// core]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     tools: Vec<String>,
     /// Let the edit tools change files that programs run or trust: hidden files, CLAUDE.md, CI
@@ -111,7 +112,7 @@ impl Offered {
             })
         };
         let groups = match &**wanted {
-            [] => vec![ToolGroup::Search, ToolGroup::Graph, ToolGroup::Memory],
+            [] => vec![ToolGroup::Core],
             names => names.iter().map(named).collect::<Result<_>>()?,
         };
         Ok(tools::of_groups(&groups))
@@ -242,7 +243,8 @@ pub(super) fn serve_and_show(args: &Args, shown: Option<Shown>) -> Result<Outcom
         is_shared: false,
     };
     let pooled = Arc::new(Pooled::open(engine.clone(), changes));
-    let calls = Calls::new(pooled, tools, keeps_questions).read_only(args.offered.read_only);
+    let calls = Calls::new(pooled, tools, keeps_questions).with_unlisted();
+    let calls = calls.read_only(args.offered.read_only);
     let closing = CancellationToken::new();
     let layout = &engine.project.layout;
     let refuses_others = access.is_by_user();

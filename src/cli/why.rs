@@ -27,14 +27,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut at = args.at.clone();
     let engine = args.project.engine(AnswerFrom::Tree, [&mut at])?;
     let answer = engine.why(&WhyRequest { at }, &Call::default())?;
+    let is_found = !answer.commits.is_empty();
     if args.json {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.state);
-        for text in why_lines(&answer, WHY_TOKENS) {
-            line(&render::printable_code(&text))?;
-        }
+        // A reason is shown whole, however long it is.
+        why_lines(&answer, WHY_TOKENS).iter().try_for_each(|text| line(text))?;
     }
-    let is_found = !answer.commits.is_empty();
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }

@@ -274,6 +274,36 @@ pub struct GraphRow {
     pub used_in: String,
 }
 
+/// Least confidence of a row that goes without saying.
+const SURE: f64 = 0.9;
+/// Most further lines of uses that the notes of a row name.
+const MAX_MORE_LINES: usize = 12;
+
+impl GraphRow {
+    /// Says what else is to be known of a user of the target than its place and its statement. The
+    /// notes quote names of the repository.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        if self.sites.is_empty() {
+            notes.push("overrides or extends it".into());
+        }
+        notes.extend(self.reason.clone());
+        if self.depth > 1 {
+            notes.push(format!("via {}", self.via));
+        }
+        if self.confidence < SURE {
+            notes.push(format!("{:.2}", self.confidence));
+        }
+        let more: Vec<String> =
+            self.sites.iter().skip(1).take(MAX_MORE_LINES).map(u32::to_string).collect();
+        if !more.is_empty() {
+            notes.push(format!("also {}", more.join(", ")));
+        }
+        notes
+    }
+}
+
 /// The reason of a result that takes the target as a value.
 const AS_VALUE: &str = "takes it as a value";
 /// Number of uses of unknown meaning that an answer lists without results, and beside results.

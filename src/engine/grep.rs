@@ -28,10 +28,10 @@ use crate::work::WorkBudget;
 pub struct GrepRequest {
     /// The text to find.
     pub pattern: String,
-    /// Take the pattern as a regular expression.
+    /// `pattern` is a regular expression.
     #[serde(default)]
     pub regex: bool,
-    /// Let letters match in either case.
+    /// Ignore case.
     #[serde(default)]
     pub ignore_case: bool,
     /// Match whole words only.
@@ -49,7 +49,7 @@ pub struct GrepRequest {
     /// Only these languages: rust, python, markdown …, or all but !markdown
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Lines to show before and after each match.
+    /// Number of lines around each match.
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
     pub context: usize,

@@ -49,7 +49,7 @@ const MAX_LINE: usize = 240;
 /// A question about the commits of the project.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct HistoryRequest {
-    /// What the message is about: a question, or some words. Empty with a filter: the newest.
+    /// A question, or words of the message. Empty with a filter: the newest.
     #[serde(default)]
     pub query: String,
     /// Instead of a question: part of a line that the commit removed or added.
@@ -63,7 +63,7 @@ pub struct HistoryRequest {
     /// With `changed`: ask git for commits beyond the newest 5 000, which can take ten seconds.
     #[serde(default)]
     pub older: bool,
-    /// Globs of files, one of which the commit changed; `!` before a glob excludes.
+    /// Globs of changed files, for example src/**, !tests
     #[serde(default)]
     pub paths: Vec<String>,
     /// A part of the author's name.

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine, OpenProject, Pooled, Team};
-use crate::tools::{Answer, Effect, Format, Tool};
+use crate::tools::{Answer, Effect, Format, Tool, callable};
 use crate::work::turns::{ClientId, Turns};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
@@ -26,7 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The tools over one project, ready to be called from asynchronous code.
 pub struct Calls {
     pub(super) project: Arc<Pooled>,
+    /// The tools that can be called.
     pub(super) tools: Vec<&'static Tool>,
+    /// The tools that agents are shown.
+    pub(super) listed: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolCounters>,
     pub(super) log: Arc<CallLog>,
     /// Whether nothing may be changed by a call.
@@ -88,13 +91,14 @@ impl CallError {
 }
 
 impl Calls {
-    /// Creates the calls of `tools` on a project. With `keeps_questions`, the last questions are
-    /// kept in memory.
+    /// Creates the calls of `tools` on a project, which are all listed. With `keeps_questions`, the
+    /// last questions are kept in memory.
     #[must_use]
     pub fn new(project: Arc<Pooled>, tools: Vec<&'static Tool>, keeps_questions: bool) -> Self {
         let log = Arc::new(CallLog::new(keeps_questions));
         Self {
             project,
+            listed: tools.clone(),
             tools,
             metrics: Arc::default(),
             log,
@@ -114,6 +118,7 @@ impl Calls {
     pub fn of_client(&self, tools: Vec<&'static Tool>) -> Self {
         Self {
             project: self.project.clone(),
+            listed: tools.clone(),
             tools,
             metrics: self.metrics.clone(),
             log: self.log.clone(),
@@ -131,8 +136,23 @@ impl Calls {
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
-        self.tools.retain(|tool| !read_only || tool.effect == Effect::None);
+        for tools in [&mut self.tools, &mut self.listed] {
+            tools.retain(|tool| !read_only || tool.effect == Effect::None);
+        }
         self
+    }
+
+    /// Lets the callers also call tools that are not listed, by their names.
+    #[must_use]
+    pub fn with_unlisted(mut self) -> Self {
+        self.tools = callable(&self.listed);
+        self
+    }
+
+    /// Whether agents are shown a tool.
+    pub(super) fn lists(&self, tool: &Tool) -> bool {
+        let is_listed = self.listed.iter().any(|listed| listed.name == tool.name);
+        is_listed && (!tool.needs_memories || self.project.remembers())
     }
 
     /// Lets the callers ask other projects, too. They must be programs of the user alone.

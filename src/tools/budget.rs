@@ -9,7 +9,7 @@ use crate::text::tokens;
 
 /// The arguments that shape a reply.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-pub(super) struct TokenBudget {
+pub(crate) struct TokenBudget {
     /// Limit of the reply in tokens. The reply says what was left out.
     #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     max_tokens: Option<usize>,
@@ -53,6 +53,11 @@ impl TokenBudget {
         let factor = if self.format() == Format::Json { JSON } else { 1 };
         let limit = if self.is_default { self.limit().max(n * factor) } else { self.limit() };
         Self { max_tokens: Some(limit), ..self }
+    }
+
+    /// Returns the budget of a command.
+    pub(super) fn of_command(max_tokens: Option<usize>) -> Self {
+        Self { max_tokens, format: None, is_default: false }
     }
 
     /// Returns the budget of a text.

@@ -26,8 +26,8 @@ const MAX_NAMES: usize = 15;
 impl Question for ExploreRequest {
     const NAME: &'static str = "cortex_explore";
     const TITLE: &'static str = "Explore code";
-    const WHEN: &'static str = "a question with all names, keys and messages that you would guess: the code that answers it. Start here.";
-    const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five or more names, keys, messages and words that you would guess or grep for: together they find the code, also that around it on the way of the calls. Then name all that is still missing in one more call: symbols, and places such as src/a.rs:10-40,80-90. Named symbols come with their users and tests.";
+    const WHEN: &'static str = "the code that answers a question. Start here.";
+    const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five to seven names, keys and messages that you guess: together they find the code and what is around it. Then name all symbols and places that are still missing in one more call. Named symbols come with their users and tests.";
     const TOKENS: usize = TOKENS;
     type Reply = ExploreAnswer;
 

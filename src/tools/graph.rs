@@ -113,28 +113,14 @@ pub(super) fn row_lines(row: &GraphRow) -> Vec<String> {
 /// Shows a user: the line of its first use, the symbol around that, the statement, the other lines, and
 /// over which symbol it reaches the target.
 pub(super) fn user_lines(row: &GraphRow) -> Vec<String> {
-    let GraphRow { node, sites, reason, text, .. } = row;
+    let GraphRow { node, sites, text, .. } = row;
     let line = sites.first().copied().unwrap_or(node.line);
     let at = if line > 0 { format!(":{line}") } else { String::new() };
     let place = shown_place(&format!("{}{at}", node.path));
     let symbol =
         if node.line > 0 { format!(" {}", printable(&node.symbol)) } else { String::new() };
-    let mut notes: Vec<String> = Vec::new();
-    if sites.is_empty() {
-        notes.push("overrides or extends it".into());
-    }
-    notes.extend(reason.as_deref().map(printable));
-    if row.depth > 1 {
-        notes.push(format!("via {}", printable(&row.via)));
-    }
-    if row.confidence < 0.9 {
-        notes.push(format!("{:.2}", row.confidence));
-    }
-    let more: Vec<String> = sites.iter().skip(1).map(u32::to_string).collect();
-    if !more.is_empty() {
-        notes.push(format!("also {}", more.join(", ")));
-    }
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    let notes = printable(&row.notes().join(", "));
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({notes})") };
     // The lines around the use have the statement.
     let text = text.as_deref().filter(|_| row.context.is_none());
     let text = text.map(|text| format!(":{}", quoted(text))).unwrap_or_default();

@@ -18,7 +18,8 @@ impl Question for GrepRequest {
     const NAME: &'static str = "cortex_grep";
     const TITLE: &'static str = "Find lines by text or regular expression";
     const WHEN: &'static str = "every line with a text or a pattern, with totals.";
-    const DESCRIPTION: &'static str = "Find every line with a text or a regular expression, as ripgrep does, source files first, under the symbol around it, with exact totals. Lines of tests, locales, migrations, snapshots, generated and vendored files are counted; name these in `paths` to list them. For a concept use cortex_search, for callers cortex_graph.";
+    const DESCRIPTION: &'static str = "Find every line with a text or a regular expression, source files first, under the symbol around it, with exact totals. Lines of tests, locales, migrations, snapshots, generated and vendored files are counted; name these in `paths` to list them.";
+    const UNLISTED: &'static [&'static str] = &["count", "files_only", "symbols"];
     type Reply = GrepAnswer;
 
     fn answer(

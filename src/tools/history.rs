@@ -14,8 +14,9 @@ const TOKENS_EACH: usize = 160;
 impl Question for HistoryRequest {
     const NAME: &'static str = "cortex_history";
     const TITLE: &'static str = "Ask the past";
-    const WHEN: &'static str = "why something was changed, and when: the commits that say so.";
-    const DESCRIPTION: &'static str = "Find the commits whose messages answer a question: why something is as it is, when and by whom it was changed. With `changed`: the commits that removed or added a text, with the lines. Use it before you change a default, a limit, a retry or a workaround.";
+    const WHEN: &'static str = "the commits that say why something was changed, and when.";
+    const DESCRIPTION: &'static str = "Find the commits whose messages say why something is as it is, and when it was changed. With `changed`: the commits that removed or added a text. Use it before you change a default, a limit or a workaround.";
+    const UNLISTED: &'static [&'static str] = &["author", "older", "pattern", "regex"];
     const TOKENS: usize = 800;
     type Reply = HistoryAnswer;
 

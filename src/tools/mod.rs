@@ -35,9 +35,11 @@ mod why;
 
 pub use self::budget::Format;
 pub use self::read::{address_of, lines_left_out};
+pub(crate) use self::reply::printed;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
+pub(crate) use self::tool::limited;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
@@ -76,7 +78,15 @@ pub const ALL: &[Tool] = &[
 /// Returns the tools of these groups.
 #[must_use]
 pub fn of_groups(groups: &[ToolGroup]) -> Vec<&'static Tool> {
-    ALL.iter().filter(|t| groups.contains(&t.group)).collect()
+    ALL.iter().filter(|tool| tool.is_in(groups)).collect()
+}
+
+/// Returns the tools whose calls a server answers that lists these. A tool that changes files must be
+/// listed; the others are called by name, too, because a skill or a program may know them.
+#[must_use]
+pub fn callable(listed: &[&'static Tool]) -> Vec<&'static Tool> {
+    let is_listed = |tool: &Tool| listed.iter().any(|listed| listed.name == tool.name);
+    ALL.iter().filter(|tool| tool.needs_no_listing() || is_listed(tool)).collect()
 }
 
 impl Tool {

@@ -18,7 +18,7 @@ impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of files";
     const WHEN: &'static str = "lines of files, many places in one call.";
-    const DESCRIPTION: &'static str = "Read all places that you need in one call: ranges of lines in several files, symbols, whole files. Lines are numbered, and as they are on disk. Secrets are shown as [REDACTED:rule].";
+    const DESCRIPTION: &'static str = "Read all places that you need in one call: lines of several files, symbols, whole files. Secrets are shown as [REDACTED:rule].";
     // The reply says when `whole` helps, and `places` does what the others do.
     const UNLISTED: &'static [&'static str] = &["path", "lines", "whole"];
     type Reply = ReadAnswer;

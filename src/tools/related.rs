@@ -12,7 +12,7 @@ use crate::engine::{AnswerState, AskError, Call, Engine, RelatedRequest, Related
 use crate::text::count;
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct RelatedReply {
+pub(crate) struct RelatedReply {
     /// The chunk that the results are related to.
     chunk: RelatedTo,
     /// Nearest first, without the chunk's own file. The score is the cosine similarity.

@@ -9,7 +9,7 @@ use crate::source;
 use crate::text::count;
 
 /// A reply that has a text form beside its JSON form.
-pub(super) trait Reply: Serialize + JsonSchema {
+pub(crate) trait Reply: Serialize + JsonSchema {
     fn state(&self) -> &AnswerState;
 
     /// Returns the text form, in as few words as possible. A line that begins with text of the
@@ -46,6 +46,12 @@ pub(super) trait Reply: Serialize + JsonSchema {
         // Whatever a line holds, it stays one line.
         lines.iter().map(|line| printable_code(line)).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Returns the lines of a reply for a command, without its warnings and the freshness of the index.
+pub(crate) fn printed(reply: &impl Reply) -> Vec<String> {
+    // Whatever a line holds, it stays one line.
+    reply.lines().iter().map(|line| printable_code(line)).collect()
 }
 
 /// Says which state of a published repository answered.

@@ -26,7 +26,7 @@ const TOKENS_OF_ROW: usize = 50;
 
 /// The results of a search.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct SearchReply {
+pub(crate) struct SearchReply {
     /// Best first.
     results: Vec<ResultRow>,
     /// Number of files that were ranked, or of matching chunks in an exact search.

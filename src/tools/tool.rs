@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
-use super::reply::{Reply, printable};
+use super::reply::{Reply, printable, printed};
 use super::{schema, tolerant};
 use crate::engine::{AskError, AskedRepository, Call, Engine, PublishedRepository, Wait};
 use crate::source;
@@ -45,36 +45,55 @@ const UNLISTED: &[&str] = &[
     "verbose",
 ];
 
-/// A group of tools that a server offers together.
+/// A group of tools that a server lists together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolGroup {
+    /// The few tools that answer most questions. A server lists them unless it is asked for others,
+    /// because an agent pays for each listed tool in every conversation.
+    Core,
     Search,
     Graph,
     Memory,
-    /// Tools that change files of the project. A server offers them only on request.
+    /// Tools that change files of the project. A server answers their calls only on request.
     Edit,
+    /// Every tool.
+    All,
 }
 
 impl ToolGroup {
-    const ALL: [(&'static str, Self); 4] = [
+    const NAMED: [(&'static str, Self); 6] = [
+        ("core", Self::Core),
         ("search", Self::Search),
         ("graph", Self::Graph),
         ("memory", Self::Memory),
         ("edit", Self::Edit),
+        ("all", Self::All),
     ];
 
     /// Returns the group of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, group)| group)
+        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, group)| group)
     }
 
     /// Returns the names of all groups.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
-        Self::ALL.into_iter().map(|(name, _)| name).collect()
+        Self::NAMED.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Whether a tool belongs to the group.
+    fn has(self, tool: &Tool) -> bool {
+        match self {
+            Self::Core => CORE.contains(&tool.name),
+            Self::All => true,
+            group => group == tool.group,
+        }
     }
 }
+
+/// The tools of [`ToolGroup::Core`].
+const CORE: [&str; 4] = ["cortex_explore", "cortex_grep", "cortex_read", "cortex_history"];
 
 /// The side effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +157,7 @@ fn printable_error(e: AskError) -> AskError {
 
 /// Of which published repositories a tool is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OfPublished {
+pub(crate) enum OfPublished {
     /// Of the one that `repo` or a place names.
     One,
     /// Of those that its own argument `repos` names.
@@ -148,7 +167,7 @@ pub(super) enum OfPublished {
 }
 
 /// The arguments of a tool, with everything else that defines the tool.
-pub(super) trait Question: DeserializeOwned + JsonSchema {
+pub(crate) trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
     /// What it finds, in a phrase: the instructions of the server list it.
@@ -191,6 +210,16 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
 }
 
 impl Tool {
+    /// Whether the tool belongs to one of these groups.
+    pub(super) fn is_in(&self, groups: &[ToolGroup]) -> bool {
+        groups.iter().any(|group| group.has(self))
+    }
+
+    /// Whether a server answers calls of the tool without listing it.
+    pub(super) fn needs_no_listing(&self) -> bool {
+        self.group != ToolGroup::Edit
+    }
+
     pub(super) const fn of<Q: Question>() -> Self {
         Self {
             group: Q::GROUP,
@@ -292,6 +321,38 @@ fn listed<Q: Question>() -> Map<String, Value> {
         }
     }
     input
+}
+
+/// The reply of a tool to a command: as much of it as the command asked for.
+pub(crate) struct Limited<R> {
+    pub(crate) reply: R,
+    budget: TokenBudget,
+}
+
+/// Answers a question as its tool does, in at most `max_tokens` or the usual limit of the tool.
+pub(crate) fn limited<Q: Question>(
+    question: Q,
+    engine: &Engine,
+    call: &Call,
+    max_tokens: Option<usize>,
+    format: Format,
+) -> Result<Limited<Q::Reply>, AskError> {
+    let budget = TokenBudget::of_command(max_tokens).or(Q::TOKENS, format);
+    Ok(Limited { reply: question.answer(engine, call, budget)?, budget })
+}
+
+impl<R: Reply> Limited<R> {
+    /// Returns the lines of the text form, without its warnings and the freshness of the index.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        // The last line, which is always kept, is the empty one.
+        let text = self.budget.bind_text(printed(&self.reply).join("\n") + "\n");
+        text.lines().map(str::to_string).collect()
+    }
+
+    /// Returns the JSON form.
+    pub(crate) fn json(&self) -> serde_json::Result<Value> {
+        Ok(self.budget.bind_json(serde_json::to_value(&self.reply)?))
+    }
 }
 
 /// Says what an agent can do that works where no project is.

@@ -2,7 +2,7 @@
 
 use super::budget::{TokenBudget, fit};
 use super::history::revert_line;
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Reply, printable, printed, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, WhyAnswer, WhyCommit, WhyPassed, WhyRequest,
@@ -37,7 +37,7 @@ impl Question for WhyRequest {
 /// Returns the lines of the answer for a terminal, without its warnings, in at most `max_tokens`.
 #[must_use]
 pub fn why_lines(answer: &WhyAnswer, max_tokens: usize) -> Vec<String> {
-    why_within(answer, TokenBudget::of_text(max_tokens)).lines()
+    printed(&why_within(answer, TokenBudget::of_text(max_tokens)))
 }
 
 /// Returns as much of the answer as fits.

@@ -312,6 +312,30 @@ fn commands_in_sentences_exist() {
     }
 }
 
+/// The texts that agents read teach commands in sentences and tables, too.
+#[test]
+fn commands_that_agents_are_taught_exist() {
+    let mut n_explore = 0;
+    for name in ["instructions", "skill", "subagent", "command"] {
+        let path = format!("{}/src/agents/texts/{name}.md", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(&path).unwrap();
+        let in_sentences = parser(&text).filter_map(|event| match event {
+            Event::Code(code) => Some(shell_commands(&code)),
+            _ => None,
+        });
+        let commands = in_sentences.flatten().chain(commands_of(&text));
+        // Without arguments, a command is only named.
+        let is_whole = |words: &Vec<String>| words.len() > 2 && words[0] == PROGRAMS[0];
+        for words in commands.filter(is_whole) {
+            n_explore += usize::from(words[1] == "explore" && words.len() >= 6);
+            let read = cortex::cli::command().try_get_matches_from(&words);
+            assert!(read.is_ok(), "{path}: {}: {:?}", words.join(" "), read.err());
+        }
+        assert!(text.contains("cortex explore") && text.contains("once more"), "{path}");
+    }
+    assert!(n_explore >= 3, "{n_explore} explorations with a question and guesses");
+}
+
 #[test]
 fn lines_of_a_shell_are_split_into_words() {
     let commands = shell_commands("a 2>&1 | X=1 b 'c d' \"e\" f'g' ''  # h");

@@ -184,7 +184,7 @@ fn editing_is_offered_only_where_it_was_asked_for() {
     let mut server = Server::start(&mut p.cortex(&["mcp"]));
     server.ask("initialize", &initialize("2025-06-18"));
     let tools = server.ask("tools/list", &json!({}))["result"]["tools"].to_string();
-    assert!(tools.contains("cortex_search") && !tools.contains("_editor"), "{tools}");
+    assert!(tools.contains("cortex_explore") && !tools.contains("_editor"), "{tools}");
     let mut server = Server::start(&mut p.cortex(&["mcp", "--tools", "search,edit"]));
     server.ask("initialize", &initialize("2025-06-18"));
     let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();

@@ -12,8 +12,8 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Commands that only read, or change only the copy in which they run.
 const RUN: &[&str] = &[
-    "search", "outline", "read", "related", "graph", "map", "pattern", "files", "status", "index",
-    "memory", "deps", "changes",
+    "explore", "search", "outline", "read", "related", "graph", "map", "pattern", "files",
+    "status", "index", "memory", "deps", "changes",
 ];
 /// Parts of examples that need something that is not here: another directory, an id, a file.
 const NEEDS_MORE: &[&str] =

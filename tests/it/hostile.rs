@@ -877,7 +877,7 @@ fn a_configuration_of_a_clone_switches_the_edit_tools_on() {
     let listed = server.ask("tools/list", &json!({})).unwrap().to_string();
     let said = server.end();
     assert!(
-        listed.contains("cortex_search")
+        listed.contains("cortex_explore")
             && !listed.contains("file_editor")
             && !listed.contains("json_editor"),
         "{listed}"

@@ -167,7 +167,7 @@ fn agents_of_all_projects_share_one_server() {
     assert!(known.contains("closed on Sundays"), "{known}");
     assert!(!unknown.contains("Sundays"), "{unknown}");
 
-    let graph = "\"name\":\"cortex_graph\"";
+    let (search, read) = ("\"name\":\"cortex_search\"", "\"name\":\"cortex_read\"");
     // Each agent has the tools that it was configured with.
     let mut reader = machine.agent("lisbon");
     let listed = reader.server.ask("tools/list", &json!({}))["result"]["tools"].to_string();
@@ -176,7 +176,8 @@ fn agents_of_all_projects_share_one_server() {
     let mut narrow = Server::start(&mut machine.cortex(&args));
     narrow.ask("initialize", &initialize("2025-06-18"));
     let few = narrow.ask("tools/list", &json!({}))["result"]["tools"].to_string();
-    assert!(listed.contains(graph) && !few.contains(graph), "{few}");
+    assert!(listed.contains(read) && !listed.contains(search), "{listed}");
+    assert!(few.contains(read) && few.contains(search), "{few}");
     assert_eq!(machine.status()["servers"].as_array().unwrap().len(), 1);
 }
 

@@ -11,6 +11,7 @@
 mod agents;
 mod architecture;
 mod archives;
+mod asking;
 mod authority;
 mod bad_input;
 mod bench;

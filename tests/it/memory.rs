@@ -597,7 +597,7 @@ fn listed(server: &mut Server, params: &Value) -> Vec<String> {
 #[test]
 fn agents_are_shown_every_filter_of_the_memory_tools() {
     let p = Project::sample();
-    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch", "--tools", "memory"]));
     server.ask("initialize", &initialize("2025-06-18"));
     let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
     for (name, arguments) in [
@@ -639,7 +639,7 @@ fn agents_are_shown_every_filter_of_the_memory_tools() {
 fn memory_tools_are_not_offered_until_a_restart() {
     let p = Project::sample();
     p.index();
-    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch", "--tools", "memory"]));
     let info = server.ask("initialize", &initialize("2025-06-18"))["result"].clone();
     assert_eq!(info["capabilities"]["tools"]["listChanged"], true);
     assert!(info["instructions"].as_str().unwrap().contains("briefing: true"));
@@ -697,7 +697,7 @@ fn memory_tools_are_not_offered_until_a_restart() {
 #[test]
 fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     let p = Project::sample();
-    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch", "--tools", "memory"]));
     assert_eq!(
         server.ask("server/discover", &meta())["result"]["capabilities"]["tools"]["listChanged"],
         true
@@ -705,7 +705,8 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     let listen = listen("listening", &json!({ "toolsListChanged": true }));
     server.send(&listen);
     heard(&server, |m| m["method"] == "notifications/subscriptions/acknowledged");
-    let http = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let http =
+        Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "memory"]));
     let url = http.line();
     let over_http = || {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });

@@ -95,6 +95,18 @@ fn questions() -> Vec<Asked> {
             json!({ "operation": "callers", "target": "Store::get", "context": 1 }),
         ),
         question(
+            &[
+                "explore",
+                "where is an entry read",
+                "Store::get",
+                "src/main.rs:1-3",
+                "--tokens",
+                "20000",
+            ],
+            "explore",
+            json!({ "about": ["where is an entry read", "Store::get", "src/main.rs:1-3"] }),
+        ),
+        question(
             &["graph", "type_usages", "Store"],
             "graph",
             json!({ "operation": "type_usages", "target": "Store" }),

@@ -28,6 +28,7 @@ fn project() -> Project {
 }
 
 const COMMANDS: &[&[&str]] = &[
+    &["explore", "how is an entry read", "Store::get", "settings.toml"],
     &["search", "how is an entry read"],
     &["search", "Store::get", "-n", "1", "--explain"],
     &["search", "--exact", "lookup OR guide", "--lines", "1"],

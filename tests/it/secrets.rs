@@ -123,6 +123,8 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
     for args in [
         &["search", "API"][..],
         &["search", "--json", "database password"],
+        &["explore", "API", "upload_bucket", "database password"],
+        &["explore", "--json", "database password"],
         &["pattern", "API=$X", "--language", "python"],
         &["map"],
         &["status", "--verbose"],

@@ -27,7 +27,7 @@ fn a_clone_neither_opens_a_port_nor_has_files_edited() {
     let mut server = Server::start(&mut p.cortex(&["mcp"]));
     server.ask("initialize", &initialize("2025-06-18"));
     let tools = server.ask("tools/list", &json!({}))["result"]["tools"].to_string();
-    assert!(tools.contains("cortex_search") && !tools.contains("_editor"), "{tools}");
+    assert!(tools.contains("cortex_explore") && !tools.contains("_editor"), "{tools}");
 }
 
 #[test]

@@ -41,22 +41,8 @@ pub(super) fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
 pub(super) fn print_user(row: &GraphRow, paths: &Paths) -> Result<()> {
     let first = row.sites.first().copied().unwrap_or(row.node.line);
     let at = paths.place(Some((first, first)).filter(|l| l.0 > 0), &row.node.path);
-    let mut notes: Vec<String> = Vec::new();
-    if row.sites.is_empty() {
-        notes.push("overrides or extends it".into());
-    }
-    notes.extend(row.reason.as_deref().map(printable));
-    if row.depth > 1 {
-        notes.push(format!("via {}", printable(&row.via)));
-    }
-    if row.confidence < 0.9 {
-        notes.push(format!("{:.2}", row.confidence));
-    }
-    let more: Vec<String> = row.sites.iter().skip(1).take(12).map(u32::to_string).collect();
-    if !more.is_empty() {
-        notes.push(format!("also {}", more.join(", ")));
-    }
-    let notes = if notes.is_empty() { String::new() } else { format!("  {}", notes.join("  ")) };
+    let notes = printable(&row.notes().join("  "));
+    let notes = if notes.is_empty() { String::new() } else { format!("  {notes}") };
     // The lines around the use have the statement.
     let text = row.text.as_deref().filter(|_| row.context.is_none());
     let text = text.map(|text| format!("  {}", printable(text))).unwrap_or_default();

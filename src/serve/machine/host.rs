@@ -236,7 +236,7 @@ impl Host {
                     Ok(hosted) => hosted,
                     Err(e) => return send(&mut output, &Reply::Error(e.to_string())).await,
                 };
-                let calls = hosted.calls.of_client(tools).read_only(read_only);
+                let calls = hosted.calls.of_client(tools).with_unlisted().read_only(read_only);
                 let calls = calls.reaching(self.pool.clone());
                 let _client = Client::of(&self, hosted);
                 send(&mut output, &Reply::Ok).await?;
@@ -305,7 +305,7 @@ impl Host {
         };
         *http = Some(RunningNote::write(state, root, listener.local_addr()?, &access, given)?);
         let (closing, refuses_others) = (self.closing.child_token(), access.is_by_user());
-        let calls = hosted.calls.of_client(named(tools));
+        let calls = hosted.calls.of_client(named(tools)).with_unlisted();
         let router = router(App { calls, closing: closing.clone() }, access);
         let (end, place) = (self.closing.clone(), hosted.clone());
         Handle::current().spawn(async move {

@@ -52,6 +52,8 @@ pub fn project() -> Project {
         ),
         ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n"),
     ]);
+    // A client lists all that it calls.
+    p.configure("[serve]\ntools = ['search', 'graph', 'memory']\n");
     p.git(&["init", "--quiet"]);
     p.commit("wait longer\n\nThe service was flooded when each client asked again at once.");
     p
