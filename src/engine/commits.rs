@@ -39,6 +39,11 @@ impl Commits {
 }
 
 impl OpenCommits {
+    /// Whether the index is open, and nobody reads commits just now.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.try_lock().is_some_and(|open| open.is_some())
+    }
+
     /// Returns the commits up to the checked-out one. Calls `first` before the history is read for
     /// the first time. `wait`: for another process that reads it.
     pub(super) fn up_to_date(

@@ -60,6 +60,7 @@ mod treemap;
 mod unused;
 mod used;
 mod uses;
+mod warm_up;
 mod why;
 
 pub use crate::team::Meter;

@@ -8,8 +8,8 @@ use super::cores::Answering;
 use super::corpus::{Corpus, SearchError};
 use super::filter::Filter;
 use super::hit::Results;
-use super::passages::{self, Passages};
 use super::near::{NearName, near_names};
+use super::passages::{self, Passages};
 use super::query::Query;
 use super::statistics::Statistics;
 use super::{rank, spelling};
@@ -25,6 +25,18 @@ impl<'a> Searcher<'a> {
     #[must_use]
     pub fn new(corpus: &'a Corpus) -> Self {
         Self { corpus }
+    }
+
+    /// Computes and reads what searches share: how the files refer to each other, and all names.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn read_ahead(self) -> Result<(), SearchError> {
+        self.guard(|| {
+            self.corpus.references();
+            self.corpus.names()?;
+            Ok(())
+        })
     }
 
     /// Parses a query. A word that occurs nowhere in the corpus gets the name that differs in one or
