@@ -38,6 +38,7 @@ mod outside;
 mod package_search;
 mod packages;
 mod past;
+mod past_of_question;
 mod paths;
 mod pool;
 mod project;
