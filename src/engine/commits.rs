@@ -1,11 +1,12 @@
 //! The index of the commits of a project, held open between questions.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::project::Project;
+use super::project::{Project, SHORT_WAIT};
 use super::reverts::Reverts;
 use super::{AskError, chain};
 use crate::chunk::{Cancel, Chunk, Feed};
@@ -14,10 +15,11 @@ use crate::index::index_commits;
 use crate::live::ChunkManager;
 use crate::source;
 use crate::store::{ChunkFiles, CommitTable, CommitsStamp};
+use crate::work::STACK_BYTES;
 
-/// The index of commits that an engine holds open.
-#[derive(Default)]
-pub(super) struct OpenCommits(Mutex<Option<Arc<Commits>>>);
+/// The index of commits that an engine holds open. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct OpenCommits(Arc<Mutex<Option<Arc<Commits>>>>);
 
 /// The commits up to one checked-out commit.
 pub(super) struct Commits {
@@ -39,6 +41,35 @@ impl Commits {
 }
 
 impl OpenCommits {
+    /// Whether the index is open, and nobody reads commits just now.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.try_lock().is_some_and(|open| open.is_some())
+    }
+
+    /// Does the same as [`OpenCommits::up_to_date`], but waits no longer than this: the rest is read in
+    /// the background. `None` if the commits are not read in time.
+    pub(super) fn within(
+        &self,
+        project: &Arc<Project>,
+        patience: Duration,
+    ) -> Option<Result<Arc<Commits>, AskError>> {
+        let head = source::head(project.layout.root());
+        // The thread that holds the lock reads the commits just now.
+        let open = self.0.try_lock_for(patience)?.clone();
+        if let Some(commits) = open.filter(|commits| Some(&commits.stamp.head) == head.as_ref()) {
+            return Some(Ok(commits));
+        }
+        let (sender, receiver) = channel();
+        let (all, project) = (self.clone(), project.clone());
+        let read = move || {
+            // Nobody listens if it took too long.
+            let _ = sender.send(all.up_to_date(&project, SHORT_WAIT, &|| ()));
+        };
+        let thread = std::thread::Builder::new().name("commits".into()).stack_size(STACK_BYTES);
+        thread.spawn(read).ok()?;
+        receiver.recv_timeout(patience).ok()
+    }
+
     /// Returns the commits up to the checked-out one. Calls `first` before the history is read for
     /// the first time. `wait`: for another process that reads it.
     pub(super) fn up_to_date(

@@ -666,15 +666,23 @@ impl Project {
         sources: SourceTable,
         tell: &dyn Fn(Progress),
     ) -> Result<(), GraphError> {
-        let is_there = |entry: &SourceEntry| entry.skipped.is_none() && !entry.deleted;
-        let files =
-            sources.files.into_iter().filter(|(_, entry)| is_there(entry)).map(|(path, entry)| {
-                let ahead = self.rows_ahead.hash(&path);
-                (path, ahead.unwrap_or(entry.sha256))
-            });
+        let files = self.files_of_graph(sources);
         let read = |path: &str| self.read_hashed(path).ok();
         graph.update(files, read, |done, total| tell(Progress { done, total }))?;
         self.sync_scip(graph)
+    }
+
+    /// Returns the files whose rows the code graph is to have, each with the hash of its content.
+    pub(super) fn files_of_graph(
+        &self,
+        sources: SourceTable,
+    ) -> impl Iterator<Item = (String, String)> {
+        let is_there = |entry: &SourceEntry| entry.skipped.is_none() && !entry.deleted;
+        let files = sources.files.into_iter().filter(move |(_, entry)| is_there(entry));
+        files.map(move |(path, entry)| {
+            let ahead = self.rows_ahead.hash(&path);
+            (path, ahead.unwrap_or(entry.sha256))
+        })
     }
 }
 

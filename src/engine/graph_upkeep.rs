@@ -107,6 +107,11 @@ impl GraphUpkeep {
         Ok(graph)
     }
 
+    /// Whether the database is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.lock().is_some()
+    }
+
     /// Returns whether there are source files, if the graph was complete in this state.
     pub(super) fn complete_in(&self, graph: &Arc<CodeGraph>, state: &GraphState) -> Option<bool> {
         let open = self.open.lock();

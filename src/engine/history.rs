@@ -226,9 +226,9 @@ impl Engine {
             (chunks.map(|chunk| HistoryRow::new(&chunk, 0.0, no_words)).collect(), n_rows)
         } else {
             let ids = allowed.map(as_set);
-            let (rows, n_rows, total) = ranked(corpus, query, ids, &page, request.limit)?;
-            answer.total = total;
-            (rows, n_rows)
+            let found = ranked(corpus, query, ids, &page, request.limit)?;
+            answer.total = found.total;
+            (found.rows, found.n_rows)
         };
         answer.page = page.among(n_rows);
         answer.commits = rows;
@@ -239,15 +239,27 @@ impl Engine {
     }
 }
 
-/// Ranks the commits that answer a question. Returns the rows of a page, the number of rows of all
-/// pages, and the number of commits that match. `ids`: only these.
-fn ranked(
+/// The commits that answer a question, best first.
+pub(super) struct RankedCommits {
+    /// Those of a page.
+    pub(super) rows: Vec<HistoryRow>,
+    /// Number of rows of all pages.
+    n_rows: usize,
+    /// Number of commits that match.
+    total: usize,
+    /// The words of the question.
+    pub(super) wanted: QueryWords,
+}
+
+/// Ranks the commits that answer a question. `ids`: only these. Without a limit, the first page ends
+/// with the commits that surely answer.
+pub(super) fn ranked(
     corpus: &Corpus,
     question: &str,
     ids: Option<HashSet<String>>,
     page: &Page,
     limit: Option<usize>,
-) -> Result<(Vec<HistoryRow>, usize, usize), AskError> {
+) -> Result<RankedCommits, AskError> {
     let condition = ids.map(|ids| {
         Condition::new(move |entry| entry.file_path.as_ref().is_some_and(|id| ids.contains(&**id)))
     });
@@ -271,10 +283,9 @@ fn ranked(
         all.extend(rows);
     }
     let n_rows = all.len();
-    // Without a limit, the first page ends with the commits that surely answer.
     let is_first = limit.is_none() && page.offset == 0;
     let n = if is_first { n_evident } else { usize::MAX };
-    Ok((page.of(all).take(n).collect(), n_rows, total))
+    Ok(RankedCommits { rows: page.of(all).take(n).collect(), n_rows, total, wanted })
 }
 
 impl Engine {

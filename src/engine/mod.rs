@@ -38,6 +38,7 @@ mod outside;
 mod package_search;
 mod packages;
 mod past;
+mod past_of_question;
 mod paths;
 mod pool;
 mod project;
@@ -60,6 +61,7 @@ mod treemap;
 mod unused;
 mod used;
 mod uses;
+mod warm_up;
 mod why;
 
 pub use crate::team::Meter;

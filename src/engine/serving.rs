@@ -1,5 +1,6 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -137,6 +138,8 @@ pub(super) struct ServingState {
     pub(super) indexing: Option<IndexingService>,
     /// Updates the code graph until it is dropped.
     pub(super) graph: GraphUpkeep,
+    /// Whether what questions need is open, or is being opened before the first of them.
+    pub(super) is_warmed_up: AtomicBool,
     /// Watches notes until it is dropped; `None` if they are not followed or cannot be watched.
     notes: Option<MDFileWatcher>,
     /// When an answer last requested that damaged files are written anew.
@@ -245,6 +248,7 @@ impl Engine {
             graph: GraphUpkeep::spawn(project.clone())?,
             reloader,
             indexing,
+            is_warmed_up: AtomicBool::new(false),
             notes,
             repaired_at: Mutex::default(),
             _recording: recording,

@@ -53,6 +53,11 @@ pub struct StatusAnswer {
     /// Another program wrote the index.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
+    /// What a server has open for questions beside the text index: graph, history. It opens them when
+    /// an agent connects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub open: Vec<&'static str>,
     /// Files of other programs that are served beside the index, by their names in
     /// `.cortex/chunks`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -402,6 +407,7 @@ impl Engine {
             nested: nested(layout.root(), chunks),
             languages,
             foreign: layout.is_foreign(),
+            open: self.opened(),
             other_files: layout.other_chunk_files(),
             stale: None,
             new_commits: None,

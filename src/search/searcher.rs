@@ -27,6 +27,18 @@ impl<'a> Searcher<'a> {
         Self { corpus }
     }
 
+    /// Computes and reads what searches share: how the files refer to each other, and all names.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn read_ahead(self) -> Result<(), SearchError> {
+        self.guard(|| {
+            self.corpus.references();
+            self.corpus.names()?;
+            Ok(())
+        })
+    }
+
     /// Parses a query. A word that occurs nowhere in the corpus gets the name that differs in one or
     /// two letters beside it (a query of one symbol, in its place), unless `is_word` knows it as a word
     /// of English.

@@ -243,6 +243,17 @@ impl Calls {
         Ok(opened.map_err(AskError::Failed)?.map_err(AskError::from)?)
     }
 
+    /// Opens what questions need, in the background: a client that connects asks soon.
+    pub(super) fn warm_up(&self) {
+        let project = self.project.clone();
+        drop(spawn_blocking(move || {
+            // The first call tells why a project cannot be opened.
+            if let Ok(engine) = project.engine() {
+                engine.warm_up();
+            }
+        }));
+    }
+
     /// Waits until no call on the project is running.
     pub(super) async fn all_finished(&self) {
         let _ = self.running.acquire_many(u32::try_from(MAX_CALLS).unwrap_or(u32::MAX)).await;

@@ -470,6 +470,7 @@ impl ServerHandler for Mcp {
     ) -> Result<InitializeResult, ErrorData> {
         let mut result = self.negotiate_initialize(&request)?;
         context.peer.set_peer_info(request);
+        self.calls.warm_up();
         if let Some(resources) = &mut result.capabilities.resources {
             resources.subscribe = None;
         }
@@ -502,6 +503,8 @@ impl ServerHandler for Mcp {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        // In the revisions without `initialize`, this is how an agent begins.
+        self.calls.warm_up();
         Ok(ListToolsResult::with_all_items(self.offered().cloned().collect()))
     }
 

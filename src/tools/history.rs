@@ -59,8 +59,8 @@ pub(super) fn revert_line(note: &RevertNote) -> String {
     format!("  {how} {} ({date}): {}", printable(note.short_id()), printable(says))
 }
 
-/// Returns the lines of a commit: when, who and what, the lines of the message, the files.
-fn row_lines(row: &HistoryRow) -> Vec<String> {
+/// Returns the lines of a commit in an answer of any tool: when, who and what, the lines of the message, the files.
+pub(super) fn row_lines(row: &HistoryRow) -> Vec<String> {
     let (id, day) = (row.short_id(), row.day());
     let mut lines =
         vec![format!("{id} {day} {}: {}", printable(&row.author), printable(&row.subject))];

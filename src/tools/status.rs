@@ -85,6 +85,7 @@ impl Reply for StatusAnswer {
             )
         }));
         lines.extend(self.memory.as_ref().map(memory_line));
+        lines.extend((!self.open.is_empty()).then(|| format!("open: {}", self.open.join(", "))));
         lines.push(format!(
             "indexing: {leads}, changes noticed: {}, {}{at_work}, {} queued{}",
             i.watching,

@@ -71,6 +71,7 @@ const RARE: &[&str] = &[
     "vectors_in_hnsw",
     "reload",
     "memory",
+    "open",
     "chunk_id",
     "export",
     "import",

@@ -150,6 +150,7 @@ fn common(mut answer: Value) -> Value {
         "memory",
         "reload",
         "indexing",
+        "open",
     ];
     let own = own.iter().chain(&["total_files", "total_symbols", "next_cursor"]);
     if let Value::Object(map) = &mut answer {

@@ -1,8 +1,14 @@
 //! Questions about the past, with real git: which commit says why, and which one changed a line.
 
+use std::sync::Arc;
+
+use cortex::config::Config;
+use cortex::engine::{self, AnswerFrom, AskError, Call, Engine, HistoryRow};
+use cortex::store::Layout;
 use serde_json::Value;
 
 use crate::project::Project;
+use crate::support::wait_until;
 
 /// A service whose history says why it waits.
 fn service() -> Project {
@@ -294,4 +300,84 @@ fn the_pages_of_a_history_hold_each_commit_once() {
         assert_eq!(pages, subjects(&all), "{asked:?}");
     }
     assert!(subjects(&p.json(&["history", "entries in the cache", "-n", "9"])).len() == 9);
+}
+
+/// Opens the project in this process, without the settings of a user.
+fn opened(p: &Project) -> engine::Project {
+    p.share_key();
+    let layout = Layout::at(&p.root()).unwrap();
+    engine::Project::new(layout, Config::load(None, None, []).unwrap())
+}
+
+/// Returns the commits beside the code that answers these entries.
+fn past_of(p: &Project, about: &[&str], shown: &[&str]) -> Vec<HistoryRow> {
+    let engine = Engine::for_command(opened(p), AnswerFrom::Index, Box::new(|_| ())).unwrap();
+    let about: Vec<String> = about.iter().map(|entry| (*entry).to_string()).collect();
+    let shown: Vec<(String, u32, u32)> =
+        shown.iter().map(|path| ((*path).to_string(), 1, 9)).collect();
+    engine.past_of_question(&about, &shown, &Call::default()).unwrap()
+}
+
+#[test]
+fn a_question_for_reasons_gets_the_commits_that_answer_beside_its_code() {
+    let p = service();
+    let why = "why is a failure not final after a deployment?";
+    let found = past_of(&p, &["ask", why, "src/net.rs"], &["src/net.rs", "src/cache.rs"]);
+    assert!(found.len() <= 6);
+    let first = &found[0];
+    assert_eq!(
+        (&*first.subject, &first.files),
+        ("ask the service twice", &vec!["src/net.rs".to_string()])
+    );
+    let said = "Its load balancer drops the first request after a deployment, so a single failure says nothing.";
+    assert!(first.message[0].starts_with(said), "{first:?}");
+    // The other entries say what `why` is about.
+    let found = past_of(&p, &["why", "evict", "disk of small machines"], &[]);
+    assert_eq!(found[0].subject, "forget old entries", "{found:?}");
+    assert!(past_of(&p, &["how does ask handle a failure", "ask"], &["src/net.rs"]).is_empty());
+}
+
+#[test]
+fn a_question_for_reasons_gets_nothing_of_a_project_without_commits() {
+    let p = Project::with(&[("a.rs", "fn a() {}\n")]);
+    assert!(past_of(&p, &["why is a empty"], &["a.rs"]).is_empty());
+}
+
+#[test]
+fn attempts_that_were_reverted_come_with_what_undid_them_and_why() {
+    let p = service();
+    p.write(
+        "src/cache.rs",
+        "pub fn keep() {\n    wait_for_disk(5);\n}\nfn wait_for_disk(n: u32) {}\n",
+    );
+    p.commit("wait for the disk (#7)");
+    p.write("src/cache.rs", "pub fn keep() {}\n");
+    p.commit("Revert \"wait for the disk\" (#8)\n\nRequests timed out while the disk was slow.\n\nReverts us/service#7");
+    let found = past_of(&p, &["since when does keep not wait for the disk"], &["src/cache.rs"]);
+    let of = |subject: &str| {
+        let row = found.iter().find(|row| row.subject == subject);
+        row.unwrap_or_else(|| panic!("{subject}: {found:?}"))
+    };
+    let says = "Requests timed out while the disk was slow.";
+    let undone = &of("wait for the disk (#7)").reverts[0];
+    assert_eq!((undone.how, &*undone.says), ("reverted by", says));
+    let undoing = of("Revert \"wait for the disk\" (#8)");
+    assert_eq!((&*undoing.message, undoing.reverts[0].how), (&[says.to_string()][..], "reverts"));
+}
+
+/// A server does not wait long for a history that it reads, and finds new commits.
+#[test]
+fn a_server_answers_for_reasons_as_soon_as_the_commits_are_read() {
+    let p = service();
+    let engine = Engine::for_server(opened(&p), false, Arc::new(|| ())).unwrap();
+    let about = ["why do audits read entries".to_string()];
+    let first = || match engine.past_of_question(&about, &[], &Call::default()) {
+        Ok(found) => found.into_iter().next().map(|row| row.subject).unwrap_or_default(),
+        Err(AskError::NotYet(_)) => String::new(),
+        Err(e) => panic!("{e}"),
+    };
+    wait_until("the commits are read", || !first().is_empty());
+    p.write("src/cache.rs", "pub fn keep() {}\n");
+    p.commit("keep entries\n\nAudits read them.");
+    wait_until("the new commit is read", || first() == "keep entries");
 }

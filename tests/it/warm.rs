@@ -1,13 +1,16 @@
-//! The saved index of one process serves the next, and is never used where it is wrong.
+//! The saved index of one process serves the next, and is never used where it is wrong. A server opens
+//! what questions need when an agent connects.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::project::Project;
+use crate::server::{Client, Server, agent, initialize, meta};
+use crate::support::{clients, wait_until};
 
 /// Creates a project of enough files for several blocks, and searches it once.
 fn warm() -> Project {
@@ -167,4 +170,65 @@ fn a_start_beside_a_damaged_manifest_serves_each_chunk_once() {
         p.write(".cortex/chunks/manifest.json", damaged);
         assert_eq!(answer(&p), before, "manifest {damaged:?}");
     }
+}
+
+/// Returns what a server has open, as it says itself.
+fn open_parts(server: &mut Server, mut call: Value) -> Value {
+    call["name"] = "cortex_status".into();
+    call["arguments"] = json!({ "format": "json" });
+    server.ask("tools/call", &call)["result"]["structuredContent"]["open"].clone()
+}
+
+#[test]
+fn the_graph_and_the_history_are_open_before_an_agent_asks() {
+    let p = clients::project();
+    p.index();
+    let begin = |method: &str, params: Value, call: Value| {
+        let mut server = Server::start(&mut p.cortex(&["mcp", "--alone"]));
+        server.ask(method, &params);
+        wait_until(method, || open_parts(&mut server, call.clone()) == json!(["graph", "history"]));
+    };
+    begin("initialize", initialize("2025-11-25"), json!({}));
+    begin("tools/list", meta(), meta());
+}
+
+#[test]
+fn a_server_over_http_opens_what_an_agent_needs_and_nothing_without_one() {
+    let p = clients::project();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    client.call("read", &json!({ "path": "src/poll.rs" }));
+    assert_eq!(client.status()["open"], Value::Null, "nobody needs it");
+    let begin = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize("2025-11-25") });
+    let request = agent().post(format!("{}/mcp", client.url));
+    let request = request.header("content-type", "application/json");
+    let request = request.header("accept", "application/json, text/event-stream");
+    request.send(begin.to_string()).unwrap();
+    wait_until("the graph and the history are open", || {
+        client.status()["open"] == json!(["graph", "history"])
+    });
+}
+
+/// The history may be large, and the setting says that its commits are not wanted.
+#[test]
+fn commits_that_are_not_indexed_are_not_read_ahead() {
+    let p = clients::project();
+    p.configure("[index]\nhistory = false\n");
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--alone"]));
+    server.ask("initialize", &initialize("2025-11-25"));
+    wait_until("the graph is open", || open_parts(&mut server, json!({})) == json!(["graph"]));
+    assert!(!p.path(".cortex/cache/commits").exists());
+}
+
+/// An agent may connect before there is an index, and asks when the index is there.
+#[test]
+fn what_questions_need_is_opened_after_the_first_index_too() {
+    let p = clients::project();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--alone"]));
+    server.ask("initialize", &initialize("2025-11-25"));
+    wait_until("the graph and the history are open", || {
+        open_parts(&mut server, json!({})) == json!(["graph", "history"])
+    });
 }
