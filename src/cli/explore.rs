@@ -21,8 +21,8 @@ Ask twice. First give the question and, as arguments of their own, five to seven
 
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
-    /// The question, names, keys, messages, files and places: src/a.rs:10-40, src/a.rs#Type::method; -
-    /// reads one from standard input
+    /// The question, names, keys, messages, files and places: src/a.rs:10-40, src/a.rs#retry; - reads
+    /// one from standard input
     #[arg(value_name = "ENTRY", required = true)]
     about: Vec<String>,
     /// Print at most about this many tokens, from 200 to 20000 [default: 7000]

@@ -16,8 +16,8 @@ use crate::tools::{address_of, lines_left_out};
   cortex read src/main.rs --whole
   cortex read --chunk-id 'src/main.rs#main'")]
 pub(super) struct Args {
-    /// Files, lines of files or symbols: src/a.rs, src/a.rs:10-40,80-90, src/a.rs#Type::method,
-    /// Type::method. Files are relative to the working directory or the project root
+    /// Files, lines of files or symbols: src/a.rs, src/a.rs:10-40,80-90, src/a.rs#retry, retry. Files
+    /// are relative to the working directory or the project root
     #[arg(value_name = "PLACE", required_unless_present = "chunk_id")]
     places: Vec<String>,
     /// Print these lines of one file: 10-40, 10-, 10, or several: 10-40,80-90 [default: all]

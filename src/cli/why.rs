@@ -14,7 +14,7 @@ use crate::tools::{WHY_TOKENS, why_lines};
   cortex why src/store/lock.rs:40
   cortex why src/store/lock.rs:20-60 --json")]
 pub(super) struct Args {
-    /// Lines or a symbol: src/a.rs:12-20,40, src/a.rs#Type::method, Type::method
+    /// Lines or a symbol: src/a.rs:12-20,40, src/a.rs#retry, retry
     at: String,
     #[command(flatten)]
     project: OfAnyProject,

@@ -96,8 +96,7 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub unresolved_in: Vec<UsesInFile>,
-    /// Whether every line of code that uses the target's name is in the answer, or is known to mean
-    /// something else. Absent if these lines were not looked up.
+    /// Whether the meaning of every line that uses the target's name is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
     /// Other symbols of the target's name that further lines use.

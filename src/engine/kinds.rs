@@ -185,7 +185,7 @@ fn is_locale(path: &str) -> bool {
     let folders: Vec<&str> = folders.split('/').collect();
     // Android: `res/values-de/strings.xml`; Apple: `de.lproj/Localizable.strings`.
     let is_of_platform = |folder: &&str| {
-        folder.ends_with(".lproj")
+        folder.strip_suffix(".lproj").is_some()
             || extension == "xml" && folder.strip_prefix("values-").is_some_and(is_language)
     };
     if folders.iter().any(is_of_platform) {
@@ -197,7 +197,7 @@ fn is_locale(path: &str) -> bool {
         return true;
     }
     let is_of_locales = |folder: &&str| LOCALE_FOLDERS.contains(&&*folder.to_lowercase());
-    let Some(at) = folders.iter().position(|folder| is_of_locales(folder)) else { return false };
+    let Some(at) = folders.iter().position(is_of_locales) else { return false };
     let is_plain = !LANGUAGE_FOLDERS.contains(&&*folders[at].to_lowercase());
     let is_named = folders[at + 1..].iter().any(|folder| is_language(folder))
         || stem.split('.').any(is_language);

@@ -60,7 +60,7 @@ impl Engine {
             }
             return;
         };
-        let parts = [self.open_search(&code), self.open_graph(), self.open_commits()];
+        let parts = [open_search(&code), self.open_graph(), self.open_commits()];
         for e in parts.into_iter().filter_map(Result::err) {
             tracing::debug!("not all that questions need was opened: {e}");
         }
@@ -75,11 +75,6 @@ impl Engine {
             let code = self.view(call).ok()?.code;
             (!code.corpus.chunks().is_empty()).then_some(code)
         })
-    }
-
-    fn open_search(&self, code: &Served) -> Result<(), AskError> {
-        let _ = StaticModel::bundled();
-        Ok(Searcher::new(&code.corpus).read_ahead()?)
     }
 
     /// Opens the code graph, brings it up to date, and answers a question with it.
@@ -121,4 +116,10 @@ impl Engine {
         let parts = [("graph", server.graph.is_open()), ("history", self.commits.is_open())];
         parts.into_iter().filter(|(_, is_open)| *is_open).map(|(part, _)| part).collect()
     }
+}
+
+/// Reads what a first question reads of the text index.
+fn open_search(code: &Served) -> Result<(), AskError> {
+    let _ = StaticModel::bundled();
+    Ok(Searcher::new(&code.corpus).read_ahead()?)
 }

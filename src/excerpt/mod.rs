@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use self::regions::Label;
 use self::regions::{Line, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
-pub use self::selection::{Candidates, FEATURES, FileExcerpts, LeftOut, Link, Seed, Selection};
+pub use self::selection::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::chunk::Entry;
 use crate::embed::StaticModel;
 use crate::search::{Highlighter, Hit, QueryWords, Term, search_words};

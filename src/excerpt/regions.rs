@@ -599,7 +599,9 @@ impl<'r> Statements<'r> {
             return;
         }
         let indent = |i: usize| self.indents[i];
-        let least = range.clone().filter_map(indent).min().unwrap_or(0);
+        // The bracket that closes the block around these lines begins no statement of them.
+        let open = range.clone().filter(|i| !self.closes[*i]);
+        let least = open.filter_map(indent).min().unwrap_or(0);
         let begins = |i: usize| indent(i) == Some(least) && !self.closes[i];
         let starts: Vec<usize> = range.clone().filter(|i| *i > range.start && begins(*i)).collect();
         if starts.is_empty() {

@@ -16,20 +16,20 @@ use crate::languages::is_test_file;
 use crate::search::{AskedWords, Fit, search_words};
 
 /// The features of a region with their weights.
-pub const FEATURES: [(&str, f64); 13] = [
-    ("words", 2.0),
-    ("entry", 2.9),
-    ("names", 1.4),
-    ("name_meaning", 1.65),
-    ("name_words", 3.6),
-    ("callers", 5.4),
-    ("callees", 0.8),
-    ("file", 0.65),
-    ("test", -4.7),
-    ("type", -2.1),
-    ("bytes", 0.37),
-    ("stub", -1.0),
-    ("document", -0.45),
+const FEATURES: [(&str, f64); 13] = [
+    ("words", 2.65),
+    ("entry", 3.5),
+    ("names", 1.0),
+    ("name_meaning", 2.2),
+    ("name_words", 2.9),
+    ("callers", 3.6),
+    ("callees", 0.75),
+    ("file", 0.3),
+    ("test", -5.5),
+    ("type", -2.0),
+    ("bytes", 0.34),
+    ("stub", -3.5),
+    ("document", -0.65),
 ];
 /// Positions of the features that are not known from the region alone.
 const WORDS: usize = 0;
@@ -42,19 +42,28 @@ const NEAR: usize = 40;
 /// A region of rank n counts 1 / (RANK + n).
 const RANK: f64 = 3.0;
 /// What a region is worth in addition that the call names.
-const NAMED: f64 = 8.0;
+const NAMED: f64 = 12.0;
+/// The logarithm of how probable it is that an answer needs the region of rank n is this much of its
+/// score, less that of LATER + n: the best are all needed, whatever their scores are.
+const SCORE: f64 = 0.5;
+const LATER: f64 = 10.0;
 /// Fewer bytes than this do not make a region worth more.
 const LEAST_COST: usize = 300;
 /// How much the cost of a region counts against its worth.
 const COST: f64 = 0.5;
 /// A region of at most this many lines is shown whole or not at all.
-const WHOLE: usize = 30;
+const WHOLE: usize = 20;
 /// Share of its worth that a part of a long region has without any word or name of the call, and at
 /// least that of its head.
-const FLOOR: f64 = 0.1;
-const HEAD: f64 = 0.7;
-/// What a rare name counts as evidence for a line, compared with the idf of a word.
+const FLOOR: f64 = 0.05;
+const HEAD: f64 = 0.5;
+/// What a rare name counts as evidence for a line, compared with the idf of a word; and what the name of
+/// the best other region does, which that of rank n does RANK / (RANK + n) times.
 const NAME_IN_LINE: f64 = 8.0;
+const OTHER_IN_LINE: f64 = 18.0;
+/// Number of best regions whose names count in the lines of others, and the length of the shortest.
+const OTHERS: usize = 60;
+const LEAST_NAME: usize = 4;
 /// Estimated bytes of the heading of a region, and of the number of a line.
 const HEADING: usize = 60;
 const NUMBER: usize = 5;
@@ -233,26 +242,24 @@ impl Candidates {
         }
     }
 
-    /// Returns the features of all regions, for the search of weights: path, first and last line, kind.
-    #[must_use]
-    pub fn features(&self) -> Vec<(&str, (u32, u32), &str, &[f64])> {
-        self.all
-            .iter()
-            .map(|c| (&*c.path, c.region.place(), &*c.region.label.kind, &c.features[..]))
-            .collect()
-    }
-
     /// Decides what a reply shows first.
     #[must_use]
-    pub fn select(mut self) -> Selection {
+    pub fn selected(mut self) -> Selection {
         let mut selection = Selection::default();
         let order: Vec<usize> = self.ranked().into_iter().take(MAX_REGIONS).collect();
+        for (rank, at) in order.iter().take(OTHERS).enumerate() {
+            let Region { label, .. } = &self.all[*at].region;
+            let name = self.all[*at].region.short_name();
+            if is_callable(&label.kind) && name.len() >= LEAST_NAME {
+                self.words.add_other(name, OTHER_IN_LINE * RANK / (RANK + rank as f64));
+            }
+        }
         for (n, at) in order.iter().enumerate() {
             let candidate = &self.all[*at];
-            let score = candidate.score() + NAMED * candidate.named;
+            let probable = SCORE * candidate.score() - (LATER + n as f64).ln();
             for (lines, share, cost) in parts(&candidate.region, &mut self.words) {
                 let against = COST * (cost.max(LEAST_COST) as f64).ln();
-                let value = score + share.ln() - against;
+                let value = probable + share.ln() - against;
                 selection.steps.push(Step { region: n, lines, value, cost });
             }
         }
@@ -267,7 +274,9 @@ impl Candidates {
 
 impl Candidate {
     fn score(&self) -> f64 {
-        self.features.iter().zip(FEATURES).map(|(value, (_, weight))| value * weight).sum()
+        let sum: f64 =
+            self.features.iter().zip(FEATURES).map(|(value, (_, weight))| value * weight).sum();
+        sum + NAMED * self.named
     }
 }
 
@@ -285,7 +294,7 @@ fn parts(region: &Region, words: &mut AskedWords) -> Vec<(Range<usize>, f64, usi
     let pieces = region.pieces();
     let mut evidence = |range: &Range<usize>| {
         let lines: Vec<&str> = region.lines[range.clone()].iter().map(|l| &*l.1).collect();
-        words.evidence(&lines.join("\n"), NAME_IN_LINE)
+        words.evidence(&lines.join("\n"), NAME_IN_LINE, region.short_name())
     };
     let said: Vec<f64> = pieces.iter().map(&mut evidence).collect();
     let most = said.iter().copied().fold(1e-9, f64::max);
@@ -338,6 +347,16 @@ impl Selection {
         self.steps.iter().map(|step| step.cost).sum()
     }
 
+    /// Returns the regions that may be shown, best first: path, first and last line.
+    #[must_use]
+    pub fn places(&self) -> Vec<(String, u32, u32)> {
+        let place = |(path, region): &(Arc<str>, Region)| {
+            let (first, last) = region.place();
+            (path.to_string(), first, last)
+        };
+        self.regions.iter().map(place).collect()
+    }
+
     /// Returns about `n_bytes` of code, the file with the best region first, and the best `n_left`
     /// regions that are not shown.
     #[must_use]
@@ -371,5 +390,112 @@ impl Selection {
             lines: region.place(),
         };
         (files, others.take(n_left).map(left_out).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::{Metadata, Name};
+
+    fn function(path: &str, name: &str, text: &str) -> (Arc<str>, Vec<Arc<Chunk>>) {
+        let last = u32::try_from(text.lines().count()).unwrap();
+        let name = Name {
+            name: name.into(),
+            kind: "function".into(),
+            start_line: 1,
+            end_line: last,
+            ..Name::default()
+        };
+        let chunk = Chunk {
+            id: format!("{path}#1").into(),
+            title: String::new(),
+            text: text.into(),
+            chunk_type: ChunkType::Definitions,
+            embedding: None,
+            tags: Vec::new(),
+            metadata: Metadata {
+                file_path: Some(path.into()),
+                start_line: Some(1),
+                end_line: Some(last),
+                names: vec![name],
+                ..Metadata::default()
+            },
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            updated_at: chrono::DateTime::UNIX_EPOCH,
+        };
+        (path.into(), vec![Arc::new(chunk)])
+    }
+
+    fn candidates(
+        entries: &[&str],
+        names: &[&str],
+        files: &[(Arc<str>, Vec<Arc<Chunk>>)],
+    ) -> Candidates {
+        let texts: Vec<String> = entries.iter().map(ToString::to_string).collect();
+        let words = AskedWords::of_words(entries, names);
+        let mut candidates = Candidates::new(words, &texts, false);
+        for (path, parts) in files {
+            candidates.add(path, parts.clone());
+        }
+        candidates.compare();
+        candidates
+    }
+
+    fn paths(selection: &Selection) -> Vec<String> {
+        selection.places().into_iter().map(|place| place.0).collect()
+    }
+
+    #[test]
+    fn a_caller_of_a_good_answer_comes_before_what_only_shares_words() {
+        let files = [
+            function("src/a.rs", "drain_tank", "fn drain_tank() {\n    open_valve();\n}"),
+            function("src/b.rs", "on_alarm", "fn on_alarm() {\n    go();\n}"),
+            function("src/c.rs", "paint", "fn paint() {\n    brush(the_wall);\n}"),
+        ];
+        let mut all = candidates(&["drain the tank"], &[], &files);
+        assert_eq!(paths(&all.selected())[0], "src/a.rs");
+        all = candidates(&["drain the tank"], &[], &files);
+        assert_eq!(all.seeds(1), [Seed { path: "src/a.rs".into(), line: 1 }]);
+        all.link("src/b.rs", 2, Link::Caller, 0, 1.0);
+        assert_eq!(paths(&all.selected()), ["src/a.rs", "src/b.rs", "src/c.rs"]);
+    }
+
+    #[test]
+    fn a_named_symbol_comes_first_and_a_test_last() {
+        let text = "fn drain_tank() {\n    open_valve();\n}";
+        let files = [
+            function("tests/a.rs", "drain_tank", text),
+            function("src/a.rs", "drain_tank", text),
+            function("src/z.rs", "other", "fn other() {\n    wait();\n}"),
+        ];
+        let mut all = candidates(&["drain the tank"], &["drain_tank"], &files);
+        all.name("src/z.rs", (1, 3), 1.0);
+        let selection = all.selected();
+        let (shown, left_out) = selection.at(2 * HEADING + 80, 9);
+        assert_eq!(shown[0].path.as_ref(), "src/z.rs", "{shown:?}");
+        assert_eq!(left_out.last().map(|left| &*left.path), Some("tests/a.rs"), "{left_out:?}");
+    }
+
+    #[test]
+    fn of_a_long_function_whole_statements_with_the_names_are_shown() {
+        let case = |n: usize| {
+            format!(
+                "        \"key_{n}\" => {{\n            check();\n            out.f{n} = value;\n            log();\n        }}\n"
+            )
+        };
+        let cases: String = (0..50).map(case).collect();
+        let text = format!("fn parse() {{\n    match name {{\n{cases}    }}\n}}");
+        let files = [function("src/a.rs", "parse", &text)];
+        let selection = candidates(&["where is it set"], &["key_33"], &files).selected();
+        let (shown, _) = selection.at(600, 0);
+        let lines: Vec<&str> =
+            shown[0].excerpts[0].shown.iter().map(|line| line.1.trim()).collect();
+        let at = |wanted: &str| lines.iter().position(|line| *line == wanted);
+        let block = ["\"key_33\" => {", "check();", "out.f33 = value;", "log();"];
+        let first = at(block[0]).unwrap_or_else(|| panic!("{lines:#?}"));
+        assert_eq!(lines[first..first + 4], block, "{lines:#?}");
+        assert_eq!((at("fn parse() {"), at("match name {")), (Some(0), Some(1)), "{lines:#?}");
+        assert!(lines.len() < 30, "{lines:#?}");
     }
 }

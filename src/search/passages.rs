@@ -49,6 +49,8 @@ pub struct AskedWords {
     met: FxHashMap<String, Option<usize>>,
     /// By name without its spelling: its number and its rarity, 0–1.
     names: FxHashMap<String, (usize, f64)>,
+    /// By name without its spelling: what the name of another part of the answer counts in a line.
+    others: FxHashMap<String, f64>,
     n_entries: usize,
     /// Mean number of words of a chunk.
     average: f64,
@@ -89,6 +91,7 @@ impl AskedWords {
             known: FxHashMap::default(),
             met: FxHashMap::default(),
             names: FxHashMap::default(),
+            others: FxHashMap::default(),
             n_entries: queries.len(),
             average: (length as f64 / n_chunks.max(1) as f64).max(1.0),
         };
@@ -119,6 +122,34 @@ impl AskedWords {
             }
         }
         Ok(out)
+    }
+
+    /// Wants all words of the entries equally, and all names.
+    #[cfg(test)]
+    pub(crate) fn of_words(entries: &[&str], names: &[&str]) -> Self {
+        let mut analyzer = Analyzer::default();
+        let (mut terms, mut known): (Vec<AskedTerm>, FxHashMap<String, usize>) = Default::default();
+        for (at, entry) in entries.iter().enumerate() {
+            for word in super::tokens::search_words(entry) {
+                let next = terms.len();
+                let n = *known.entry(analyzer.canonical(&word)).or_insert(next);
+                if n == next {
+                    terms.push(AskedTerm { idf: 1.0, weight: 1.0, entries: Vec::new() });
+                }
+                terms[n].entries.push(at);
+            }
+        }
+        let names = names.iter().enumerate().map(|(n, name)| (folded(name), (n, 1.0)));
+        Self {
+            analyzer,
+            terms,
+            known,
+            met: FxHashMap::default(),
+            names: names.collect(),
+            others: FxHashMap::default(),
+            n_entries: entries.len(),
+            average: 20.0,
+        }
     }
 
     /// Compares a text with the call.
@@ -154,10 +185,18 @@ impl AskedWords {
         fit
     }
 
-    /// Returns how much a line says: the idf of the words and the rarity of the names of the call that
-    /// it holds, each once.
-    pub fn evidence(&mut self, text: &str, of_name: f64) -> f64 {
+    /// Lets the name of another part of the answer count in lines; the first worth of a name stays.
+    pub fn add_other(&mut self, name: &str, worth: f64) {
+        self.others.entry(folded(name)).or_insert(worth);
+    }
+
+    /// Returns how much lines say: the idf of the words and the rarity of the names of the call that
+    /// they hold, and the worth of the names of other parts of the answer, each once. `own` is the name
+    /// of the part that the lines are of.
+    pub fn evidence(&mut self, text: &str, of_name: f64, own: &str) -> f64 {
+        let own = folded(own);
         let (mut terms, mut names) = (BTreeSet::new(), BTreeMap::new());
+        let mut others: BTreeMap<String, f64> = BTreeMap::new();
         for run in runs(text) {
             let mut whole = String::new();
             for part in run.parts {
@@ -166,9 +205,12 @@ impl AskedWords {
                 terms.extend(self.term(word));
             }
             names.extend(self.names.get(&whole).copied());
+            if let Some(worth) = self.others.get(&whole).filter(|_| whole != own) {
+                others.insert(whole, *worth);
+            }
         }
         let words: f64 = terms.iter().map(|at| self.terms[*at].weight).sum();
-        words + of_name * names.values().sum::<f64>()
+        words + of_name * names.values().sum::<f64>() + others.values().sum::<f64>()
     }
 
     /// Returns the share of the words of a name or a path that the call has, with one more word so that

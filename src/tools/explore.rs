@@ -57,6 +57,7 @@ impl Reply for ExploreAnswer {
     fn lines(&self) -> Vec<String> {
         let mut text: Vec<String> =
             self.subjects.iter().flat_map(|one| subject(one, self.wants_tests)).collect();
+        text.extend(self.past.iter().flat_map(super::history::row_lines));
         text.extend(self.code.iter().flat_map(file));
         if !self.more.is_empty() {
             text.push("further places, without their code:".into());

@@ -13,7 +13,7 @@ const LEAST_NAME: usize = 3;
 /// What an entry is.
 pub(super) enum Entry {
     /// Lines of a file, or a file.
-    Place(String, ReadPlace),
+    Place(String, Box<ReadPlace>),
     /// A name with its symbols, the most probable first.
     Symbols(String, Vec<Node>),
     /// A question, a key, a message, or a name that no symbol has.

@@ -3,6 +3,7 @@
 
 mod asked;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -12,6 +13,7 @@ use self::asked::{Entry, names_in};
 use super::filters::Filters;
 use super::freshness::AnswerState;
 use super::graph::{GraphAnswer, GraphNode, GraphRequest};
+use super::history::HistoryRow;
 use super::read::{ReadPlace, ReadRequest};
 use super::rows::ExcerptRow;
 use super::serving::{Engine, View};
@@ -20,7 +22,7 @@ use crate::address::Address;
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::embed::vector_of_question;
 use crate::excerpt::{Candidates, LeftOut, Link, Seed, Selection};
-use crate::graph::{Around, Depth, LEAST_CONFIDENCE, Neighbour, Node, Operation};
+use crate::graph::{Around, Depth, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
 use crate::languages::is_test_file;
 use crate::search::{Searcher, search_words};
 use crate::text::count;
@@ -29,6 +31,8 @@ use crate::text::count;
 const MAX_ENTRIES: usize = 16;
 /// Most symbols of one name whose code is wanted. The users of one alone are listed.
 const MAX_OF_NAME: usize = 3;
+/// Most symbols of one name whose users are counted.
+const MAX_COMPARED: usize = 8;
 /// Number of best functions around which the code graph looks, at first and then, and most neighbours of
 /// each on a side.
 const SEEDS: [usize; 2] = [14, 10];
@@ -46,8 +50,8 @@ const AFFECTED_STEPS: usize = 3;
 /// The arguments of an exploration.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct ExploreRequest {
-    /// The question, and beside it whatever may be in the code: names (`retry`, `Type::method`), keys,
-    /// messages, places (`src/a.rs:10-40`), files. Up to 16.
+    /// Up to 16: the question, names (`retry`, `Type::method`), keys, messages, places
+    /// (`src/a.rs:10-40,80-90`).
     pub about: Vec<String>,
     #[serde(flatten)]
     pub filters: Filters,
@@ -60,6 +64,10 @@ pub struct ExploreAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub subjects: Vec<Subject>,
+    /// If the call asks for a reason or for the past: the commits that speak most for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub past: Vec<HistoryRow>,
     /// The code, by file; the file with the best place comes first.
     pub code: Vec<ShownFile>,
     /// Further places, best first.
@@ -156,8 +164,17 @@ impl Engine {
         } else {
             self.selection(&about, &named, request, after)?
         };
+        let past = match self.past_of_question(&about, &selection.places(), after) {
+            Ok(past) => past,
+            Err(AskError::NotYet(why)) => {
+                state.warnings.push(why);
+                Vec::new()
+            }
+            Err(other) => return Err(other),
+        };
         let mut answer = ExploreAnswer {
             subjects: named.subjects,
+            past,
             code: Vec::new(),
             more: Vec::new(),
             state: state.in_brief(call),
@@ -182,7 +199,7 @@ impl Engine {
         match entry {
             Entry::Place(about, read) => named.subjects.push(Subject {
                 note: read.state.warnings.first().cloned(),
-                read: Some(read),
+                read: Some(*read),
                 ..Subject::of(about)
             }),
             Entry::Symbols(about, symbols)
@@ -223,7 +240,8 @@ impl Engine {
     /// Says of a name that no symbol and no text has which names are near to it.
     fn unknown_name(&self, about: &str, call: &Call) -> Option<String> {
         let name = unquoted(about);
-        if name.contains(char::is_whitespace) {
+        let is_name = |c: char| c.is_alphanumeric() || "_:.$".contains(c);
+        if !name.chars().all(is_name) {
             return None;
         }
         let is_in_text = |View { code, .. }: View| Ok(Searcher::new(&code.corpus).holds(name)?);
@@ -275,7 +293,7 @@ impl Engine {
             }
             candidates.compare();
             self.look_around(&mut candidates, corpus.chunks(), call)?;
-            Ok(candidates.select())
+            Ok(candidates.selected())
         })
     }
 
@@ -315,26 +333,43 @@ impl Engine {
         let (mut named, _) = self.ask_graph(call, |graph| graph.named(&targets, &work))?;
         for nodes in &mut named {
             self.project.drop_gone(nodes);
+            // Of many symbols of a name, the definition that most others use is meant.
+            nodes.sort_by_key(|node| (is_test_file(&node.file), !is_definition(node)));
+            let n = if nodes.len() > 1 { nodes.len().min(MAX_COMPARED) } else { 0 };
+            let few = &mut nodes[..n];
+            let targets: Vec<(&str, String)> =
+                few.iter().map(|node| (&*node.name, address(node))).collect();
+            let (users, _) = self.ask_graph(call, |graph| graph.count_users(&targets, &work))?;
+            let n_users = |users: &Option<Users>| users.map_or(0, |n| n.others + n.tests);
+            let mut counted: Vec<(Node, usize)> =
+                few.iter().cloned().zip(users.iter().map(n_users)).collect();
+            counted.sort_by_key(|(node, n)| {
+                (is_test_file(&node.file), !is_definition(node), Reverse(*n))
+            });
+            for (place, (node, _)) in few.iter_mut().zip(counted) {
+                *place = node;
+            }
         }
         let mut entries = Vec::new();
-        for (about, mut nodes) in about.iter().zip(named) {
+        for (about, nodes) in about.iter().zip(named) {
             call.check()?;
             let address = Address::parse(unquoted(about));
             let is_place = !about.contains(char::is_whitespace)
-                && (address.lines.is_some() || nodes.iter().any(|node| node.line == 0));
+                && (address.lines.is_some()
+                    || nodes.iter().any(|node| node.line == 0)
+                    || address.symbol.is_some() && nodes.is_empty());
             if is_place {
                 let path = Some(unquoted(about).into());
-                let whole = address.lines.is_some();
+                let whole = address.lines.is_some() || address.symbol.is_some();
                 let request = ReadRequest { path, whole, ..ReadRequest::default() };
                 match self.read(&request, call) {
                     Ok(read) if whole || read.total_lines <= WHOLE_FILE => {
-                        entries.push(Entry::Place(about.clone(), read));
+                        entries.push(Entry::Place(about.clone(), Box::new(read)));
                         continue;
                     }
                     _ => {}
                 }
             }
-            nodes.sort_by_key(|node| (is_test_file(&node.file), !is_definition(node)));
             entries.push(if nodes.is_empty() || about.contains(char::is_whitespace) {
                 Entry::Text(about.clone())
             } else {
