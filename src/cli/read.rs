@@ -12,7 +12,7 @@ use crate::tools::{address_of, lines_left_out};
 /// Print lines of indexed files from disk, with secrets redacted
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex read src/main.rs:1-20,80-90 'src/lock.rs#Lock::release' Type::method
+  cortex read src/main.rs:1-5,8-12 'src/chunk/set.rs#ChunkSet::by_id' Engine::read_places
   cortex read src/main.rs --whole
   cortex read --chunk-id 'src/main.rs#main'")]
 pub(super) struct Args {

@@ -7,13 +7,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::graph::GraphRow;
 use super::serving::{Engine, View};
-use super::tested::reason;
 use super::{AskError, Call, is_zero};
 use crate::graph::{FoundTest, Neighbour, Node, Reason, TestsAnswer};
 use crate::overview::{self, TestPlace, Tree};
-use crate::text::{count, cut};
+use crate::text::count;
 
 /// Number of steps to the tests.
 pub(super) const TEST_DEPTH: usize = 3;
@@ -27,9 +25,6 @@ const SHOWN_LINES: usize = 8;
 /// Most callers without a test that an answer keeps, and most that its text names.
 const MAX_UNTESTED: usize = 50;
 const SHOWN_UNTESTED: usize = 8;
-/// Most lines over which a statement goes on, and most characters of it that are shown.
-const MAX_OF_STATEMENT: usize = 8;
-const MAX_CHARS: usize = 160;
 
 /// The tests of one class, or of one file outside of classes, that reach a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -275,17 +270,6 @@ impl Engine {
         }
         Ok((commands.run, warnings))
     }
-
-    /// Sets the statement at the first use of each row.
-    pub(super) fn add_statements<'r>(&self, rows: impl Iterator<Item = &'r mut GraphRow>) {
-        let mut texts: HashMap<String, String> = HashMap::new();
-        for row in rows {
-            let Some(line) = row.sites.first() else { continue };
-            let read = || self.project.read_text(&row.used_in).unwrap_or_default();
-            let text = texts.entry(row.used_in.clone()).or_insert_with(read);
-            row.text = statement_at(text, *line);
-        }
-    }
 }
 
 /// Returns one group for each class of tests, in the order of the results; those that use the target
@@ -370,17 +354,27 @@ fn places_of(groups: &[TestGroup]) -> Vec<TestPlace<'_>> {
     places
 }
 
-/// Returns the code at a line, with the lines after it while a parenthesis is open.
-fn statement_at(text: &str, line: u32) -> Option<String> {
-    let mut joined = String::new();
-    for line in text.lines().skip((line as usize).saturating_sub(1)).take(MAX_OF_STATEMENT) {
-        let gap = if joined.is_empty() || joined.ends_with('(') { "" } else { " " };
-        joined = joined + gap + line.trim();
-        if joined.matches('(').count() <= joined.matches(')').count() {
-            break;
+/// Says in a few words why a test is in the answer.
+pub(super) fn reason(test: &FoundTest, answer: &TestsAnswer) -> String {
+    let is_function = answer.targets.iter().any(Node::is_function);
+    let it = match &*test.found.via {
+        // Of several targets, the answer names the one.
+        via if answer.targets.len() > 1 && !via.is_empty() => format!("uses {via}"),
+        _ if is_function => "calls it".into(),
+        _ => "uses it".into(),
+    };
+    match &test.reason {
+        Reason::Direct if test.found.confidence < 0.5 => format!("may be: {it}"),
+        Reason::Direct => it,
+        Reason::Through { symbol, steps } => format!("through {symbol} ({steps} steps)"),
+        Reason::Fixture(name) => format!("fixture {name}"),
+        Reason::SameFile => "tests of its file".into(),
+        Reason::Name => "named like it".into(),
+        Reason::History { with, commits } => {
+            format!("changed with {with} in {}", count(*commits, "commit"))
         }
+        Reason::UnknownReceiver => "uses the name, of an unknown type".into(),
     }
-    (!joined.is_empty()).then(|| cut(&joined, MAX_CHARS))
 }
 
 #[cfg(test)]
@@ -416,13 +410,5 @@ mod tests {
         ] {
             assert_eq!(group.summary(), summary);
         }
-    }
-
-    #[test]
-    fn a_statement_goes_on_while_a_parenthesis_is_open() {
-        let text = "a\n    return total(\n        items,\n        rate=3,\n    )\nb\n";
-        assert_eq!(statement_at(text, 2).as_deref(), Some("return total(items, rate=3, )"));
-        assert_eq!(statement_at(text, 6).as_deref(), Some("b"));
-        assert_eq!(statement_at(text, 7), None);
     }
 }

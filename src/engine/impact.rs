@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::affected::{TEST_DEPTH, TestPlan, TestsByClass};
+use super::affected::{TEST_DEPTH, TestPlan, TestsByClass, reason};
 use super::changed::{
     FileChange, How, MAX_COMPARED, SymbolChange, changed, how_of, is_code, is_compared, shown,
     texts,
@@ -16,7 +16,6 @@ use super::graph::{GraphNode, GraphRow, NO_SOURCES, NameUse};
 use super::paths;
 use super::search::SearchRequest;
 use super::serving::{Engine, View};
-use super::tested::reason;
 use super::{AskError, Call};
 use crate::graph::{
     CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node, TestsAnswer,

@@ -52,6 +52,7 @@ mod scan;
 mod scip;
 mod search;
 mod serving;
+mod statements;
 mod status;
 mod team;
 mod tested;
@@ -126,6 +127,7 @@ pub use why::{WhyAnswer, WhyCommit, WhyDocument, WhyPassed, WhyRequest};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::chunk::Cancel;
 use crate::edit::EditError;
@@ -153,13 +155,16 @@ pub struct Call {
     pub team: Option<Team>,
     /// The client that asks, if several do.
     pub client: ClientId,
+    /// Most time of processors that each search in the code graph may take, if it is less than usual.
+    pub time: Option<Duration>,
 }
 
 impl Call {
     /// Starts the budget of the work for this call.
     #[must_use]
     pub fn work(&self) -> WorkBudget {
-        WorkBudget::new(self.cancel.clone()).of_client(self.client)
+        let work = WorkBudget::new(self.cancel.clone()).of_client(self.client);
+        self.time.into_iter().fold(work, WorkBudget::at_most)
     }
 
     /// Fails if the call was cancelled.

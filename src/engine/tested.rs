@@ -1,11 +1,11 @@
 //! Finds the tests of a symbol, and the commands that run them.
 
-use super::affected::{TEST_DEPTH, TestPlan};
+use super::affected::{TEST_DEPTH, TestPlan, reason};
 use super::graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow, NO_SOURCES, NameUse};
 use super::grep::GrepRequest;
 use super::serving::Engine;
 use super::{AskError, Call};
-use crate::graph::{FoundTest, GraphQuery, Node, Operation, Reason, TestsAnswer};
+use crate::graph::{FoundTest, GraphQuery, Operation, TestsAnswer};
 use crate::languages::is_test_file;
 use crate::text::{count, cut};
 
@@ -115,28 +115,5 @@ impl Engine {
             })
         });
         Ok(lines.take(MAX_MENTIONS).collect())
-    }
-}
-
-/// Says in a few words why a test is in the answer.
-pub(super) fn reason(test: &FoundTest, answer: &TestsAnswer) -> String {
-    let is_function = answer.targets.iter().any(Node::is_function);
-    let it = match &*test.found.via {
-        // Of several targets, the answer names the one.
-        via if answer.targets.len() > 1 && !via.is_empty() => format!("uses {via}"),
-        _ if is_function => "calls it".into(),
-        _ => "uses it".into(),
-    };
-    match &test.reason {
-        Reason::Direct if test.found.confidence < 0.5 => format!("may be: {it}"),
-        Reason::Direct => it,
-        Reason::Through { symbol, steps } => format!("through {symbol} ({steps} steps)"),
-        Reason::Fixture(name) => format!("fixture {name}"),
-        Reason::SameFile => "tests of its file".into(),
-        Reason::Name => "named like it".into(),
-        Reason::History { with, commits } => {
-            format!("changed with {with} in {}", count(*commits, "commit"))
-        }
-        Reason::UnknownReceiver => "uses the name, of an unknown type".into(),
     }
 }

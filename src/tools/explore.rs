@@ -74,7 +74,11 @@ fn subject(subject: &Subject, with_tests: bool) -> Vec<String> {
     text.extend(subject.read.iter().flat_map(super::read::place_lines));
     if let Some(users) = &subject.users {
         text.extend(users.targets.iter().take(1).map(super::graph::place));
-        text.extend(users.users(with_tests));
+        if users.results.is_empty() && users.candidates.is_empty() && users.tests.is_empty() {
+            text.push("no users and no tests are known".into());
+        } else {
+            text.extend(users.users(with_tests));
+        }
     }
     if !subject.others.is_empty() {
         text.push(format!("also named {about}: {}", by_file(&subject.others).join("; ")));

@@ -119,12 +119,12 @@ fn calls() -> [(&'static str, Value, &'static str); 18] {
         (
             "cortex_explore",
             json!({ "about": ["retry_with_backoff"] }),
-            "src/retry.rs:1-4  function retry_with_backoff\n /// Waits",
+            "1-4 function retry_with_backoff\n 1 /// Waits",
         ),
         (
             "cortex_search",
             json!({ "query": "wait longer after a failed attempt" }),
-            "src/retry.rs:1-4  function retry_with_backoff\n /// Waits",
+            "1-4 function retry_with_backoff\n 1 /// Waits",
         ),
         ("cortex_grep", json!({ "pattern": "salted water" }), "salted water"),
         ("cortex_map", json!({}), "\n src/retry.rs Backoff:"),

@@ -5,6 +5,7 @@ mod asked;
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,11 @@ const WHOLE_FILE: usize = 150;
 /// How sure it is that a region is wanted of which the call names the file, or one of several symbols.
 const OF_FILE: f64 = 0.2;
 const OF_SEVERAL: f64 = 0.5;
-/// Most users of a named symbol that an answer holds.
+/// Most time of processors for the users of a symbol, and for what is around the best functions. In a few
+/// repositories all of it takes seconds; `cortex graph` has that time.
+const GRAPH_TIME: Duration = Duration::from_millis(150);
+/// Most symbols whose users are listed, and most users of each that an answer holds.
+const MAX_FOLLOWED: usize = 4;
 const MAX_USERS: usize = 40;
 /// Number of steps to users if the call asks who is affected.
 const AFFECTED_STEPS: usize = 3;
@@ -142,7 +147,9 @@ impl Engine {
         }
         let mut state = self.state(call)?;
         // The first question has waited as the call asks.
-        let after = &Call { wait: super::Wait::default(), warnings: Vec::new(), ..call.clone() };
+        let wait = super::Wait::default();
+        let time = Some(GRAPH_TIME);
+        let after = &Call { wait, warnings: Vec::new(), time, ..call.clone() };
         let is_affected = about.iter().any(|entry| asks_who_is_affected(entry));
         let mut named = Named { is_affected, ..Named::default() };
         let mut asked: Vec<String> = Vec::new();
@@ -218,10 +225,14 @@ impl Engine {
                     limit: Some(MAX_USERS),
                     ..GraphRequest::default()
                 };
-                let users = self.graph(&request, call)?;
-                let others = symbols[1..].iter().map(GraphNode::new).collect();
-                let users = Some(Box::new(users));
-                named.subjects.push(Subject { users, others, ..Subject::of(about.clone()) });
+                let others: Vec<GraphNode> = symbols[1..].iter().map(GraphNode::new).collect();
+                let n_followed = named.subjects.iter().filter(|s| s.users.is_some()).count();
+                if n_followed < MAX_FOLLOWED {
+                    let users = Some(Box::new(self.graph(&request, call)?));
+                    named.subjects.push(Subject { users, others, ..Subject::of(about.clone()) });
+                } else if !others.is_empty() {
+                    named.subjects.push(Subject { others, ..Subject::of(about.clone()) });
+                }
                 let wanted = symbols.into_iter().take(MAX_OF_NAME);
                 named.symbols.extend(wanted.map(|node| (node, is_one)));
                 asked.push(about);
