@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::project::{Project, SHORT_WAIT};
-use super::reverts::Reverts;
+use super::reverts::{RevertNote, Reverts};
 use super::{AskError, chain};
 use crate::chunk::{Cancel, Chunk, Feed};
 use crate::embed::{BundledModel, Embedder};
@@ -37,6 +37,11 @@ impl Commits {
         let snapshot = self.manager.current();
         let served = snapshot.feed(ChunkFiles::NAME)?;
         served.corpus.chunks().by_id(&format!("commit:{id}"))?.chunk()
+    }
+
+    /// Returns what reverted or reapplied a commit, and what it reverted or reapplied itself.
+    pub(super) fn notes_on(&self, id: &str) -> Vec<RevertNote> {
+        self.reverts.notes_on(id, |other| self.chunk(other))
     }
 }
 

@@ -1,12 +1,11 @@
 //! Says of a commit which later ones reverted it, and what it reverted itself.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::commits::Commits;
-use super::memory::written;
 use crate::chunk::Chunk;
 use crate::index::without_undone;
 use crate::store::{CommitTable, Undone};
@@ -140,22 +139,25 @@ impl Reverts {
         found.truncate(MAX_NOTES);
         found
     }
-}
 
-impl Commits {
-    /// Returns what reverted or reapplied a commit, and what it reverted or reapplied itself.
-    pub(super) fn notes_on(&self, id: &str) -> Vec<RevertNote> {
+    /// Returns what reverted or reapplied a commit, and what it reverted or reapplied itself. `chunk_of`
+    /// returns the chunk of a commit.
+    pub(super) fn notes_on(
+        &self,
+        id: &str,
+        chunk_of: impl Fn(&str) -> Option<Arc<Chunk>>,
+    ) -> Vec<RevertNote> {
         let note = |(how, other): (&'static str, &str)| {
-            let chunk = self.chunk(other)?;
+            let chunk = chunk_of(other)?;
             let is_later = how.ends_with("by");
             Some(RevertNote {
                 how,
                 id: other.to_string(),
-                date: written(chunk.created_at).get(..10).unwrap_or_default().to_string(),
+                date: chunk.created_at.format("%Y-%m-%d").to_string(),
                 says: if is_later { reason(&chunk) } else { chunk.title.clone() },
             })
         };
-        self.reverts.of_commit(id).into_iter().filter_map(note).collect()
+        self.of_commit(id).into_iter().filter_map(note).collect()
     }
 }
 
