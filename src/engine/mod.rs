@@ -59,6 +59,7 @@ mod tested;
 mod tied;
 mod timeline;
 mod treemap;
+mod unknown;
 mod unused;
 mod used;
 mod uses;
