@@ -5,7 +5,7 @@ use console::style;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render::{self, code, line, printable, shown_place, width};
+use super::render::{self, line, printable, shown_place};
 use crate::engine::{AnswerFrom, Call, ReadPlace, ReadRequest};
 use crate::tools::{address_of, lines_left_out};
 
@@ -80,13 +80,7 @@ fn print(place: &ReadPlace) -> Result<()> {
         if n > 0 {
             line(&style("     …").dim().to_string())?;
         }
-        for (number, text) in (range.start_line..).zip(range.content.lines()) {
-            line(&format!(
-                "{} {}",
-                style(format!("{number:>6}")).dim(),
-                code(text, width().saturating_sub(8))
-            ))?;
-        }
+        render::print_lines(range.start_line, &range.content)?;
     }
     Ok(())
 }

@@ -95,6 +95,18 @@ pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Res
     Ok(())
 }
 
+/// Prints lines of a file with their numbers, the first of which is `first`.
+pub(super) fn print_lines(first: usize, text: &str) -> Result<()> {
+    for (number, text) in (first..).zip(text.lines()) {
+        line(&format!(
+            "{} {}",
+            style(format!("{number:>6}")).dim(),
+            code(text, width().saturating_sub(8))
+        ))?;
+    }
+    Ok(())
+}
+
 fn emphasised(text: &str) -> String {
     // Text of the repository begins with a space.
     let Some(quoted) = text.strip_prefix(' ') else {

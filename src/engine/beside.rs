@@ -8,7 +8,7 @@ use super::rows::{ExcerptRow, ResultRow};
 use super::serving::Engine;
 use super::{AskError, Call};
 use crate::excerpt::Excerpts;
-use crate::graph::{Around, Depth, Neighbour};
+use crate::graph::{Around, Neighbour};
 use crate::store::ChunkFiles;
 
 /// Number of best results that get the line.
@@ -55,7 +55,7 @@ impl Engine {
             ..call.clone()
         };
         let work = call.work().at_most(TIME);
-        let found = self.ask_graph(&soon, |graph| graph.around(&targets, Depth::Brief, &work));
+        let found = self.ask_graph(&soon, |graph| graph.around(&targets, &work));
         let around = match found {
             Ok((around, _)) => around,
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),

@@ -22,7 +22,7 @@ use super::memory::written;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::Origin;
-use crate::graph::{self, CodeGraph, Depth, UnusedQuery};
+use crate::graph::{self, CodeGraph, UnusedQuery};
 use crate::languages::is_test_file;
 use crate::live::Served;
 use crate::memory::{Period, Select, Session, SessionStatus, now};
@@ -431,7 +431,7 @@ impl Engine {
             }
             let places: Vec<String> =
                 targets.iter().map(|node| format!("{}:{}", node.file, node.line)).collect();
-            graph.around(&places, Depth::Brief, &work)
+            graph.around(&places, &work)
         };
         let (around, _) = self.ask_graph(call, ask)?;
         let mut found: Vec<(bool, NewCallers)> = Vec::new();

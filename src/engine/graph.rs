@@ -255,7 +255,7 @@ pub struct GraphRow {
     /// Why it is in the answer, if it does not call the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Of what uses the target: the statement at the first use.
+    /// The statement at the first use, if the row uses the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether it belongs to tests.

@@ -3,7 +3,7 @@
 use crate::search::{Corpus, NearName, Searcher};
 
 /// Most near names that an answer proposes.
-pub(super) const MAX_NAMES: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// Returns the last name of a path of names: `wait` of `Backoff::wait`, `a.wait` and `src/a.rs#wait`.
 pub(super) fn last_name(written: &str) -> &str {

@@ -59,10 +59,10 @@ pub struct ReadRequest {
 /// What was read of each place.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ReadAnswer {
-    /// If one place was asked for: its lines.
+    /// The lines of the place, if the request names one.
     #[serde(flatten)]
     pub one: Option<ReadPlace>,
-    /// If several were asked for: each file, in the order in which they were named.
+    /// The files in the order of the request, if it names several places.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub places: Vec<ReadRow>,
@@ -77,7 +77,7 @@ pub struct ReadAnswer {
 /// One of several places, or all places in one file.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ReadRow {
-    /// The places as they were asked for.
+    /// The places as the request has them.
     pub asked: Vec<String>,
     /// Why the place could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -479,7 +479,7 @@ impl ReadPlace {
         Self { start_line, end_line, content, more: ranges.collect(), ..self }
     }
 
-    /// Returns the lines of a text: those that were asked for or, if none were, the whole file without
+    /// Returns the requested lines of a text. If the request names none, returns the whole file without
     /// its licence and imports, which are before the line `definition` of its first definition.
     pub(super) fn of_text(
         self,

@@ -1,11 +1,10 @@
 //! Answers callers who name what is not there: with near symbols, and with the lines that hold a text.
 
 use super::grep::GrepRequest;
-use super::near::{MAX_NAMES, is_literal, last_name, near_in};
+use super::near::{is_literal, last_name, near_in};
 use super::operation::Advised;
-use super::serving::{Engine, View};
+use super::serving::Engine;
 use super::{AskError, Call};
-use crate::search::{NearName, Searcher};
 use crate::text::{count, cut};
 
 /// Most lines that hold a text, and most characters of a text in a message.
@@ -13,17 +12,6 @@ const MAX_LINES: usize = 5;
 const MAX_TEXT: usize = 100;
 
 impl Engine {
-    /// Returns at most five symbols whose names are near to a name that nothing has, nearest first:
-    /// other spellings, the singular or plural, names with one or two wrong letters, and longer names
-    /// that end with it. Of a path of names, the last one counts. None if the index cannot be read.
-    #[must_use]
-    pub fn near_names(&self, name: &str, call: &Call) -> Vec<NearName> {
-        let near = self.with_code(call, |View { code, .. }| {
-            Ok(Searcher::new(&code.corpus).near_names(last_name(name), MAX_NAMES)?)
-        });
-        near.unwrap_or_default()
-    }
-
     /// Explains that there is no such symbol: names that are near, and lines that hold the text.
     ///
     /// # Errors

@@ -235,15 +235,6 @@ pub struct Neighbour {
     pub is_test: bool,
 }
 
-/// How much of what is around a symbol is looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Depth {
-    /// Users, tests and calls. A symbol whose name is too common to find them soon gets none.
-    Brief,
-    /// Also what derives from it.
-    Full,
-}
-
 /// What the graph knows of a symbol on all sides, one step from it.
 #[derive(Debug, Clone)]
 pub struct Around {
@@ -256,8 +247,6 @@ pub struct Around {
     pub tests: Vec<Neighbour>,
     /// What a function calls.
     pub calls: Vec<Neighbour>,
-    /// Subtypes and implementations, or overrides of a method.
-    pub derived: Vec<Neighbour>,
     /// Whether the search stopped early.
     pub is_cut: bool,
 }
@@ -271,7 +260,6 @@ impl Around {
             candidates: Vec::new(),
             tests: Vec::new(),
             calls: Vec::new(),
-            derived: Vec::new(),
             is_cut: false,
         }
     }

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::answer::{Around, Depth, LEAST_CONFIDENCE, Neighbour};
+use super::answer::{Around, LEAST_CONFIDENCE, Neighbour};
 use super::error::GraphError;
 use super::rows::{FileId, SymbolId};
 use super::traversal::{CALLS, Follow, Traversal, USES};
 use crate::languages::is_test_file;
 
-/// Most references of a name that are resolved for [`Depth::Brief`]. What uses a name like `new` takes
-/// longer to find than a search, and says little of one of its symbols.
-const MAX_BRIEF: usize = 250;
+/// Most references of a name that are resolved. What uses a name like `new` takes longer to find than a
+/// search, and says little of one of its symbols.
+const MAX_REFERENCES: usize = 250;
 
 impl Traversal {
     /// Returns what is around each target, in their order; `None` for a target that no symbol has, or
@@ -18,16 +18,13 @@ impl Traversal {
     pub(super) fn around_all(
         &mut self,
         targets: &[String],
-        depth: Depth,
     ) -> Result<Vec<Option<Around>>, GraphError> {
         let with_tests = self.files_with_tests()?;
         let mut all = Vec::new();
         for target in targets {
             let found = self.resolver.scopes.targets(target)?;
             all.push(match found[..] {
-                [one] if self.resolver.work.goes_on() => {
-                    Some(self.around(one, depth, &with_tests)?)
-                }
+                [one] if self.resolver.work.goes_on() => Some(self.around(one, &with_tests)?),
                 _ => None,
             });
         }
@@ -35,19 +32,14 @@ impl Traversal {
     }
 
     /// Returns what is around a symbol. It is asked alone, so that the answer depends on no other one.
-    fn around(
-        &mut self,
-        of: SymbolId,
-        depth: Depth,
-        with_tests: &HashSet<FileId>,
-    ) -> Result<Around, GraphError> {
-        if let Some(known) = self.around.get(&(of, depth)) {
+    fn around(&mut self, of: SymbolId, with_tests: &HashSet<FileId>) -> Result<Around, GraphError> {
+        if let Some(known) = self.around.get(&of) {
             return Ok(known.clone());
         }
         self.forget();
-        let around = self.find_around(of, depth, with_tests)?;
+        let around = self.find_around(of, with_tests)?;
         if !around.is_cut {
-            self.around.insert((of, depth), around.clone());
+            self.around.insert(of, around.clone());
         }
         Ok(around)
     }
@@ -55,11 +47,10 @@ impl Traversal {
     fn find_around(
         &mut self,
         of: SymbolId,
-        depth: Depth,
         with_tests: &HashSet<FileId>,
     ) -> Result<Around, GraphError> {
         let node = self.resolver.scopes.node(of)?;
-        if depth == Depth::Brief && self.is_too_common(of)? {
+        if self.is_too_common(of)? {
             return Ok(Around { is_cut: true, ..Around::of(node) });
         }
         let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
@@ -68,8 +59,6 @@ impl Traversal {
         } else {
             Vec::new()
         };
-        let derived =
-            if depth == Depth::Full { self.walk(&[of], Follow::Derived, 1)?.0 } else { Vec::new() };
         let is_other = |found: &Neighbour| found.node != node;
         let (mut tests, mut others, mut unsure_tests, mut unsure) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -92,7 +81,6 @@ impl Traversal {
             candidates: unsure,
             tests,
             calls: calls.into_iter().filter(is_other).collect(),
-            derived,
             is_cut: self.resolver.work.is_spent(),
             node,
         })
@@ -100,7 +88,7 @@ impl Traversal {
 
     fn is_too_common(&mut self, of: SymbolId) -> Result<bool, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(false) };
-        let n = self.resolver.scopes.tables.count_refs_named(&symbol.name, MAX_BRIEF + 1)?;
-        Ok(n > MAX_BRIEF)
+        let n = self.resolver.scopes.tables.count_refs_named(&symbol.name, MAX_REFERENCES + 1)?;
+        Ok(n > MAX_REFERENCES)
     }
 }

@@ -47,7 +47,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::answer::{
-    Around, Depth, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
+    Around, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
     Neighbour, Node, Operation,
 };
 pub use self::compare::{Comparison, Counts, Difference};
@@ -324,10 +324,9 @@ impl CodeGraph {
     pub fn around(
         &self,
         targets: &[String],
-        depth: Depth,
         work: &WorkBudget,
     ) -> Result<Vec<Option<Around>>, GraphError> {
-        self.ask(work, |traversal| traversal.around_all(targets, depth))
+        self.ask(work, |traversal| traversal.around_all(targets))
     }
 
     /// Counts the users of each symbol, given by its name and a target, in their order; `None` where

@@ -614,7 +614,7 @@ proptest! {
             let answers = |graph: &CodeGraph| {
                 let query = GraphQuery { operation, target, to: Some("Store"), depth: 2, limit: 100 };
                 let answer = graph.answer(query, &work()).unwrap();
-                let around = graph.around(&ASKED.map(String::from), Depth::Full, &work()).unwrap();
+                let around = graph.around(&ASKED.map(String::from), &work()).unwrap();
                 let tests = graph.tests(query, &work()).unwrap();
                 let named = graph.named(&ASKED.map(String::from), &work()).unwrap();
                 format!("{answer:?} {around:?} {tests:?} {named:?} {:?}", graph.meant(&asked, &work()).unwrap())

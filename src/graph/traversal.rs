@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::answer::{
-    Around, Depth, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
+    Around, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
     Neighbour, Operation,
 };
 use super::error::GraphError;
@@ -106,7 +106,7 @@ pub(super) struct Traversal {
     /// The files that use a file, by the kinds of references that count.
     users_of_files: HashMap<(FileId, Vec<ReferenceKind>), Vec<Edge>>,
     /// What is around symbols. Each was asked alone.
-    pub(super) around: HashMap<(SymbolId, Depth), Around>,
+    pub(super) around: HashMap<SymbolId, Around>,
     /// The rows of the references of each name that was searched, if any query may follow them all.
     rows_by_name: HashMap<String, Arc<Vec<RefRow>>>,
     by_name: HashMap<String, NamedRefs>,
@@ -162,11 +162,7 @@ impl Traversal {
     /// Number of rows that it holds.
     pub(super) fn n_rows(&self) -> usize {
         let n_around = |of: &Around| {
-            1 + of.users.len()
-                + of.candidates.len()
-                + of.tests.len()
-                + of.calls.len()
-                + of.derived.len()
+            1 + of.users.len() + of.candidates.len() + of.tests.len() + of.calls.len()
         };
         self.resolver.n_rows()
             + self.refs.values().map(|rows| rows.len()).sum::<usize>()

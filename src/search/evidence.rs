@@ -136,6 +136,40 @@ pub(super) struct Facts {
     pub(super) document_wording: f64,
 }
 
+/// Returns the best `allowed` slots by score, ties by chunk id, with their data, in no order.
+pub(super) fn top<T>(
+    corpus: &Corpus,
+    scored: impl Iterator<Item = ((Slot, T), f64)>,
+    n: usize,
+    allowed: impl Fn(Slot) -> bool,
+) -> Vec<(Slot, T)> {
+    type Scored<T> = ((Slot, T), f64);
+    let id = |slot: Slot| corpus.entry(slot).map_or("", |e| &*e.id);
+    let order =
+        |a: &Scored<T>, b: &Scored<T>| b.1.total_cmp(&a.1).then_with(|| id(a.0.0).cmp(id(b.0.0)));
+    let mut best: Vec<Scored<T>> = Vec::with_capacity(2 * n);
+    // Most are worse than the `n` best so far and need no comparison with each other.
+    let mut least = f64::MIN;
+    let cut = |best: &mut Vec<Scored<T>>| {
+        let (_, last, _) = best.select_nth_unstable_by(n - 1, order);
+        let least = last.1;
+        best.truncate(n);
+        least
+    };
+    for (at, score) in scored {
+        if score >= least && allowed(at.0) {
+            best.push((at, score));
+            if best.len() == 2 * n {
+                least = cut(&mut best);
+            }
+        }
+    }
+    if best.len() > n {
+        cut(&mut best);
+    }
+    best.into_iter().map(|(at, _)| at).collect()
+}
+
 fn flag(b: bool) -> f64 {
     f64::from(u8::from(b))
 }
@@ -379,31 +413,7 @@ impl<'a> Evidence<'a> {
 
     /// Returns the best slots by score, ties by chunk id, with their data.
     fn top<T>(&self, scored: impl Iterator<Item = ((Slot, T), f64)>, n: usize) -> Vec<(Slot, T)> {
-        type Scored<T> = ((Slot, T), f64);
-        let order = |a: &Scored<T>, b: &Scored<T>| {
-            b.1.total_cmp(&a.1).then_with(|| self.id(a.0.0).cmp(self.id(b.0.0)))
-        };
-        let mut best: Vec<Scored<T>> = Vec::with_capacity(2 * n);
-        // Most are worse than the `n` best so far and need no comparison with each other.
-        let mut least = f64::MIN;
-        let cut = |best: &mut Vec<Scored<T>>| {
-            let (_, last, _) = best.select_nth_unstable_by(n - 1, order);
-            let least = last.1;
-            best.truncate(n);
-            least
-        };
-        for (at, score) in scored {
-            if score >= least && self.allowed(at.0) {
-                best.push((at, score));
-                if best.len() == 2 * n {
-                    least = cut(&mut best);
-                }
-            }
-        }
-        if best.len() > n {
-            cut(&mut best);
-        }
-        best.into_iter().map(|(at, _)| at).collect()
+        top(self.corpus, scored, n, |slot| self.allowed(slot))
     }
 
     /// Returns the chunks of a file that are scored: all but its outline, unless the filter asks

@@ -10,10 +10,11 @@ use rustc_hash::FxHashMap;
 use super::Slot;
 use super::bm25::{Lexical, idf};
 use super::corpus::Corpus;
-use super::evidence::MIN_COSINE;
+use super::evidence::{MIN_COSINE, top};
 use super::files::{IndexedFile, LineRange};
 use super::filter::Filter;
 use super::query::Query;
+use super::rows::{MAX_FUNCTION, meet};
 use super::text::{Field, TextError};
 use super::tokens::{Analyzer, lower, runs};
 use crate::chunk::{ChunkType, Entry};
@@ -23,9 +24,6 @@ use crate::chunk::{ChunkType, Entry};
 const OF_ALL: usize = 200;
 const OF_ENTRY: usize = 40;
 const OF_MEANING: usize = 60;
-/// The other chunks of a function around a proposed one are added, if it has at most this many
-/// lines.
-const MAX_FUNCTION: u32 = 1_000;
 /// Constants of BM25.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
@@ -63,6 +61,17 @@ struct AskedTerm {
     weight: f64,
     /// The entries that have it.
     entries: Vec<usize>,
+}
+
+/// What a text holds of a call.
+#[derive(Default)]
+struct Held {
+    /// By word of the text: the term of the call that it is, if it is one.
+    terms: Vec<Option<usize>>,
+    /// The names of the call, by their numbers, with their rarities.
+    names: BTreeMap<usize, f64>,
+    /// The names of other parts of the answer, with what they count.
+    others: BTreeMap<String, f64>,
 }
 
 /// How well a text fits a call. BM25 has no upper limit; compare texts of one call.
@@ -154,25 +163,14 @@ impl AskedWords {
 
     /// Compares a text with the call.
     pub fn fit(&mut self, text: &str) -> Fit {
-        let mut counts: FxHashMap<usize, f64> = FxHashMap::default();
-        let mut names: BTreeMap<usize, f64> = BTreeMap::new();
-        let mut n_words = 0.0;
-        for run in runs(text) {
-            let mut whole = String::new();
-            for part in run.parts {
-                n_words += 1.0;
-                let word = lower(&text[part]);
-                whole.push_str(&word);
-                if let Some(at) = self.term(word) {
-                    *counts.entry(at).or_default() += 1.0;
-                }
-            }
-            names.extend(self.names.get(&whole).copied());
+        let held = self.held(text);
+        let n_words = held.terms.len() as f64;
+        let mut counts: BTreeMap<usize, f64> = BTreeMap::new();
+        for at in held.terms.into_iter().flatten() {
+            *counts.entry(at).or_default() += 1.0;
         }
         let length = K1 * (1.0 - B + B * n_words / self.average);
         let mut fit = Fit { by_entry: vec![0.0; self.n_entries], ..Fit::default() };
-        let mut counts: Vec<(usize, f64)> = counts.into_iter().collect();
-        counts.sort_unstable_by_key(|count| count.0);
         for (at, n) in counts {
             let term = &self.terms[at];
             let much = n * (K1 + 1.0) / (n + length);
@@ -181,7 +179,7 @@ impl AskedWords {
                 fit.by_entry[*entry] += term.idf * much;
             }
         }
-        fit.names = names.values().sum();
+        fit.names = held.names.values().sum();
         fit
     }
 
@@ -194,23 +192,29 @@ impl AskedWords {
     /// they hold, and the worth of the names of other parts of the answer, each once. `own` is the name
     /// of the part that the lines are of.
     pub fn evidence(&mut self, text: &str, of_name: f64, own: &str) -> f64 {
-        let own = folded(own);
-        let (mut terms, mut names) = (BTreeSet::new(), BTreeMap::new());
-        let mut others: BTreeMap<String, f64> = BTreeMap::new();
+        let mut held = self.held(text);
+        held.others.remove(&folded(own));
+        let terms: BTreeSet<usize> = held.terms.into_iter().flatten().collect();
+        let words: f64 = terms.iter().map(|at| self.terms[*at].weight).sum();
+        words + of_name * held.names.values().sum::<f64>() + held.others.values().sum::<f64>()
+    }
+
+    /// Finds what a text holds of the call.
+    fn held(&mut self, text: &str) -> Held {
+        let mut held = Held::default();
         for run in runs(text) {
             let mut whole = String::new();
             for part in run.parts {
                 let word = lower(&text[part]);
                 whole.push_str(&word);
-                terms.extend(self.term(word));
+                held.terms.push(self.term(word));
             }
-            names.extend(self.names.get(&whole).copied());
-            if let Some(worth) = self.others.get(&whole).filter(|_| whole != own) {
-                others.insert(whole, *worth);
+            held.names.extend(self.names.get(&whole).copied());
+            if let Some(worth) = self.others.get(&whole) {
+                held.others.insert(whole, *worth);
             }
         }
-        let words: f64 = terms.iter().map(|at| self.terms[*at].weight).sum();
-        words + of_name * names.values().sum::<f64>() + others.values().sum::<f64>()
+        held
     }
 
     /// Returns the share of the words of a name or a path that the call has, with one more word so that
@@ -269,27 +273,25 @@ pub(super) fn passages(
         let entry = corpus.entry(slot);
         entry.is_some_and(|e| e.chunk_type != ChunkType::Symbols && filter.allows(e))
     };
-    let best = |lexical: &Lexical, score: fn(&Lexical, Slot) -> f64, n: usize| {
-        top(
-            corpus,
-            lexical.touched.iter().map(|(slot, _)| (*slot, score(lexical, *slot))),
-            n,
-            allowed,
-        )
-    };
     let mut slots: BTreeSet<Slot> = BTreeSet::new();
-    slots.extend(best(&lexical, Lexical::body, OF_ALL));
-    slots.extend(best(&lexical, Lexical::fields, OF_ALL));
+    let mut add = |scored: &mut dyn Iterator<Item = (Slot, f64)>, n: usize| {
+        let scored = scored.map(|(slot, score)| ((slot, ()), score));
+        slots.extend(top(corpus, scored, n, allowed).into_iter().map(|(slot, ())| slot));
+    };
+    let mut add_words = |lexical: &Lexical, score: fn(&Lexical, Slot) -> f64, n: usize| {
+        add(&mut lexical.touched.iter().map(|(slot, _)| (*slot, score(lexical, *slot))), n);
+    };
+    add_words(&lexical, Lexical::body, OF_ALL);
+    add_words(&lexical, Lexical::fields, OF_ALL);
     if queries.len() > 1 {
         for query in &queries {
-            slots.extend(best(&Lexical::new(query, corpus, None)?, Lexical::fields, OF_ENTRY));
+            add_words(&Lexical::new(query, corpus, None)?, Lexical::fields, OF_ENTRY);
         }
     }
     for vector in vectors {
         let asked = corpus.vectors.ask(vector);
-        let near =
-            asked.near(OF_MEANING, MIN_COSINE, allowed).map(|(slot, c)| (slot, f64::from(c)));
-        slots.extend(top(corpus, near, OF_MEANING, allowed));
+        let near = asked.near(OF_MEANING, MIN_COSINE, allowed);
+        add(&mut near.map(|(slot, cosine)| (slot, f64::from(cosine))), OF_MEANING);
     }
     let words = AskedWords::new(&queries, names, &joined, corpus, &lexical)?;
     let mut by_file: BTreeMap<u32, BTreeSet<Slot>> = BTreeMap::new();
@@ -306,7 +308,6 @@ pub(super) fn passages(
 
 /// Adds the chunks of a file without which a function would be in part.
 fn with_whole_functions(file: &IndexedFile, mut slots: BTreeSet<Slot>) -> BTreeSet<Slot> {
-    let meet = |a: LineRange, b: LineRange| a.0 <= b.1 && b.0 <= a.1;
     let chosen: Vec<LineRange> =
         file.parts.iter().filter(|p| slots.contains(&p.slot)).filter_map(|p| p.lines).collect();
     let begun: Vec<LineRange> = file
@@ -319,22 +320,4 @@ fn with_whole_functions(file: &IndexedFile, mut slots: BTreeSet<Slot>) -> BTreeS
     let parts = file.parts.iter().filter(|p| p.chunk_type != ChunkType::Symbols);
     slots.extend(parts.filter(|p| p.lines.is_some_and(completes)).map(|p| p.slot));
     slots
-}
-
-/// Returns the best slots by score, ties by chunk id.
-fn top(
-    corpus: &Corpus,
-    scored: impl Iterator<Item = (Slot, f64)>,
-    n: usize,
-    allowed: impl Fn(Slot) -> bool,
-) -> Vec<Slot> {
-    let id = |slot: Slot| corpus.entry(slot).map_or("", |e| &*e.id);
-    let mut scored: Vec<(Slot, f64)> = scored.filter(|(slot, _)| allowed(*slot)).collect();
-    let order =
-        |a: &(Slot, f64), b: &(Slot, f64)| b.1.total_cmp(&a.1).then_with(|| id(a.0).cmp(id(b.0)));
-    if scored.len() > n {
-        scored.select_nth_unstable_by(n, order);
-        scored.truncate(n);
-    }
-    scored.into_iter().map(|(slot, _)| slot).collect()
 }

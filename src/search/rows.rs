@@ -21,8 +21,8 @@ pub(super) const MAX_OTHERS: usize = 4;
 
 /// Number of best chunks of a file from which lines are chosen.
 pub(super) const MAX_PARTS: usize = 8;
-/// The other chunks of a function around one of these are added, if it has at most this many lines.
-const MAX_FUNCTION: u32 = 1_000;
+/// The other chunks of a function around a chosen one are added, if it has at most this many lines.
+pub(super) const MAX_FUNCTION: u32 = 1_000;
 
 /// A place in a file.
 #[derive(Debug, Clone)]
@@ -206,7 +206,8 @@ fn overlap(a: Option<LineRange>, b: Option<LineRange>) -> bool {
     a.zip(b).is_some_and(|(a, b)| meet(a, b))
 }
 
-fn meet(a: LineRange, b: LineRange) -> bool {
+/// Whether two ranges have a line in common.
+pub(super) fn meet(a: LineRange, b: LineRange) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use console::style;
 
 use crate::cli::paths::Paths;
-use crate::cli::render::{code, count, fitted, line, printable, width};
+use crate::cli::render::{count, fitted, line, print_lines, printable};
 use crate::engine::{GraphRow, TestsByClass, UsesInFile};
 
 pub(super) fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
@@ -114,14 +114,6 @@ pub(super) fn print_uses_in_file(file: &UsesInFile, paths: &Paths) -> Result<()>
 }
 
 fn print_context(row: &GraphRow) -> Result<()> {
-    let (first, text) =
-        (row.context_start_line.unwrap_or(1), row.context.as_deref().unwrap_or_default());
-    for (number, text) in (first..).zip(text.lines()) {
-        line(&format!(
-            "{} {}",
-            style(format!("{number:>6}")).dim(),
-            code(text, width().saturating_sub(8))
-        ))?;
-    }
-    Ok(())
+    let text = row.context.as_deref().unwrap_or_default();
+    print_lines(row.context_start_line.unwrap_or(1), text)
 }

@@ -15,6 +15,7 @@ use super::filters::Filters;
 use super::freshness::AnswerState;
 use super::graph::{GraphAnswer, GraphNode, GraphRequest};
 use super::history::HistoryRow;
+use super::near::near_in;
 use super::read::{ReadPlace, ReadRequest};
 use super::rows::ExcerptRow;
 use super::serving::{Engine, View};
@@ -22,8 +23,8 @@ use super::{AskError, Call};
 use crate::address::Address;
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::embed::vector_of_question;
-use crate::excerpt::{Candidates, LeftOut, Link, Seed, Selection};
-use crate::graph::{Around, Depth, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
+use crate::excerpt::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
+use crate::graph::{Around, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
 use crate::languages::is_test_file;
 use crate::search::{Searcher, search_words};
 use crate::text::count;
@@ -99,7 +100,7 @@ pub struct Subject {
     /// The lines of a place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadPlace>,
-    /// Who uses a symbol, and which tests reach it.
+    /// The users of a symbol, and the tests that reach it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<Box<GraphAnswer>>,
     /// Other symbols of the name.
@@ -255,19 +256,11 @@ impl Engine {
         if !name.chars().all(is_name) {
             return None;
         }
-        let is_in_text = |View { code, .. }: View| Ok(Searcher::new(&code.corpus).holds(name)?);
-        if self.with_code(call, is_in_text).ok()? {
-            return None;
-        }
-        let near = self.near_names(name, call);
-        let named: Vec<String> =
-            near.iter().map(|n| format!("`{}` ({}:{})", n.name, n.path, n.line)).collect();
-        let near = if named.is_empty() {
-            String::new()
-        } else {
-            "; near: ".to_string() + &named.join(", ")
+        let note = |View { code, .. }: View| {
+            let is_in_text = Searcher::new(&code.corpus).holds(name)?;
+            Ok((!is_in_text).then(|| format!("not found{}", near_in(&code.corpus, name))))
         };
-        Some(format!("not found{near}"))
+        self.with_code(call, note).ok()?
     }
 
     /// Selects the code that answers the call.
@@ -324,7 +317,7 @@ impl Engine {
             let targets: Vec<String> =
                 seeds.iter().map(|Seed { path, line }| format!("{path}:{line}")).collect();
             let work = call.work();
-            let around = self.ask_graph(call, |graph| graph.around(&targets, Depth::Brief, &work));
+            let around = self.ask_graph(call, |graph| graph.around(&targets, &work));
             match around {
                 Ok((around, _)) => link(candidates, chunks, seen.len(), around),
                 Err(AskError::Cancelled) => return Err(AskError::Cancelled),
@@ -409,7 +402,7 @@ impl ExploreAnswer {
     #[must_use]
     pub fn at(&self, n_bytes: usize, n_rows: usize, n_left_out: usize) -> Self {
         let (files, left_out) = self.selection.at(n_bytes, n_left_out);
-        let shown = |file: crate::excerpt::FileExcerpts| ShownFile {
+        let shown = |file: FileExcerpts| ShownFile {
             path: file.path.to_string(),
             excerpts: file.excerpts.into_iter().map(ExcerptRow::from).collect(),
         };
