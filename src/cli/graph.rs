@@ -247,6 +247,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         depth: *depth,
         context: *context,
         limit: limit.or_else(|| operation.limit()),
+        without_tests: false,
         unresolved: args.unresolved,
         public: args.public,
     };

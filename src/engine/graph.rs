@@ -53,6 +53,10 @@ pub struct GraphRequest {
     /// Maximum number of results. Default: 30 and all direct users, of tests 20.
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<usize>,
+    /// Whether only the users are wanted, and not the tests that reach the target.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub without_tests: bool,
 }
 
 /// Default of [`GraphRequest::limit`], except of tests.
@@ -365,7 +369,8 @@ impl Engine {
     ) -> Result<GraphAnswer, AskError> {
         let GraphQuery { operation, target, mut limit, .. } = query;
         let mut state = self.state(call)?;
-        let ask = |graph: &CodeGraph, work: &WorkBudget| answered(graph, query, work);
+        let test_depth = if request.without_tests { 0 } else { TEST_DEPTH };
+        let ask = |graph: &CodeGraph, work: &WorkBudget| answered(graph, query, test_depth, work);
         let (AnsweredQuery { mut answer, through, tests }, has_sources, _) =
             self.ask_graph_in_time(call, ask)?;
         call.check()?;
@@ -426,9 +431,11 @@ impl Engine {
             candidates.push(GraphRow { reason, ..row(found) });
         }
         let mut plan = TestPlan::default();
+        if operation.lists_users() {
+            self.add_statements(results.iter_mut().chain(&mut candidates));
+        }
         if let Some(tests) = &tests {
             plan = self.test_plan(tests, answer.results.iter(), call)?;
-            self.add_statements(results.iter_mut().chain(&mut candidates));
             state.warnings.append(&mut plan.warnings);
         }
         let has_names = !answer.name_uses.names.is_empty();
@@ -627,11 +634,12 @@ fn with_methods<'a>(
 fn answered(
     graph: &CodeGraph,
     query: GraphQuery,
+    test_depth: usize,
     work: &WorkBudget,
 ) -> Result<AnsweredQuery, GraphError> {
     if query.operation.lists_users() {
-        let Affected { answer, through, tests } = graph.affected(query, TEST_DEPTH, work)?;
-        return Ok(AnsweredQuery { answer, through, tests: Some(tests) });
+        let Affected { answer, through, tests } = graph.affected(query, test_depth, work)?;
+        return Ok(AnsweredQuery { answer, through, tests });
     }
     let answer = graph.answer(query, work)?;
     Ok(AnsweredQuery { answer, through: Vec::new(), tests: None })

@@ -77,7 +77,7 @@ pub use changes::ChangesRequest;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
-pub use explore::{ExploreAnswer, ExploreRequest, ShownFile, Subject};
+pub use explore::{ExploreAnswer, ExploreRequest, FileLines, ShownFile, Subject, TextLines};
 pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use graph::{

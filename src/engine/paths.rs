@@ -339,13 +339,15 @@ pub(super) fn is_verbatim(chunk: &Chunk) -> bool {
 /// Whether the chunk's lines, among the lines of the file, still have the chunk's text.
 pub(super) fn holds(file: &[&str], chunk: &Chunk) -> bool {
     let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
-    // A line may be the beginning of a very long line, and a chunk of one line a part of it.
+    // A very long line may be cut, and be divided between chunks.
     let mut there = file.get(first - 1..).unwrap_or_default().iter();
-    chunk.text.lines().all(|line| {
+    let n_lines = chunk.text.lines().count();
+    chunk.text.lines().enumerate().all(|(n, line)| {
         there.next().is_some_and(|now| {
             *now == line
                 || line.len() >= SHORTEST_CUT && now.starts_with(line)
-                || now.contains(line) && chunk.text.lines().count() == 1
+                || n == 0 && now.ends_with(line)
+                || n_lines == 1 && now.contains(line)
         })
     })
 }

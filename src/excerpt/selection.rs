@@ -53,6 +53,9 @@ const LEAST_COST: usize = 300;
 const COST: f64 = 0.5;
 /// A region of at most this many lines is shown whole or not at all.
 const WHOLE: usize = 20;
+/// So few lines that are missing in the shown code of a region are shown too: a reader who needs the
+/// code would ask for them.
+const MAX_GAP: usize = 5;
 /// Share of its worth that a part of a long region has without any word or name of the call, and at
 /// least that of its head.
 const FLOOR: f64 = 0.05;
@@ -88,6 +91,8 @@ pub struct Candidates {
     wants_tests: bool,
     all: Vec<Candidate>,
     known: BTreeSet<(Arc<str>, (u32, u32))>,
+    /// Lines of files that the reply has anyway.
+    given: BTreeMap<Arc<str>, BTreeSet<u32>>,
 }
 
 struct Candidate {
@@ -97,6 +102,8 @@ struct Candidate {
     features: [f64; FEATURES.len()],
     /// How sure it is that the call names it, 0–1.
     named: f64,
+    /// The wanted lines of a region that the call does not name, with how sure that is, 0–1.
+    wanted: BTreeMap<u32, f64>,
 }
 
 /// A region by its place.
@@ -119,6 +126,7 @@ impl Candidates {
             model,
             all: Vec::new(),
             known: BTreeSet::new(),
+            given: BTreeMap::new(),
         }
     }
 
@@ -161,7 +169,7 @@ impl Candidates {
             flag(region.is_stub),
             flag(is_document),
         ];
-        self.all.push(Candidate { path: path.clone(), region, fit, features, named: 0.0 });
+        self.all.push(Candidate { path: path.clone(), region, fit, features, named: 0.0, wanted: BTreeMap::new() });
     }
 
     /// Compares the words of all regions. Call it when regions were added.
@@ -216,11 +224,7 @@ impl Candidates {
             Link::Callee => CALLEES,
         };
         let worth = confidence / (RANK + rank as f64);
-        let is_it = |c: &&mut Candidate| *c.path == *path && c.region.holds(line);
-        if let Some(candidate) = self.all.iter_mut().filter(is_it).min_by_key(|c| {
-            let (first, last) = c.region.place();
-            last - first
-        }) {
+        if let Some(candidate) = self.innermost(path, line) {
             candidate.features[feature] += worth;
         }
     }
@@ -231,15 +235,39 @@ impl Candidates {
         self.all.iter().any(|c| *c.path == *path && c.region.holds(line))
     }
 
-    /// Marks the regions of a symbol that the call names. `confidence`: less than 1 if the name has
-    /// other symbols.
+    /// Marks the regions of a symbol that the call names; of a larger region only the lines of the symbol.
+    /// `confidence`: less than 1 if the name has other symbols.
     pub fn name(&mut self, path: &str, (first, last): (u32, u32), confidence: f64) {
         for candidate in self.all.iter_mut().filter(|c| *c.path == *path) {
             let (start, end) = candidate.region.place();
-            if first <= start && end <= last || start <= first && last <= end {
+            if first <= start && end <= last {
                 candidate.named = candidate.named.max(confidence);
+            } else if start <= first && last <= end {
+                candidate.wanted.extend((first..=last).map(|line| (line, confidence)));
             }
         }
+    }
+
+    /// Notes that a line is wanted, as far as `confidence` says, 0–1.
+    pub fn want(&mut self, path: &str, line: u32, confidence: f64) {
+        if let Some(candidate) = self.innermost(path, line) {
+            let known = candidate.wanted.entry(line).or_default();
+            *known = known.max(confidence);
+        }
+    }
+
+    /// Notes that the reply has lines anyway.
+    pub fn give(&mut self, path: &str, (first, last): (u32, u32)) {
+        self.given.entry(path.into()).or_default().extend(first..=last);
+    }
+
+    /// Returns the smallest region that has a line.
+    fn innermost(&mut self, path: &str, line: u32) -> Option<&mut Candidate> {
+        let is_it = |c: &&mut Candidate| *c.path == *path && c.region.holds(line);
+        self.all.iter_mut().filter(is_it).min_by_key(|c| {
+            let (first, last) = c.region.place();
+            last - first
+        })
     }
 
     /// Decides what a reply shows first.
@@ -257,9 +285,12 @@ impl Candidates {
         for (n, at) in order.iter().enumerate() {
             let candidate = &self.all[*at];
             let probable = SCORE * candidate.score() - (LATER + n as f64).ln();
-            for (lines, share, cost) in parts(&candidate.region, &mut self.words) {
+            let most = candidate.wanted.values().copied().fold(candidate.named, f64::max);
+            for (lines, share, cost) in parts(candidate, &mut self.words) {
                 let against = COST * (cost.max(LEAST_COST) as f64).ln();
-                let value = probable + share.ln() - against;
+                // What is wanted of a region that is not named are some of its lines.
+                let beside = SCORE * NAMED * (most - candidate.wanted_in(&lines));
+                let value = probable - beside + share.ln() - against;
                 selection.steps.push(Step { region: n, lines, value, cost });
             }
         }
@@ -268,21 +299,32 @@ impl Candidates {
         let mut all: Vec<Option<Candidate>> = self.all.into_iter().map(Some).collect();
         let taken = order.into_iter().filter_map(|at| all[at].take());
         selection.regions = taken.map(|c| (c.path, c.region)).collect();
+        selection.given = self.given;
         selection
     }
 }
 
 impl Candidate {
+    /// Returns how sure it is that some of its lines, given by their positions, are wanted.
+    fn wanted_in(&self, lines: &Range<usize>) -> f64 {
+        let lines = self.region.lines[lines.clone()].iter();
+        let wanted = lines.filter_map(|line| self.wanted.get(&line.0)).copied();
+        wanted.fold(self.named, f64::max)
+    }
+
     fn score(&self) -> f64 {
         let sum: f64 =
             self.features.iter().zip(FEATURES).map(|(value, (_, weight))| value * weight).sum();
-        sum + NAMED * self.named
+        sum + NAMED * self.wanted.values().copied().fold(self.named, f64::max)
     }
 }
 
 /// Returns the parts of a region that are shown together, with the share of its worth that each has, and
 /// their estimated bytes.
-fn parts(region: &Region, words: &mut AskedWords) -> Vec<(Range<usize>, f64, usize)> {
+fn parts(
+    Candidate { region, wanted, .. }: &Candidate,
+    words: &mut AskedWords,
+) -> Vec<(Range<usize>, f64, usize)> {
     let bytes = |range: &Range<usize>| -> usize {
         let said = region.lines[range.clone()].iter().filter(|l| !l.1.trim().is_empty());
         said.map(|line| line.1.len() + 1 + NUMBER).sum()
@@ -299,12 +341,25 @@ fn parts(region: &Region, words: &mut AskedWords) -> Vec<(Range<usize>, f64, usi
     let said: Vec<f64> = pieces.iter().map(&mut evidence).collect();
     let most = said.iter().copied().fold(1e-9, f64::max);
     let part = |(i, (range, said)): (usize, (Range<usize>, f64))| {
-        let share = FLOOR + (1.0 - FLOOR) * said / most;
+        let is_wanted =
+            region.lines[range.clone()].iter().any(|line| wanted.contains_key(&line.0));
+        let share = if is_wanted { 1.0 } else { FLOOR + (1.0 - FLOOR) * said / most };
         let (share, heading) = if i == 0 { (share.max(HEAD), HEADING) } else { (share, 0) };
         let cost = heading + bytes(&range);
         (range, share, cost)
     };
     pieces.into_iter().zip(said).enumerate().map(part).collect()
+}
+
+/// Adds the lines between shown ones, and before and after them, where only few are missing.
+fn add_gaps(shown: &mut BTreeSet<usize>, n_lines: usize) {
+    let mut next = 0;
+    for at in shown.clone().into_iter().chain([n_lines]) {
+        if at - next <= MAX_GAP {
+            shown.extend(next..at);
+        }
+        next = at + 1;
+    }
 }
 
 /// The code that a reply may show, in the order in which it is added.
@@ -313,6 +368,8 @@ pub struct Selection {
     /// Best first.
     regions: Vec<(Arc<str>, Region)>,
     steps: Vec<Step>,
+    /// Lines of files that the reply has anyway.
+    given: BTreeMap<Arc<str>, BTreeSet<u32>>,
 }
 
 #[derive(Debug)]
@@ -362,19 +419,29 @@ impl Selection {
     #[must_use]
     pub fn at(&self, n_bytes: usize, n_left: usize) -> (Vec<FileExcerpts>, Vec<LeftOut>) {
         let mut left = n_bytes;
+        let mut seen = self.given.clone();
         let mut shown: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for step in &self.steps {
-            if step.cost <= left {
+            let (path, region) = &self.regions[step.region];
+            let seen = seen.entry(path.clone()).or_default();
+            let is_new = |at: &usize| !seen.contains(&region.lines[*at].0);
+            let lines: Vec<usize> = step.lines.clone().filter(is_new).collect();
+            if step.cost <= left && !lines.is_empty() {
                 left -= step.cost;
-                shown.entry(step.region).or_default().extend(step.lines.clone());
+                seen.extend(lines.iter().map(|at| region.lines[*at].0));
+                shown.entry(step.region).or_default().extend(lines);
             }
         }
         let mut files: Vec<FileExcerpts> = Vec::new();
         for (at, lines) in &shown {
             let (path, region) = &self.regions[*at];
             let around = region.enclosing(lines);
-            let lines = lines.iter().copied().chain(around).collect();
-            let excerpt = region.excerpt(lines);
+            let own: BTreeSet<usize> = lines.iter().copied().collect();
+            let mut whole: BTreeSet<usize> = own.iter().copied().chain(around).collect();
+            add_gaps(&mut whole, region.lines.len());
+            let seen = seen.entry(path.clone()).or_default();
+            whole.retain(|at| own.contains(at) || seen.insert(region.lines[*at].0));
+            let excerpt = region.excerpt(whole.into_iter().collect());
             match files.iter_mut().find(|file| file.path == *path) {
                 Some(file) => file.excerpts.push(excerpt),
                 None => files.push(FileExcerpts { path: path.clone(), excerpts: vec![excerpt] }),

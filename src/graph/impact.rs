@@ -59,11 +59,12 @@ pub struct Affected {
     pub answer: GraphAnswer,
     /// Candidates that use a method which the target overrides, with the name of that method.
     pub through: Vec<(Node, String)>,
-    pub tests: TestsAnswer,
+    /// `None` if they were not sought.
+    pub tests: Option<TestsAnswer>,
 }
 
 impl Traversal {
-    /// Answers a query about users, and finds the tests within so many steps.
+    /// Answers a query about users, and finds the tests within so many steps; 0 seeks none.
     pub(super) fn affected(
         &mut self,
         query: GraphQuery,
@@ -81,7 +82,10 @@ impl Traversal {
             answer.results.extend(registrations);
         }
         self.resolver.work = work;
-        let tests = self.tests_of(targets, test_depth)?;
+        let tests = match test_depth {
+            0 => None,
+            depth => Some(self.tests_of(targets, depth)?),
+        };
         self.mark_tests(&mut answer.results)?;
         answer.results.sort_by_key(|one| (one.is_test, one.depth));
         self.mark_tests(&mut answer.candidates)?;

@@ -5,15 +5,17 @@ use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ExcerptRow, ExploreAnswer, ExploreRequest, GraphNode,
-    ShownFile, Subject,
+    FileLines, NameUse, ShownFile, Subject, TextLines,
 };
-use crate::text::{MAX_LINE, cut};
+use crate::text::{MAX_LINE, count, cut};
 
 /// The limit of a reply if the caller gives none.
 const TOKENS: usize = 7000;
 /// Rows of users of each named symbol in the smallest reply, and in the largest.
 const FEW_USERS: usize = 4;
 const MANY_USERS: usize = 16;
+/// Of more lines with a text, only their numbers are shown.
+const MANY_LINES: usize = 24;
 /// The code of a reply grows by this many bytes.
 const STEP: usize = 256;
 /// A reply names one place without its code for this many tokens, within these bounds.
@@ -56,7 +58,7 @@ impl Reply for ExploreAnswer {
 
     fn lines(&self) -> Vec<String> {
         let mut text: Vec<String> =
-            self.subjects.iter().flat_map(|one| subject(one, self.wants_tests)).collect();
+            self.subjects.iter().flat_map(|one| self.subject(one)).collect();
         text.extend(self.past.iter().flat_map(super::history::row_lines));
         text.extend(self.code.iter().flat_map(file));
         if !self.more.is_empty() {
@@ -67,23 +69,62 @@ impl Reply for ExploreAnswer {
     }
 }
 
-fn subject(subject: &Subject, with_tests: bool) -> Vec<String> {
-    let mut text = Vec::new();
-    let about = printable(&cut(&subject.about, 80));
-    text.extend(subject.note.as_deref().map(|note| format!("{about}: {}", printable(note))));
-    text.extend(subject.read.iter().flat_map(super::read::place_lines));
-    if let Some(users) = &subject.users {
-        text.extend(users.targets.iter().take(1).map(super::graph::place));
-        if users.results.is_empty() && users.candidates.is_empty() && users.tests.is_empty() {
-            text.push("no users and no tests are known".into());
-        } else {
-            text.extend(users.users(with_tests));
+impl ExploreAnswer {
+    fn subject(&self, subject: &Subject) -> Vec<String> {
+        let mut text = Vec::new();
+        let about = printable(&cut(&subject.about, 80));
+        text.extend(subject.note.as_deref().map(|note| format!("{about}: {}", printable(note))));
+        text.extend(subject.read.iter().flat_map(super::read::place_lines));
+        if let Some(users) = &subject.users {
+            text.extend(users.targets.iter().take(1).map(super::graph::place));
+            let shows = |path: &str, line| self.shows(path, line);
+            if users.results.is_empty() && users.candidates.is_empty() && users.tests.is_empty() {
+                text.push("no users are known".into());
+            } else {
+                text.extend(users.users(&shows));
+            }
+            let others = users.unresolved.iter().filter(|one| !shows(&one.path, one.line));
+            text.extend(others.map(super::graph::unresolved));
+            if self.wants_tests {
+                text.extend(users.tests_to_run());
+            }
         }
+        text.extend(subject.lines.iter().flat_map(|lines| self.lines_with(&about, lines)));
+        if !subject.others.is_empty() {
+            text.push(format!("also named {about}: {}", by_file(&subject.others).join("; ")));
+        }
+        text
     }
-    if !subject.others.is_empty() {
-        text.push(format!("also named {about}: {}", by_file(&subject.others).join("; ")));
+
+    /// Shows the lines with a text: where they are in the code below, and the others; of many, only how many
+    /// each file has.
+    fn lines_with(&self, about: &str, of: &TextLines) -> Vec<String> {
+        let (lines, files) = (count(of.total, "line"), count(of.total_files, "file"));
+        let mut text = vec![format!("{about}: {lines} in {files}")];
+        if of.total > MANY_LINES {
+            let file = |file: &FileLines| format!("{} {}", shown_place(&file.path), file.lines);
+            let named: Vec<String> = of.files.iter().take(MAX_NAMES).map(file).collect();
+            let more = if of.total_files > named.len() { ", …" } else { "" };
+            text.push(format!("{}{more}", named.join(", ")));
+            return text;
+        }
+        let (below, others): (Vec<&NameUse>, Vec<&NameUse>) =
+            of.lines.iter().partition(|one| self.shows(&one.path, one.line));
+        if !below.is_empty() {
+            let at = |one: &NameUse| shown_place(&format!("{}:{}", one.path, one.line));
+            let below: Vec<String> = below.into_iter().map(at).collect();
+            text.push(format!("in the code below: {}", below.join(", ")));
+        }
+        text.extend(others.into_iter().map(super::graph::unresolved));
+        text
     }
-    text
+
+    /// Whether the code has a line.
+    fn shows(&self, path: &str, line: u32) -> bool {
+        let file = self.code.iter().find(|file| file.path == path);
+        let mut windows = file.iter().flat_map(|f| &f.excerpts).flat_map(|e| &e.windows);
+        windows.any(|w| (w.start_line..=w.end_line()).contains(&line))
+    }
 }
 
 fn file(file: &ShownFile) -> Vec<String> {

@@ -238,23 +238,35 @@ fn outside(answer: &GraphAnswer) -> Vec<String> {
 }
 
 impl GraphAnswer {
-    /// Shows who uses the target: code outside of tests by steps, then the tests, or only how many they
-    /// are.
-    pub(super) fn users(&self, with_tests: bool) -> Vec<String> {
+    /// Shows who uses the target: code outside of tests by steps. `shown` tells the lines that the reply has
+    /// anyway; of these only the places are named.
+    pub(super) fn users(&self, shown: &dyn Fn(&str, u32) -> bool) -> Vec<String> {
         let mut text = vec![self.users_heading()];
         for (step, rows) in self.steps() {
             if step > 1 {
                 text.push(format!("step {step}:"));
             }
-            text.extend(rows.into_iter().flat_map(user_lines));
+            let is_shown = |row: &&GraphRow| row.sites.iter().all(|site| shown(&row.used_in, *site));
+            let (below, others): (Vec<&GraphRow>, Vec<&GraphRow>) =
+                rows.into_iter().partition(|row| !row.sites.is_empty() && is_shown(row));
+            if !below.is_empty() {
+                let name = |row: &GraphRow| {
+                    let lines: Vec<String> = row.sites.iter().map(u32::to_string).collect();
+                    format!("{} {}", printable(&row.node.symbol), lines.join(" "))
+                };
+                let below: Vec<String> = below.into_iter().map(name).collect();
+                text.push(format!("in the code below: {}", below.join(", ")));
+            }
+            text.extend(others.into_iter().flat_map(user_lines));
         }
         text.extend(self.completeness().map(|said| printable(&said)));
-        if with_tests {
-            text.extend(self.unresolved_in.iter().map(uses_in_file));
-            text.extend(tests_lines(&self.tests));
-        } else {
-            text.push(self.tests.heading());
-        }
+        text.extend(self.unresolved_in.iter().map(uses_in_file));
+        text
+    }
+
+    /// Shows the tests that reach the target, and how to run them.
+    pub(super) fn tests_to_run(&self) -> Vec<String> {
+        let mut text = tests_lines(&self.tests);
         text.extend(commands(&self.commands));
         text
     }
@@ -276,7 +288,8 @@ impl Reply for GraphAnswer {
             text.push(format!("of {} more", self.total_targets - self.targets.len()));
         }
         if self.lists_users() {
-            text.extend(self.users(true));
+            text.extend(self.users(&|_, _| false));
+            text.extend(self.tests_to_run());
         } else if self.test_files.is_some() {
             if !self.tests.is_empty() {
                 text.extend(tests_lines(&self.tests));

@@ -2,6 +2,7 @@
 //! of what is named by an entry also who uses it and which tests reach it.
 
 mod asked;
+mod texts;
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::asked::{Entry, names_in};
+pub use self::texts::{FileLines, TextLines};
 use super::filters::Filters;
 use super::freshness::AnswerState;
 use super::graph::{GraphAnswer, GraphNode, GraphRequest};
@@ -48,8 +50,12 @@ const OF_SEVERAL: f64 = 0.5;
 /// repositories all of it takes seconds; `cortex graph` has that time.
 const GRAPH_TIME: Duration = Duration::from_millis(150);
 /// Most symbols whose users are listed, and most users of each that an answer holds.
-const MAX_FOLLOWED: usize = 4;
+const MAX_FOLLOWED: usize = 8;
 const MAX_USERS: usize = 40;
+/// The code around its uses is an answer to a call that names a symbol with at most this many users. How
+/// sure that is, of one user; of n users each counts less by the root of n.
+const FEW_USERS: usize = 12;
+const OF_USER: f64 = 0.4;
 /// Number of steps to users if the call asks who is affected.
 const AFFECTED_STEPS: usize = 3;
 
@@ -82,7 +88,7 @@ pub struct ExploreAnswer {
     pub more: Vec<GraphNode>,
     #[serde(flatten)]
     pub state: AnswerState,
-    /// Whether the tests of each symbol are wanted, and not only their number.
+    /// Whether the tests of the named symbols are wanted.
     #[serde(skip)]
     pub wants_tests: bool,
     #[serde(skip)]
@@ -103,6 +109,9 @@ pub struct Subject {
     /// The users of a symbol, and the tests that reach it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<Box<GraphAnswer>>,
+    /// The lines with a text that is no symbol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<TextLines>,
     /// Other symbols of the name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
@@ -126,6 +135,8 @@ struct Named {
     symbols: Vec<(Node, bool)>,
     /// Whether the call asks who is affected, so that farther users are wanted.
     is_affected: bool,
+    /// Whether the tests that reach the symbols are wanted.
+    wants_tests: bool,
 }
 
 impl Engine {
@@ -152,7 +163,8 @@ impl Engine {
         let time = Some(GRAPH_TIME);
         let after = &Call { wait, warnings: Vec::new(), time, ..call.clone() };
         let is_affected = about.iter().any(|entry| asks_who_is_affected(entry));
-        let mut named = Named { is_affected, ..Named::default() };
+        let wants_tests = is_affected || asks_for_tests(&about);
+        let mut named = Named { is_affected, wants_tests, ..Named::default() };
         let mut asked: Vec<String> = Vec::new();
         match self.named(&about, after) {
             Ok(entries) => {
@@ -186,7 +198,7 @@ impl Engine {
             code: Vec::new(),
             more: Vec::new(),
             state: state.in_brief(call),
-            wants_tests: asks_for_tests(&about),
+            wants_tests,
             selection: Arc::new(selection),
         };
         if answer.selection.top() == 0 && answer.subjects.is_empty() {
@@ -224,6 +236,8 @@ impl Engine {
                     target: address(first),
                     depth: Some(depth),
                     limit: Some(MAX_USERS),
+                    unresolved: true,
+                    without_tests: !named.wants_tests,
                     ..GraphRequest::default()
                 };
                 let others: Vec<GraphNode> = symbols[1..].iter().map(GraphNode::new).collect();
@@ -242,6 +256,9 @@ impl Engine {
                 if let Some(note) = self.unknown_name(&about, call) {
                     let note = Some(note);
                     named.subjects.push(Subject { note, ..Subject::of(about.clone()) });
+                } else if let Some(lines) = self.lines_with(&about, call)? {
+                    let lines = Some(lines);
+                    named.subjects.push(Subject { lines, ..Subject::of(about.clone()) });
                 }
                 asked.push(about);
             }
@@ -294,6 +311,10 @@ impl Engine {
                 candidates
                     .add(&node.file.as_str().into(), chunks_at(corpus.chunks(), &node.file, lines));
                 candidates.name(&node.file, lines, confidence);
+            }
+            for subject in &named.subjects {
+                give_read(&mut candidates, subject);
+                add_uses(&mut candidates, corpus.chunks(), subject);
             }
             candidates.compare();
             self.look_around(&mut candidates, corpus.chunks(), call)?;
@@ -386,7 +407,7 @@ impl Engine {
 
 impl Subject {
     fn of(about: String) -> Self {
-        Self { about, note: None, read: None, users: None, others: Vec::new() }
+        Self { about, note: None, read: None, users: None, lines: None, others: Vec::new() }
     }
 }
 
@@ -420,8 +441,40 @@ impl ExploreAnswer {
         };
         for subject in &mut answer.subjects {
             subject.users = subject.users.as_ref().map(|users| Box::new(users.first(n_rows)));
+            if let Some(TextLines { lines, .. }) = &mut subject.lines {
+                lines.truncate(n_rows);
+            }
         }
         answer
+    }
+}
+
+/// Notes the lines of a place, which the reply has before the code.
+fn give_read(candidates: &mut Candidates, subject: &Subject) {
+    let Some((read, path)) = subject.read.as_ref().and_then(|r| Some((r, r.path.as_ref()?))) else {
+        return;
+    };
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    for range in read.ranges() {
+        candidates.give(path, (number(range.start_line), number(range.end_line)));
+    }
+}
+
+/// Adds the code around the uses of a named symbol, if they are few.
+fn add_uses(candidates: &mut Candidates, chunks: &ChunkSet, subject: &Subject) {
+    let Some(users) = subject.users.as_ref().filter(|u| u.total_users <= FEW_USERS) else { return };
+    let confidence = OF_USER / (users.total_users.max(1) as f64).sqrt();
+    let direct = users.results.iter().filter(|user| user.depth == 1 && !user.test);
+    for user in direct {
+        let path: Arc<str> = user.used_in.as_str().into();
+        for site in &user.sites {
+            let lines = match user.node.line {
+                0 => (*site, *site),
+                line => (line, user.node.end_line),
+            };
+            candidates.add(&path, chunks_at(chunks, &path, lines));
+            candidates.want(&path, *site, confidence);
+        }
     }
 }
 

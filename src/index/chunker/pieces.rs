@@ -100,11 +100,13 @@ pub(super) fn with_text(mut draft: Draft, lines: &LineIndex) -> Vec<Draft> {
         while !rest.is_char_boundary(end) {
             end += 1;
         }
-        // Cut at white space if there is some, so that words stay whole.
-        if end < rest.len()
-            && let Some(space) = rest[..end].rfind(char::is_whitespace).filter(|s| *s > MIN_BYTES)
-        {
-            end = space + rest[space..].chars().next().map_or(1, char::len_utf8);
+        // Cut at the end of a line, or else at white space, so that lines and words stay whole.
+        if end < rest.len() {
+            let after = |what: fn(char) -> bool| {
+                let at = rest[..end].rfind(what).filter(|at| *at > MIN_BYTES)?;
+                Some(at + rest[at..].chars().next().map_or(1, char::len_utf8))
+            };
+            end = after(|c| c == '\n').or_else(|| after(char::is_whitespace)).unwrap_or(end);
         }
         let (part, tail) = rest.split_at(end);
         let before =
