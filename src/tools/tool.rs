@@ -284,7 +284,9 @@ fn places(arguments: &mut Value) -> impl Iterator<Item = &mut String> {
     });
     values.filter_map(|(takes_patterns, value)| match value {
         // A colon in a pattern is not behind the name of a project.
-        Value::String(place) if !takes_patterns || pattern_in(place.as_str()).is_none() => Some(place),
+        Value::String(place) if !takes_patterns || pattern_in(place.as_str()).is_none() => {
+            Some(place)
+        }
         _ => None,
     })
 }
