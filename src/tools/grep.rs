@@ -69,13 +69,8 @@ pub(super) fn head(found: &GrepLines) -> String {
         return format!("no line matches in {}", count(found.searched, "file"));
     }
     let shown: usize = found.n_units();
-    let part =
-        if found.next_cursor.is_some() { format!(", {shown} shown") } else { String::new() };
-    format!(
-        "{} in {}{part}",
-        count(found.total, "matching line"),
-        count(found.total_files, "file")
-    )
+    let part = if found.next_cursor.is_some() { format!(", {shown} shown") } else { String::new() };
+    format!("{} in {}{part}", count(found.total, "matching line"), count(found.total_files, "file"))
 }
 
 /// Returns the lines below their files, and the files that are counted.
