@@ -7,7 +7,7 @@ use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, count, line, printable, printable_code};
-use crate::engine::{AnswerFrom, Call, GrepAnswer, GrepFile, GrepRequest};
+use crate::engine::{AnswerFrom, Call, GrepFile, GrepLines, GrepRequest};
 
 /// Find lines by text or regular expression in the indexed files, source files first
 #[derive(clap::Args)]
@@ -90,16 +90,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         cursor: None,
         folds: false,
     };
-    let found = engine.grep(&request, &Call::default())?;
+    let answer = engine.grep(&request, &Call::default())?;
+    let found = &answer.found;
     if args.json {
-        render::json(&found)?;
+        render::json(&answer)?;
     } else {
-        render::warnings(&found.state);
+        render::warnings(&answer.state);
         let paths = Paths::of(&engine.project);
         if Term::stdout().is_term() {
-            for_people(args, &found, &paths)?;
+            for_people(args, found, &paths)?;
         } else {
-            for_programs(args, &found, &paths)?;
+            for_programs(args, found, &paths)?;
         }
     }
     let outcome = if found.total == 0 { Outcome::NothingFound } else { Outcome::Done };
@@ -107,7 +108,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// Prints lines as other programs of this kind do: `path:line:text`.
-fn for_programs(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
+fn for_programs(args: &Args, found: &GrepLines, paths: &Paths) -> Result<()> {
     for file in &found.files {
         let path = paths.shown(&file.path);
         if let Some(text) = of_file(args, file, paths) {
@@ -128,7 +129,7 @@ fn for_programs(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
 }
 
 /// Prints lines below their files and symbols, cut to the width of the terminal.
-fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
+fn for_people(args: &Args, found: &GrepLines, paths: &Paths) -> Result<()> {
     for file in &found.files {
         if let Some(text) = of_file(args, file, paths) {
             line(&text)?;

@@ -1,23 +1,25 @@
-//! `cortex read`: prints lines of indexed files, as agents read them.
+//! `cortex read`: prints lines of indexed files, and those that match patterns, as agents read them.
 
 use anyhow::Result;
 use console::style;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render::{self, line, printable, shown_place};
-use crate::engine::{AnswerFrom, Call, ReadPlace, ReadRequest};
-use crate::tools::{address_of, lines_left_out};
+use super::render::{self, fitted, line, printable, printable_code, shown_place};
+use crate::engine::{AnswerFrom, Call, FrontEnd, ReadPlace, ReadRequest, pattern_in};
+use crate::tools::{address_of, lines_left_out, pattern_lines};
 
-/// Print lines of indexed files from disk, with secrets redacted
+/// Print lines of indexed files from disk, and lines that match a pattern, with secrets redacted
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex read src/main.rs:1-5,8-12 'src/chunk/set.rs#ChunkSet::by_id' Engine::read_places
+  cortex read src/main.rs:1-5 Engine::read_places '/MAX_PLACES|MAX_PATTERNS/'
   cortex read src/main.rs --whole
   cortex read --chunk-id 'src/main.rs#main'")]
 pub(super) struct Args {
     /// Files, lines of files or symbols: src/a.rs, src/a.rs:10-40,80-90, src/a.rs#retry, retry. Files
-    /// are relative to the working directory or the project root
+    /// are relative to the working directory or the project root. '/REGEX/' prints the lines that match,
+    /// up to 40 of each pattern
     #[arg(value_name = "PLACE", required_unless_present = "chunk_id")]
     places: Vec<String>,
     /// Print these lines of one file: 10-40, 10-, 10, or several: 10-40,80-90 [default: all]
@@ -39,12 +41,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut places = args.places.clone();
-    let engine = args.project.engine(AnswerFrom::Tree, &mut places)?;
+    // A colon in a pattern is not behind the name of a project.
+    let named = places.iter_mut().filter(|place| pattern_in(place).is_none());
+    let engine = args.project.engine(AnswerFrom::Tree, named)?;
     let request = ReadRequest {
         places,
         chunk_id: args.chunk_id.clone(),
         lines: args.lines.clone(),
         whole: args.whole,
+        folds: !args.json,
         ..ReadRequest::default()
     };
     let answer = engine.read_places(&request, &Call::default())?;
@@ -66,6 +71,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 tell!("warning: {}", printable(warning));
             }
             print(place)?;
+        }
+    }
+    for pattern in &answer.patterns {
+        for text in pattern_lines(pattern, FrontEnd::CommandLine) {
+            line(&fitted(&printable_code(&text)))?;
         }
     }
     Ok(args::end(engine, Outcome::Done))

@@ -82,9 +82,18 @@ pub(crate) fn default_lines() -> usize {
     200
 }
 
-/// The matching lines of a page.
+/// The matching lines of a page, and the state that they were found in.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GrepAnswer {
+    #[serde(flatten)]
+    pub found: GrepLines,
+    #[serde(flatten)]
+    pub state: AnswerState,
+}
+
+/// The matching lines of a page.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GrepLines {
     /// Source files first, then documents and configuration, tests, examples, translations, migrations,
     /// snapshots and copies.
     pub files: Vec<GrepFile>,
@@ -97,14 +106,15 @@ pub struct GrepAnswer {
     /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    #[serde(flatten)]
-    pub state: AnswerState,
     /// Number of lines (files with `count` or `files_only`) before this page.
     #[serde(skip)]
     pub first_unit: usize,
     /// Number of lines or files in all pages.
     #[serde(skip)]
     pub all_units: usize,
+    /// All files that are listed on any page, in their order, with the numbers of their matching lines.
+    #[serde(skip)]
+    pub counts: Arc<[(String, usize)]>,
     /// The files that are counted and not listed, on the first page.
     #[serde(skip)]
     pub folded: Vec<Fold>,
@@ -319,31 +329,41 @@ impl<'a> Matches<'a> {
         let units = if lists_files { files.len() } else { n_shown };
         let fold = |file: &MatchedFile<'a>| Some((file.kind?, file.path, file.n));
         let folds = Fold::all(folded.iter().filter_map(fold));
-        let answer = GrepAnswer {
+        let counts = files.iter().map(|file| (file.path.to_string(), file.n)).collect();
+        let found = GrepLines {
             next_cursor: None,
             files: page.files,
             total: n_listed + folded.iter().map(|file| file.n).sum::<usize>(),
             total_files: files.len() + folded.len(),
             searched: n_files,
-            state,
             first_unit: skipped,
             all_units: units,
+            counts,
             folded: if skipped == 0 { folds } else { Vec::new() },
             left_out: if lists_files { 0 } else { n_listed - n_shown },
             is_whole,
         };
-        let mut answer = if request.symbols { answer.by_symbol(skipped) } else { answer };
-        if request.symbols && answer.total > MAX_LINES_OF_SYMBOLS {
+        let found = if request.symbols { found.by_symbol(skipped) } else { found };
+        let mut answer = GrepAnswer { found, state };
+        if request.symbols && answer.found.total > MAX_LINES_OF_SYMBOLS {
             answer.state.warnings.push(format!(
                 "only the first {MAX_LINES_OF_SYMBOLS} lines are counted by symbol: restrict the search with paths"
             ));
         }
-        let n = answer.n_units().min(request.limit);
+        let n = answer.found.n_units().min(request.limit);
         answer.first(n)
     }
 }
 
 impl GrepAnswer {
+    /// Returns a copy with the first `n` lines or files. Its cursor continues after them.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        Self { found: self.found.first(n), state: self.state.clone() }
+    }
+}
+
+impl GrepLines {
     /// Returns the number of matching lines on this page, or of files if it lists only files.
     #[must_use]
     pub fn n_units(&self) -> usize {
@@ -397,7 +417,7 @@ impl GrepFile {
         self.lines.iter().any(|line| !line.is_match)
     }
 
-    fn n_units(&self) -> usize {
+    pub(super) fn n_units(&self) -> usize {
         if self.lines.is_empty() {
             1
         } else {

@@ -43,6 +43,7 @@ mod paths;
 mod pool;
 mod project;
 mod read;
+mod read_patterns;
 mod related;
 mod rename;
 mod reverts;
@@ -84,7 +85,7 @@ pub use graph::{
     GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
     UsesInFile,
 };
-pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
+pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepLines, GrepRequest};
 pub use hook::{Hook, HookError, SessionEvent};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
 pub use kinds::Fold;
@@ -101,6 +102,7 @@ pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadGap, ReadPlace, ReadRange, ReadRequest, ReadRow};
+pub use read_patterns::{LinesLeft, ReadPattern, pattern_in};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,

@@ -1,4 +1,4 @@
-//! Reads the current lines of files. Only indexed files can be read.
+//! Reads the current lines of files, and lines that match patterns. Only indexed files can be read.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::freshness::AnswerState;
 use super::paths::{self, Place, holds, is_verbatim};
 use super::project::Project;
+use super::read_patterns::{ReadPattern, Searched, find_lines, no_line, pattern_in};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::{Chunk, ChunkSet};
@@ -23,6 +24,8 @@ use crate::text::cut;
 /// Most places of one read, and most ranges of lines of one place.
 const MAX_PLACES: usize = 100;
 const MAX_RANGES: usize = 100;
+/// Most patterns of one read. Each is a search in all files.
+const MAX_PATTERNS: usize = 20;
 /// Of a shorter file, all lines are read.
 const SHORT_FILE: usize = 60;
 /// Mean number of bytes of its lines.
@@ -38,7 +41,8 @@ const ALL: Lines = (1, usize::MAX);
 /// The arguments of a read: places, or one chunk, or one file and lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct ReadRequest {
-    /// All in one call: `src/a.rs:10-40,80-90`, `src/b.rs#Type::method`, `Type::method`, `src/c.rs`.
+    /// All in one call: `src/a.rs:10-40,80-90`, `src/b.rs#Type::method`, `Type::method`, `src/c.rs`,
+    /// and `/regex/`: every line with it.
     #[serde(default)]
     pub places: Vec<String>,
     /// A chunk, by the `chunk_id` of a result.
@@ -54,6 +58,10 @@ pub struct ReadRequest {
     /// Show also the licence and the imports of whole files.
     #[serde(default)]
     pub whole: bool,
+    /// Whether the lines of tests, translations and other kinds of files of which there are many are
+    /// counted if others match a pattern, as in a search for lines.
+    #[serde(skip)]
+    pub folds: bool,
 }
 
 /// What was read of each place.
@@ -66,6 +74,10 @@ pub struct ReadAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub places: Vec<ReadRow>,
+    /// The lines of each pattern, in the order of the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub patterns: Vec<ReadPattern>,
     /// The places that are left, for the next call, if not all of several fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
@@ -154,6 +166,8 @@ pub(super) struct Asked {
     /// A place or, if `is_chunk`, the id of a chunk.
     pub(super) written: String,
     pub(super) is_chunk: bool,
+    /// Whether it is one of several places and has the form of a pattern.
+    pub(super) is_pattern: bool,
     /// The lines that the request names beside the place. If there are none, those of the address count.
     pub(super) lines: Vec<Lines>,
     /// Whether a whole file has its licence and imports.
@@ -191,16 +205,30 @@ impl ReadRequest {
         };
         if let Some((written, is_chunk)) = single {
             let (written, lines) = (written.clone(), lines.clone());
-            asked.push(Asked { written, is_chunk, lines, whole: self.whole });
+            asked.push(Asked { written, is_chunk, is_pattern: false, lines, whole: self.whole });
         }
         for place in self.places.iter().filter(|place| !place.trim().is_empty()) {
             if !asked.iter().any(|known| known.written == *place && known.lines.is_empty()) {
-                let (written, lines) = (place.clone(), Vec::new());
-                asked.push(Asked { written, is_chunk: false, lines, whole: self.whole });
+                asked.push(Asked {
+                    written: place.clone(),
+                    is_chunk: false,
+                    is_pattern: pattern_in(place).is_some(),
+                    lines: Vec::new(),
+                    whole: self.whole,
+                });
             }
+        }
+        let n_patterns = asked.iter().filter(|asked| asked.is_pattern).count();
+        if n_patterns > MAX_PATTERNS {
+            return wrong(format!(
+                "{n_patterns} patterns are given, but at most {MAX_PATTERNS} are searched for at once: join some with `|`"
+            ));
         }
         match &mut asked[..] {
             [] => wrong("nothing to read is given. Give places such as src/a.rs:10-40".into()),
+            [one] if one.is_pattern && !lines.is_empty() => wrong(
+                "lines are given, and only a pattern: leave the lines out, or give their place, such as src/a.rs:10-40".into(),
+            ),
             [one] => {
                 one.lines = lines;
                 Ok(asked)
@@ -218,12 +246,37 @@ impl ReadRequest {
 }
 
 impl Engine {
-    /// Reads lines of files, or chunks. A place that cannot be read is answered with its error.
+    /// Reads lines of files, or chunks, and finds the lines of patterns. A place that cannot be read is
+    /// answered with its error.
     ///
     /// # Errors
-    /// When no place exists, or none may be read.
+    /// When no place exists, or none may be read, and no pattern can be searched for; when nothing
+    /// matches the pattern that is the only place.
     pub fn read_places(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
-        self.read_all(request.asked()?, call)
+        let (patterns, places) = self.apart(request.asked()?, call)?;
+        let searched = find_lines(patterns, request.folds, |request| self.grep(request, call));
+        self.read_all(places, searched, call)
+    }
+
+    /// Takes the patterns out of what is asked. An indexed file is read, whatever its path looks like.
+    fn apart(&self, asked: Vec<Asked>, call: &Call) -> Result<(Vec<String>, Vec<Asked>), AskError> {
+        if !asked.iter().any(|asked| asked.is_pattern) {
+            return Ok((Vec::new(), asked));
+        }
+        let are_patterns: Vec<bool> = self.with_code(call, |View { code, .. }| {
+            let chunks = code.corpus.chunks();
+            let is_file = |path: &str| paths::written_file(&self.project, chunks, path).is_some();
+            Ok(asked.iter().map(|asked| asked.is_pattern && !is_file(&asked.written)).collect())
+        })?;
+        let (mut patterns, mut places) = (Vec::new(), Vec::new());
+        for (asked, is_pattern) in asked.into_iter().zip(are_patterns) {
+            if is_pattern {
+                patterns.push(asked.written);
+            } else {
+                places.push(asked);
+            }
+        }
+        Ok((patterns, places))
     }
 
     /// Reads one place.
@@ -234,7 +287,13 @@ impl Engine {
         self.read_places(request, call)?.into_first()
     }
 
-    fn read_all(&self, asked: Vec<Asked>, call: &Call) -> Result<ReadAnswer, AskError> {
+    /// Reads places, and adds what was found of patterns.
+    fn read_all(
+        &self,
+        asked: Vec<Asked>,
+        searched: Vec<Searched>,
+        call: &Call,
+    ) -> Result<ReadAnswer, AskError> {
         let mut read: Vec<Option<Result<ReadPlace, AskError>>> =
             asked.iter().map(|place| self.read_in_package(place, call)).collect();
         let mut state = None;
@@ -257,7 +316,7 @@ impl Engine {
             Some(self.or_lines(read?, &place.written, call))
         };
         let read = asked.iter().zip(read).filter_map(of_place).collect();
-        ReadAnswer::of(asked, read, state, call)
+        ReadAnswer::of(asked, read, searched, state, call)
     }
 
     /// Reads a place in a package that the project depends on; `None` if it is in none.
@@ -267,7 +326,7 @@ impl Engine {
             Err(e) => return Some(Err(e)),
         };
         let below = Asked { written: package.below.clone(), ..asked.clone() };
-        let answer = package.engine.read_all(vec![below], &call.of_package());
+        let answer = package.engine.read_all(vec![below], Vec::new(), &call.of_package());
         Some(answer.and_then(ReadAnswer::into_first).map(|place| ReadPlace {
             path: place.path.as_deref().map(|path| package.outside(path)),
             chunk_id: place.chunk_id.as_deref().map(|id| package.outside(id)),
@@ -306,23 +365,26 @@ impl Engine {
 }
 
 impl ReadAnswer {
-    /// Returns the answer for some places, `read` in the same order. Places in one file become one.
-    /// Without a `state`, that of the first place counts.
+    /// Returns the answer for some places, `read` in the same order, and for patterns. Places in one file
+    /// become one. Without a `state`, that of the first place or pattern counts.
     ///
     /// # Errors
-    /// When no place could be read, or the call was cancelled.
+    /// When no place could be read and no pattern searched for, nothing matches the only pattern, or the
+    /// call was cancelled.
     pub(super) fn of(
         asked: Vec<Asked>,
         read: Vec<Result<ReadPlace, AskError>>,
+        searched: Vec<Searched>,
         state: Option<AnswerState>,
         call: &Call,
     ) -> Result<Self, AskError> {
-        let is_one = asked.len() == 1;
+        let is_alone = asked.len() + searched.len() == 1;
+        let is_one = is_alone && searched.is_empty();
         let (mut rows, mut of_first): (Vec<ReadRow>, Option<AnswerState>) = (Vec::new(), None);
         let mut are_wrong = true;
         for (Asked { written, .. }, read) in asked.into_iter().zip(read) {
             match read {
-                Err(e) if is_one || e == AskError::Cancelled => return Err(e),
+                Err(e) if is_alone || e == AskError::Cancelled => return Err(e),
                 Err(e) => {
                     are_wrong &= matches!(e, AskError::Arguments(_));
                     let (asked, error) = (vec![written], Some(e.to_string()));
@@ -341,8 +403,30 @@ impl ReadAnswer {
                 }
             }
         }
-        if rows.iter().all(|row| row.read.is_none()) {
-            let why: Vec<String> = rows.iter().map(ReadRow::why_not).collect();
+        let mut patterns: Vec<ReadPattern> = Vec::new();
+        for (asked, answer) in searched {
+            match answer {
+                Err(e) if is_alone || e == AskError::Cancelled => return Err(e),
+                Err(e) => {
+                    are_wrong &= matches!(e, AskError::Arguments(_));
+                    patterns.push(ReadPattern::not_searched(asked, &e));
+                }
+                Ok(answer) if is_alone && answer.found.total == 0 => {
+                    return Err(no_line(&asked, &answer));
+                }
+                Ok(answer) => {
+                    of_first.get_or_insert_with(|| answer.state.clone());
+                    patterns.push(ReadPattern::new(asked, answer));
+                }
+            }
+        }
+        let is_nothing_read = rows.iter().all(|row| row.read.is_none());
+        if is_nothing_read && patterns.iter().all(|pattern| pattern.found.is_none()) {
+            let why: Vec<String> = rows
+                .iter()
+                .map(ReadRow::why_not)
+                .chain(patterns.iter().map(ReadPattern::why_not))
+                .collect();
             let why = format!("none of these places can be read:\n{}", why.join("\n"));
             let error = if are_wrong { AskError::Arguments } else { AskError::NotFound };
             return Err(error(why));
@@ -352,7 +436,12 @@ impl ReadAnswer {
             let state = state.warning_first(warnings).in_brief(call);
             return Ok(Self { one: read, state, ..Self::default() });
         }
-        Ok(Self { places: rows, state: state.in_brief(call), ..Self::default() })
+        let state = state.in_brief(call);
+        // What concerns the whole answer is said once.
+        for pattern in &mut patterns {
+            pattern.warnings.retain(|warning| !state.warnings.contains(warning));
+        }
+        Ok(Self { places: rows, patterns, state, ..Self::default() })
     }
 
     /// Returns the place of an answer that has one.
@@ -377,6 +466,19 @@ impl ReadAnswer {
     #[must_use]
     pub fn n_named_lines(&self) -> usize {
         self.read().filter(|place| !place.is_long_file()).map(ReadPlace::n_lines).sum()
+    }
+
+    /// Returns the largest number of lines of a pattern.
+    #[must_use]
+    pub fn n_lines_of_patterns(&self) -> usize {
+        self.patterns.iter().map(ReadPattern::n_lines).max().unwrap_or(0)
+    }
+
+    /// Returns the answer with at most `n_lines` lines of each pattern.
+    #[must_use]
+    pub fn with_lines_of_patterns(self, n_lines: usize) -> Self {
+        let patterns = self.patterns.iter().map(|pattern| pattern.first(n_lines)).collect();
+        Self { patterns, ..self }
     }
 
     /// Returns a copy with `n_lines` lines (at least one), each cut to `n_chars` characters. Short places

@@ -197,7 +197,7 @@ impl Engine {
         let names = request.pattern.split(|c| !is_part(c));
         let names = names.filter(|n| !n.contains('$') && n.len() >= SHORTEST);
         let Some(name) = names.max_by_key(|name| name.len()) else { return Ok(None) };
-        let found = self.grep(
+        let answer = self.grep(
             &GrepRequest {
                 pattern: name.into(),
                 word: true,
@@ -208,6 +208,7 @@ impl Engine {
             },
             call,
         )?;
+        let found = answer.found;
         let lines = found
             .files
             .iter()

@@ -13,6 +13,7 @@ use super::freshness::{AnswerState, PublishedState};
 use super::grep::{GrepAnswer, GrepRequest, Matches, Reading, matcher, position, wanted};
 use super::paths::is_verbatim;
 use super::read::{Asked, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order};
+use super::read_patterns::find_lines;
 use super::serving::Engine;
 use super::{AskError, Call};
 use crate::address::Address;
@@ -410,14 +411,18 @@ impl PublishedRepository<'_> {
         AnswerState { warnings, published, projects: 1, ..AnswerState::default() }.in_brief(call)
     }
 
-    /// Reads lines of published files. A place that cannot be read is answered with its error.
+    /// Reads lines of published files, and finds the lines of patterns. A place that cannot be read is
+    /// answered with its error.
     ///
     /// # Errors
-    /// When none of the files or lines exist, or the depot fails.
+    /// When none of the files or lines exist and no pattern can be searched for, or the depot fails.
     pub fn read_places(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
-        let asked = request.asked()?;
-        let read = asked.iter().map(|place| self.read_place(place)).collect();
-        ReadAnswer::of(asked, read, Some(self.state(call)), call)
+        let (patterns, places): (Vec<Asked>, Vec<Asked>) =
+            request.asked()?.into_iter().partition(|asked| asked.is_pattern);
+        let patterns = patterns.into_iter().map(|asked| asked.written).collect();
+        let searched = find_lines(patterns, request.folds, |request| self.grep(request, call));
+        let read = places.iter().map(|place| self.read_place(place)).collect();
+        ReadAnswer::of(places, read, searched, Some(self.state(call)), call)
     }
 
     fn read_place(&self, asked: &Asked) -> Result<ReadPlace, AskError> {

@@ -105,7 +105,7 @@ impl Engine {
             limit: MAX_MATCHES,
             ..GrepRequest::default()
         };
-        let files = self.grep(&request, call)?.files;
+        let files = self.grep(&request, call)?.found.files;
         let lines = files.into_iter().filter(|file| is_test_file(&file.path)).flat_map(|file| {
             file.lines.into_iter().map(move |line| NameUse {
                 path: file.path.clone(),

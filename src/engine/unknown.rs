@@ -60,7 +60,7 @@ impl Engine {
             limit: MAX_LINES,
             ..GrepRequest::default()
         };
-        let found = self.grep(&request, call)?;
+        let found = self.grep(&request, call)?.found;
         let lines = found.files.iter().flat_map(|file| {
             file.lines.iter().map(move |line| format!("{}:{}", file.path, line.line))
         });

@@ -88,7 +88,7 @@ impl LineMatcher {
         }
         let matcher = builder.build(&query.pattern).map_err(|e| {
             BadPattern(format!(
-                "not a valid regular expression: {e} (leave out `regex` to find the text as it is)"
+                "not a valid regular expression: {e} (write \\ before a sign that is meant as text)"
             ))
         })?;
         let needed = match query {

@@ -4,7 +4,7 @@ use super::budget::{Format, TokenBudget, fit};
 use super::reply::{Reply, printable, printable_code, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, Fold, GrepAnswer, GrepFile, GrepRequest,
+    AnswerState, AskError, Call, Engine, Fold, GrepAnswer, GrepFile, GrepLines, GrepRequest,
     PublishedRepository,
 };
 use crate::text::{count, cut_around};
@@ -29,7 +29,7 @@ impl Question for GrepRequest {
         budget: TokenBudget,
     ) -> Result<GrepAnswer, AskError> {
         let answer = engine.grep(&self.in_form(budget), call)?;
-        Ok(fit(budget, answer.n_units(), |n| answer.first(n)))
+        Ok(fit(budget, answer.found.n_units(), |n| answer.first(n)))
     }
 
     fn answer_published(
@@ -39,7 +39,7 @@ impl Question for GrepRequest {
         budget: TokenBudget,
     ) -> Result<GrepAnswer, AskError> {
         let answer = repository.grep(&self.in_form(budget), call)?;
-        Ok(fit(budget, answer.n_units(), |n| answer.first(n)))
+        Ok(fit(budget, answer.found.n_units(), |n| answer.first(n)))
     }
 }
 
@@ -56,41 +56,41 @@ impl Reply for GrepAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![head(self)];
-        for file in &self.files {
-            lines.extend(file_lines(file));
-        }
-        lines.extend(self.folded.iter().map(fold_line));
-        lines.extend(end(self));
+        let mut lines = vec![head(&self.found)];
+        lines.extend(listed(&self.found));
+        lines.extend(end(&self.found));
         lines
     }
 }
 
-fn head(answer: &GrepAnswer) -> String {
-    if answer.total == 0 {
-        return format!("no line matches in {}", count(answer.searched, "file"));
+/// Says how many lines match.
+pub(super) fn head(found: &GrepLines) -> String {
+    if found.total == 0 {
+        return format!("no line matches in {}", count(found.searched, "file"));
     }
-    let shown: usize = answer.n_units();
-    let part =
-        if answer.next_cursor.is_some() { format!(", {shown} shown") } else { String::new() };
-    format!(
-        "{} in {}{part}",
-        count(answer.total, "matching line"),
-        count(answer.total_files, "file")
-    )
+    let shown: usize = found.n_units();
+    let part = if found.next_cursor.is_some() { format!(", {shown} shown") } else { String::new() };
+    format!("{} in {}{part}", count(found.total, "matching line"), count(found.total_files, "file"))
+}
+
+/// Returns the lines below their files, and the files that are counted.
+pub(super) fn listed(found: &GrepLines) -> Vec<String> {
+    let mut lines: Vec<String> = found.files.iter().flat_map(file_lines).collect();
+    lines.extend(found.folded.iter().map(fold_line));
+    lines
 }
 
 /// Says that nothing is missing, or how to get the rest. Warnings say what was not searched.
-fn end(answer: &GrepAnswer) -> Option<String> {
-    if let Some(cursor) = &answer.next_cursor {
+pub(super) fn end(found: &GrepLines) -> Option<String> {
+    if let Some(cursor) = &found.next_cursor {
         return Some(format!("more: cursor {cursor}"));
     }
-    if answer.left_out > 0 {
-        let n = count(answer.left_out, "line");
+    if found.left_out > 0 {
+        let n = count(found.left_out, "line");
         return Some(format!("{n} left out by max_per_file: raise it"));
     }
-    (answer.is_whole && answer.total > 0).then(|| {
-        let (lines, files) = (count(answer.total, "line"), count(answer.total_files, "file"));
+    (found.is_whole && found.total > 0).then(|| {
+        let (lines, files) = (count(found.total, "line"), count(found.total_files, "file"));
         format!("complete: {lines} in {files}")
     })
 }

@@ -34,7 +34,7 @@ mod tool;
 mod why;
 
 pub use self::budget::Format;
-pub use self::read::{address_of, lines_left_out};
+pub use self::read::{address_of, lines_left_out, pattern_lines};
 pub(crate) use self::reply::printed;
 pub use self::reply::{printable, printable_code, shown_place};
 pub use self::schema::{input as input_schema, output as output_schema};

@@ -1,24 +1,31 @@
-//! `cortex_read`: reads the current lines of files. Only indexed files can be read.
+//! `cortex_read`: reads the current lines of files, and finds lines. Only indexed files can be read.
 
-use super::budget::{TokenBudget, fit};
+use serde_json::json;
+
+use super::budget::{Format, TokenBudget, fit};
+use super::grep;
 use super::reply::{Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, PublishedRepository, ReadAnswer, ReadGap, ReadPlace,
-    ReadRange, ReadRequest,
+    AnswerState, AskError, Call, Engine, FrontEnd, PublishedRepository, ReadAnswer, ReadGap,
+    ReadPattern, ReadPlace, ReadRange, ReadRequest, pattern_in,
 };
+use crate::text::count;
 
 /// Number of lines of ranges and symbols that are given whatever they cost, unless the caller sets
 /// `max_tokens`.
-const MAX_GIVEN: usize = 400;
+const MAX_GIVEN: usize = 1000;
+/// Number of lines of all patterns together that a text gives whatever they cost, unless the caller sets
+/// `max_tokens`.
+const MAX_FOUND: usize = 200;
 /// A range is not cut this few lines before its end.
 const FEW: usize = 10;
 
 impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of files";
-    const WHEN: &'static str = "lines of files, many places in one call.";
-    const DESCRIPTION: &'static str = "Read all places that you need in one call: lines of several files, symbols, whole files. Secrets are shown as [REDACTED:rule].";
+    const WHEN: &'static str = "lines of files, symbols, and lines with a text, many in one call.";
+    const DESCRIPTION: &'static str = "Read all that you need in one call: lines of several files, symbols, whole files, and every line with a text. Secrets are shown as [REDACTED:rule].";
     // The reply says when `whole` helps, and `places` does what the others do.
     const UNLISTED: &'static [&'static str] = &["path", "lines", "whole"];
     type Reply = ReadAnswer;
@@ -29,7 +36,7 @@ impl Question for ReadRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<ReadAnswer, AskError> {
-        Ok(fitted(&engine.read_places(&self, call)?, budget))
+        Ok(fitted(&engine.read_places(&self.in_form(budget), call)?, budget))
     }
 
     fn answer_published(
@@ -38,11 +45,18 @@ impl Question for ReadRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<ReadAnswer, AskError> {
-        Ok(fitted(&repository.read_places(&self, call)?, budget))
+        Ok(fitted(&repository.read_places(&self.in_form(budget), call)?, budget))
     }
 }
 
-/// Returns as much of an answer as fits.
+impl ReadRequest {
+    /// Returns the request for a reply in the form of the budget: a program gets every line of a pattern.
+    fn in_form(self, budget: TokenBudget) -> Self {
+        Self { folds: budget.format() == Format::Text, ..self }
+    }
+}
+
+/// Returns as much of an answer as fits. Places and patterns are cut in the same proportion.
 fn fitted(answer: &ReadAnswer, budget: TokenBudget) -> ReadAnswer {
     // A single line must not exceed the budget, so each line is cut to this many characters.
     let room = budget.limit();
@@ -52,8 +66,20 @@ fn fitted(answer: &ReadAnswer, budget: TokenBudget) -> ReadAnswer {
         n if n <= MAX_GIVEN + FEW => n,
         _ => MAX_GIVEN,
     };
-    let n_lines = answer.n_lines();
-    fit(budget, n_lines.saturating_sub(least), |level| answer.first(level + least, room))
+    let found = answer.n_lines_of_patterns();
+    let found_least = match answer.patterns.len() {
+        n if n == 0 || !budget.is_default() || budget.format() == Format::Json => 0,
+        n => found.min(MAX_FOUND / n),
+    };
+    let more = answer.n_lines().saturating_sub(least);
+    let more_found = found - found_least;
+    let top = more.max(more_found);
+    fit(budget, top, |level| {
+        let part = |n: usize| (n * level).div_ceil(top.max(1));
+        answer
+            .first(least + part(more), room)
+            .with_lines_of_patterns(found_least + part(more_found))
+    })
 }
 
 /// Says which lines of a whole file are left out; `None` if there are none.
@@ -102,6 +128,42 @@ fn numbered(place: &ReadPlace) -> Vec<String> {
     lines
 }
 
+/// Shows the lines of a pattern. `asks` is what the reader calls for all lines, if some are not listed.
+#[must_use]
+pub fn pattern_lines(pattern: &ReadPattern, asks: FrontEnd) -> Vec<String> {
+    let asked = shown_place(&pattern.asked);
+    let Some(found) = &pattern.found else {
+        return vec![format!(
+            "{asked}: {}",
+            printable(pattern.error.as_deref().unwrap_or_default())
+        )];
+    };
+    let mut lines = vec![format!("{asked}: {}", grep::head(found))];
+    lines.extend(pattern.warnings.iter().map(|w| format!("warning: {}", printable(w))));
+    lines.extend(grep::listed(found));
+    match pattern.n_left() {
+        0 => lines.extend(grep::end(found)),
+        n_left => lines.push(left_out(pattern, n_left, asks)),
+    }
+    lines
+}
+
+/// Says in which files the lines are that are not listed, and how to get all.
+fn left_out(pattern: &ReadPattern, n_left: usize, asks: FrontEnd) -> String {
+    let named = pattern.left_in.iter();
+    let n_named: usize = named.clone().map(|left| left.lines).sum();
+    let named: Vec<String> =
+        named.map(|left| format!("{} {}", shown_place(&left.path), left.lines)).collect();
+    let more = if n_named < n_left { ", …" } else { "" };
+    let regex = pattern_in(&pattern.asked).unwrap_or_default();
+    let call = match asks {
+        FrontEnd::CommandLine => format!("cortex grep -e '{}'", regex.replace('\'', r"'\''")),
+        FrontEnd::Tools => format!("cortex_grep {}", json!({ "pattern": regex, "regex": true })),
+    };
+    let n_left = count(n_left, "more line");
+    format!("{n_left}: {}{more}; all of them: {}", named.join(", "), printable(&call))
+}
+
 impl Reply for ReadAnswer {
     fn state(&self) -> &AnswerState {
         &self.state
@@ -122,6 +184,9 @@ impl Reply for ReadAnswer {
                 lines.extend(row.warnings.iter().map(|w| format!("warning: {}", printable(w))));
                 lines.extend(numbered(place));
             }
+        }
+        for pattern in &self.patterns {
+            lines.extend(pattern_lines(pattern, FrontEnd::Tools));
         }
         if !self.next.is_empty() {
             lines.push("not shown, to fit max_tokens; places for the next call:".into());

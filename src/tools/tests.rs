@@ -1068,12 +1068,13 @@ fn a_range_and_a_symbol_are_given_whole() {
     let body = |n: usize| -> String {
         (0..n).map(|i| format!("    let value_{i} = compute(value_{i}, \"{i}\");\n")).collect()
     };
-    let long = format!("fn long() {{\n{}}}\n\nfn later() {{\n{}}}\n", body(407), body(300));
+    let long = format!("fn long() {{\n{}}}\n\nfn later() {{\n{}}}\n", body(407), body(700));
     let p = with_files(&[("src/long.rs", &long)]);
     for (arguments, last) in [
         (json!({"path": "src/long.rs", "lines": "2-380"}), 380_usize),
         (json!({"path": "src/long.rs#long"}), 409),
         (json!({"path": "src/long.rs", "lines": "1-405"}), 405),
+        (json!({"path": "src/long.rs", "lines": "1-1005"}), 1005),
     ] {
         let a = p.get("cortex_read", arguments.clone());
         let mut numbers =
@@ -1081,9 +1082,9 @@ fn a_range_and_a_symbol_are_given_whole() {
         assert_eq!(numbers.next_back(), Some(last), "{arguments}");
     }
     // What is longer says in its first line that it is cut.
-    let a = p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-700"}));
-    let first = a.text.lines().find(|line| line.contains("of 712 lines")).unwrap();
-    assert!(first.contains("cut: lines 402- are left out"), "{first}");
+    let a = p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-1100"}));
+    let first = a.text.lines().find(|line| line.contains("of 1112 lines")).unwrap();
+    assert!(first.contains("cut: lines 1002- are left out"), "{first}");
     let a =
         p.get("cortex_read", json!({"path": "src/long.rs", "lines": "2-380", "max_tokens": 200}));
     assert!(a.text.lines().count() < 40, "the limit of a caller counts");

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::engine::AskError;
+use crate::engine::{AskError, pattern_in};
 use crate::text::cut;
 
 /// Names that are less similar (0–1) are not suggested.
@@ -193,7 +193,11 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
         "object" => Ok(read(value, property.as_object().unwrap_or(&Map::new()))?.0),
         "array" => {
             let item = |v: Value| fit(name, v, property.get("items").unwrap_or(&Value::Null));
-            Ok(Value::Array(list(value).into_iter().map(item).collect::<Result<_, _>>()?))
+            // A pattern may hold commas.
+            let is_pattern = |text: &str| name == "places" && pattern_in(text).is_some();
+            let values =
+                if value.as_str().is_some_and(is_pattern) { vec![value] } else { list(value) };
+            Ok(Value::Array(values.into_iter().map(item).collect::<Result<_, _>>()?))
         }
         // JSON may come as a string or as a value.
         _ if property.get("contentMediaType").is_some() && !value.is_string() => {

@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::{Reply, printable, printed};
 use super::{schema, tolerant};
-use crate::engine::{AskError, AskedRepository, Call, Engine, PublishedRepository, Wait};
+use crate::engine::{
+    AskError, AskedRepository, Call, Engine, PublishedRepository, Wait, pattern_in,
+};
 use crate::source;
 
 /// Arguments that agents rarely need. They are accepted, but not part of each tool's listed schema,
@@ -272,13 +274,19 @@ const fn reaches_others<Q: Question>() -> bool {
 /// Returns the places that arguments name.
 fn places(arguments: &mut Value) -> impl Iterator<Item = &mut String> {
     let named = arguments.as_object_mut().into_iter().flatten();
-    let values =
-        named.filter(|(name, _)| PLACES.contains(&&***name)).flat_map(|(_, value)| match value {
+    let values = named.filter(|(name, _)| PLACES.contains(&&***name)).flat_map(|(name, value)| {
+        let values: Vec<&mut Value> = match value {
             Value::Array(list) => list.iter_mut().collect(),
             one => vec![one],
-        });
-    values.filter_map(|value| match value {
-        Value::String(place) => Some(place),
+        };
+        let takes_patterns = name == "places";
+        values.into_iter().map(move |value| (takes_patterns, value))
+    });
+    values.filter_map(|(takes_patterns, value)| match value {
+        // A colon in a pattern is not behind the name of a project.
+        Value::String(place) if !takes_patterns || pattern_in(place.as_str()).is_none() => {
+            Some(place)
+        }
         _ => None,
     })
 }

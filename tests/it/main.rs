@@ -58,6 +58,7 @@ mod page;
 mod past;
 mod places;
 mod quoted;
+mod reading;
 mod regressions;
 mod remote_model;
 mod rename;

@@ -120,10 +120,10 @@ fn read_by_matches(project: &EvaluatedProject, question: &EvalQuestion) -> Resul
         limit: 10_000,
         ..GrepRequest::default()
     };
-    let mut answer = project.engine.grep(&request, &Call::default())?;
-    answer.files.sort_by(|a, b| b.matches.cmp(&a.matches).then_with(|| a.path.cmp(&b.path)));
+    let mut found = project.engine.grep(&request, &Call::default())?.found;
+    found.files.sort_by(|a, b| b.matches.cmp(&a.matches).then_with(|| a.path.cmp(&b.path)));
     let mut out = String::new();
-    for file in answer.files.iter().take(MAX_FILES_READ) {
+    for file in found.files.iter().take(MAX_FILES_READ) {
         let text = text_of(project, &file.path).unwrap_or_default();
         let _ = writeln!(out, "{}\n{text}", file.path);
     }

@@ -35,6 +35,10 @@ fn what_is_published_is_asked_by_its_name() {
     assert_eq!(reply["published"], state);
     let read = client.call("read", &json!({ "path": "shop/api:src/retry.rs:2" }));
     assert!(read.to_string().contains("pub fn retry_with_backoff"), "{read}");
+    let places = ["src/retry.rs:2", "/fn retry_with_backoff/"];
+    let read = client.call("read", &json!({ "places": places, "repo": "shop/api" }));
+    assert_eq!(read["places"][0]["path"], "src/retry.rs", "{read}");
+    assert_eq!(read["patterns"][0]["total"], 1, "{read}");
     let lines =
         client.call("grep", &json!({ "pattern": "retry_with_backoff", "repo": "shop/api" }));
     assert!(lines.to_string().contains("attempts: u32"), "{lines}");
