@@ -176,6 +176,13 @@ struct Written<'a> {
 }
 
 impl Chunk {
+    /// Whether it repeats the values of an enum, which are in chunks of definitions, too.
+    #[must_use]
+    pub fn repeats_values(&self) -> bool {
+        let m = &self.metadata;
+        self.chunk_type == ChunkType::Data && m.symbol.is_some() && m.symbol == m.parent
+    }
+
     /// Reads one chunk object. `file_type` is the type of its file. It is used if the chunk states
     /// no type or an unknown one.
     ///

@@ -78,7 +78,7 @@ pub use changes::ChangesRequest;
 pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
 pub use drawing::{DrawingAnswer, DrawingRequest};
-pub use explore::{ExploreAnswer, ExploreRequest, FileLines, ShownFile, Subject, TextLines};
+pub use explore::{ExploreAnswer, ExploreRequest, ShownFile, Subject, TextLines};
 pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use graph::{
@@ -102,7 +102,7 @@ pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use pool::{Changes, Pool, PoolLimits, Pooled};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadGap, ReadPlace, ReadRange, ReadRequest, ReadRow};
-pub use read_patterns::{LinesLeft, ReadPattern, pattern_in};
+pub use read_patterns::{FileLines, ReadPattern, pattern_in};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,

@@ -30,12 +30,12 @@ pub struct ReadPattern {
     /// Where the lines are that match and are not listed: the first files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
-    pub left_in: Vec<LinesLeft>,
+    pub left_in: Vec<FileLines>,
 }
 
 /// A file with matching lines that are not listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LinesLeft {
+pub struct FileLines {
     /// Relative to the root.
     pub path: String,
     /// Number of these lines.
@@ -124,7 +124,7 @@ impl ReadPattern {
         let listed = |path: &str| {
             found.files.iter().find(|file| file.path == path).map_or(0, GrepFile::n_units)
         };
-        let left = found.counts.iter().map(|(path, lines)| LinesLeft {
+        let left = found.counts.iter().map(|(path, lines)| FileLines {
             path: path.clone(),
             lines: lines.saturating_sub(listed(path)),
         });

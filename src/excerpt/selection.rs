@@ -169,7 +169,14 @@ impl Candidates {
             flag(region.is_stub),
             flag(is_document),
         ];
-        self.all.push(Candidate { path: path.clone(), region, fit, features, named: 0.0, wanted: BTreeMap::new() });
+        self.all.push(Candidate {
+            path: path.clone(),
+            region,
+            fit,
+            features,
+            named: 0.0,
+            wanted: BTreeMap::new(),
+        });
     }
 
     /// Compares the words of all regions. Call it when regions were added.
@@ -339,16 +346,26 @@ fn parts(
         words.evidence(&lines.join("\n"), NAME_IN_LINE, region.short_name())
     };
     let said: Vec<f64> = pieces.iter().map(&mut evidence).collect();
-    let most = said.iter().copied().fold(1e-9, f64::max);
+    // The values of a list repeat its words: what they have in common chooses none of them.
+    let least = if is_list(region) { said.iter().copied().fold(f64::MAX, f64::min) } else { 0.0 };
+    let most = said.iter().copied().fold(least + 1e-9, f64::max);
     let part = |(i, (range, said)): (usize, (Range<usize>, f64))| {
-        let is_wanted =
-            region.lines[range.clone()].iter().any(|line| wanted.contains_key(&line.0));
-        let share = if is_wanted { 1.0 } else { FLOOR + (1.0 - FLOOR) * said / most };
+        let is_wanted = region.lines[range.clone()].iter().any(|line| wanted.contains_key(&line.0));
+        let share =
+            if is_wanted { 1.0 } else { FLOOR + (1.0 - FLOOR) * (said - least) / (most - least) };
         let (share, heading) = if i == 0 { (share.max(HEAD), HEADING) } else { (share, 0) };
         let cost = heading + bytes(&range);
         (range, share, cost)
     };
     pieces.into_iter().zip(said).enumerate().map(part).collect()
+}
+
+/// Whether most of its lines are values of a list, such as an enum or a table.
+fn is_list(region: &Region) -> bool {
+    let code = region.lines.iter().zip(&region.comments).filter(|(_, is_comment)| !**is_comment);
+    let said: Vec<&str> = code.map(|(l, _)| l.1.trim_end()).filter(|l| !l.is_empty()).collect();
+    let n_values = said.iter().filter(|line| line.ends_with(',')).count();
+    region.label.kind == "enum" || n_values * 10 >= said.len() * 9
 }
 
 /// Adds the lines between shown ones, and before and after them, where only few are missing.

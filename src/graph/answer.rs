@@ -275,6 +275,8 @@ pub struct NameUses {
     pub names: BTreeSet<String>,
     /// Lines that are in the answer, or that define a symbol of this name.
     pub accounted: BTreeSet<Line>,
+    /// The first lines of the symbols of this name. The name itself may stand on a later line.
+    pub defined: BTreeSet<Line>,
     /// implementations: lines that use the target, but neither implement nor extend it.
     pub of_target: BTreeSet<Line>,
     /// Lines that use another symbol of this name, with that symbol.

@@ -63,6 +63,7 @@ impl Traversal {
             for symbol in self.resolver.scopes.tables.symbols_named(&name)? {
                 if let Some(file) = self.resolver.scopes.file(symbol.id.file) {
                     let path = &file.row.path;
+                    uses.defined.insert((path.clone(), symbol.line));
                     uses.accounted
                         .extend([symbol.start_line, symbol.line].map(|line| (path.clone(), line)));
                 }

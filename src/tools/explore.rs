@@ -4,8 +4,8 @@ use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, ExcerptRow, ExploreAnswer, ExploreRequest, GraphNode,
-    FileLines, NameUse, ShownFile, Subject, TextLines,
+    AnswerState, AskError, Call, Engine, ExcerptRow, ExploreAnswer, ExploreRequest, FileLines,
+    GraphNode, NameUse, ShownFile, Subject, TextLines,
 };
 use crate::text::{MAX_LINE, count, cut};
 
@@ -14,8 +14,10 @@ const TOKENS: usize = 7000;
 /// Rows of users of each named symbol in the smallest reply, and in the largest.
 const FEW_USERS: usize = 4;
 const MANY_USERS: usize = 16;
+/// Lines that use a name with an unknown meaning are shown if they are no more.
+const FEW_UNRESOLVED: usize = 8;
 /// Of more lines with a text, only their numbers are shown.
-const MANY_LINES: usize = 24;
+const MANY_LINES: usize = 60;
 /// The code of a reply grows by this many bytes.
 const STEP: usize = 256;
 /// A reply names one place without its code for this many tokens, within these bounds.
@@ -29,7 +31,7 @@ impl Question for ExploreRequest {
     const NAME: &'static str = "cortex_explore";
     const TITLE: &'static str = "Explore code";
     const WHEN: &'static str = "the code that answers a question. Start here.";
-    const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five to seven names, keys and messages that you guess: together they find the code and what is around it. Then name all symbols and places that are still missing in one more call. Named symbols come with their users and tests.";
+    const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five to seven names, keys and messages that you guess: together they find the code and what is around it. Named symbols come with all their users, keys and texts with their lines; tests if an entry is about tests. Then get all that is still missing in one more call.";
     const TOKENS: usize = TOKENS;
     type Reply = ExploreAnswer;
 
@@ -83,7 +85,9 @@ impl ExploreAnswer {
             } else {
                 text.extend(users.users(&shows));
             }
-            let others = users.unresolved.iter().filter(|one| !shows(&one.path, one.line));
+            // Many are uses of a common word.
+            let few = users.unresolved.iter().filter(|_| users.total_unresolved <= FEW_UNRESOLVED);
+            let others = few.filter(|one| !shows(&one.path, one.line));
             text.extend(others.map(super::graph::unresolved));
             if self.wants_tests {
                 text.extend(users.tests_to_run());
@@ -101,21 +105,25 @@ impl ExploreAnswer {
     fn lines_with(&self, about: &str, of: &TextLines) -> Vec<String> {
         let (lines, files) = (count(of.total, "line"), count(of.total_files, "file"));
         let mut text = vec![format!("{about}: {lines} in {files}")];
-        if of.total > MANY_LINES {
-            let file = |file: &FileLines| format!("{} {}", shown_place(&file.path), file.lines);
-            let named: Vec<String> = of.files.iter().take(MAX_NAMES).map(file).collect();
-            let more = if of.total_files > named.len() { ", …" } else { "" };
-            text.push(format!("{}{more}", named.join(", ")));
-            return text;
-        }
+        let rows = if of.total > MANY_LINES { &[] } else { &*of.lines };
         let (below, others): (Vec<&NameUse>, Vec<&NameUse>) =
-            of.lines.iter().partition(|one| self.shows(&one.path, one.line));
+            rows.iter().partition(|one| self.shows(&one.path, one.line));
         if !below.is_empty() {
             let at = |one: &NameUse| shown_place(&format!("{}:{}", one.path, one.line));
             let below: Vec<String> = below.into_iter().map(at).collect();
             text.push(format!("in the code below: {}", below.join(", ")));
         }
         text.extend(others.into_iter().map(super::graph::unresolved));
+        if rows.len() < of.total {
+            let is_left = |file: &&FileLines| rows.iter().all(|row| row.path != file.path);
+            let file = |file: &FileLines| format!("{} {}", shown_place(&file.path), file.lines);
+            let named: Vec<String> =
+                of.files.iter().filter(is_left).take(MAX_NAMES).map(file).collect();
+            let n = of.total - rows.len();
+            text.push(
+                format!("{n} more: {}", named.join(", ")).trim_end_matches([':', ' ']).into(),
+            );
+        }
         text
     }
 

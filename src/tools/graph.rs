@@ -246,7 +246,8 @@ impl GraphAnswer {
             if step > 1 {
                 text.push(format!("step {step}:"));
             }
-            let is_shown = |row: &&GraphRow| row.sites.iter().all(|site| shown(&row.used_in, *site));
+            let is_shown =
+                |row: &&GraphRow| row.sites.iter().all(|site| shown(&row.used_in, *site));
             let (below, others): (Vec<&GraphRow>, Vec<&GraphRow>) =
                 rows.into_iter().partition(|row| !row.sites.is_empty() && is_shown(row));
             if !below.is_empty() {

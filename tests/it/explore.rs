@@ -43,13 +43,14 @@ fn a_name_comes_with_its_code_users_and_tests() {
     let text = explore(json!({ "about": ["total"] }));
     let has = |line: &str| assert!(text.contains(line), "{line:?} is not in\n{text}");
     has("shop/price.py:4 function total\n1 user outside of tests");
-    has("shop/order.py:5 pay: return total(order.items, rate=3, )\n");
+    has("in the code below: pay 5\n");
     has("tests: 1 in 1 file");
     has("run: pytest tests/test_price.py::test_total\n");
     has("## shop/price.py\n4-6 function total\n 4 def total(items, rate=RATE):\n");
     // Its caller is on the way, and has no word of the call.
     has("4-8 function pay\n 4 def pay(order):\n");
     let twice = explore(json!({ "about": ["total", "`total`", "total("] }));
+    assert!(!twice.contains("run: "), "tests are told if one asks for them\n{twice}");
     assert_eq!(twice.matches("1 user outside of tests").count(), 1, "{twice}");
 }
 
@@ -188,5 +189,64 @@ fn of_many_definitions_the_used_one_is_shown_first() {
         at("store/store.go:4 method Store.Save") < at("also named Save: store/disk.go"),
         "{text}"
     );
-    assert!(text.contains("store/store.go:8 Keep: return s.Save(\"a\")"), "{text}");
+    assert!(text.contains("in the code below: Keep 8\n"), "{text}");
+}
+
+/// Nothing of this is left for a search by text.
+#[test]
+fn each_named_symbol_has_its_users_and_each_key_its_lines() {
+    let names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+    let define = |name: &&str| format!("def {name}_step(n):\n    return n + 1\n\n\n");
+    let code: String = names.iter().map(define).collect();
+    let uses: Vec<String> = names.iter().map(|name| format!("{name}_step(1)")).collect();
+    let user = format!("from steps import *\n\n\ndef run():\n    return {}\n", uses.join(" + "));
+    let p = Project::with(&[
+        ("steps.py", &code),
+        ("run.py", &user),
+        ("settings.ini", "[queue]\nqueue.retry-limit = 3\n"),
+        ("load.py", "def load(options):\n    return options[\"queue.retry-limit\"]\n"),
+        ("docs/big.md", &"The queue.retry-limit is explained.\n".repeat(70)),
+    ]);
+    let mut explore = exploring(&p);
+    let mut about = vec!["how is the limit of the queue applied".to_string()];
+    about.extend(names.iter().map(|name| format!("{name}_step")));
+    about.push("queue.retry-limit".into());
+    let text = explore(json!({ "about": about }));
+    assert_eq!(text.matches("in the code below: run 5\n").count(), names.len(), "{text}");
+    assert!(text.contains("queue.retry-limit: 72 lines in 3 files\n"), "{text}");
+    assert!(text.contains("docs/big.md 70"), "{text}");
+    let few = explore(json!({ "about": ["how is it loaded", "/retry.limit.\\]/"] }));
+    assert!(few.contains("/retry.limit.\\]/: 1 line in 1 file\n"), "{few}");
+    assert!(few.contains("load.py:2"), "{few}");
+}
+
+/// A reader pays for each line once.
+#[test]
+fn a_line_is_shown_once() {
+    let values: String = (0..200).map(|n| format!("    STATE_{n},\n")).collect();
+    let header = format!("enum machine_state {{\n{values}}};\n");
+    let p = Project::with(&[
+        ("src/machine.h", &header),
+        ("src/run.c", "#include \"machine.h\"\n\nint\nrun(void)\n{\n\treturn STATE_150;\n}\n"),
+    ]);
+    let mut explore = exploring(&p);
+    let about = ["which state does the machine run", "STATE_150", "src/machine.h:1-5", "run"];
+    let text = explore(json!({ "about": about }));
+    assert!(text.contains(" 151     STATE_150,\n"), "{text}");
+    for n in [0, 1, 148, 150, 199] {
+        assert!(text.matches(&format!("STATE_{n},\n")).count() <= 1, "{n}\n{text}");
+    }
+}
+
+/// The name of a function in C may stand below its type. That line is no use of it.
+#[test]
+fn a_function_whose_type_is_on_a_line_of_its_own_has_all_its_users() {
+    let p = Project::with(&[(
+        "src/run.c",
+        "static int\nstep(int n)\n{\n\treturn n + 1;\n}\n\nint\nrun(void)\n{\n\treturn step(1);\n}\n",
+    )]);
+    let mut explore = exploring(&p);
+    let text = explore(json!({ "about": ["step"] }));
+    assert!(text.contains("complete: every line of code that uses the name step"), "{text}");
+    assert!(!text.contains("not complete"), "{text}");
 }

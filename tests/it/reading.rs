@@ -123,7 +123,7 @@ fn a_pattern_needs_no_place_and_may_hold_signs_of_places() {
 fn a_path_of_a_file_is_a_place_also_between_slashes() {
     let p = project();
     let written = format!("{}/src/lib.rs/", p.root().canonicalize().unwrap().display());
-    let json = p.json(&["read", &written, "/work/"]);
+    let json = p.json(&["read", &written, "/work\\(/"]);
     assert_eq!(json["places"][0]["path"], "src/lib.rs", "{json}");
     assert_eq!(json["patterns"].as_array().unwrap().len(), 1, "{json}");
 }
@@ -145,8 +145,11 @@ fn a_pattern_that_finds_nothing_loses_no_other_entry() {
     assert!(json["patterns"][0].get("error").is_none(), "{json}");
     assert!(json["patterns"][1]["error"].to_string().contains("not a valid"), "{json}");
     // Nor does a place that is not there.
-    let out = p.run(&["read", "src/nowhere.rs", "/work/"]).expect(0).stdout;
-    has_in_order(&out, &["src/nowhere.rs: `src/nowhere.rs` is not in", "/work/: 1 matching line"]);
+    let out = p.run(&["read", "src/nowhere.rs", "/work\\(/"]).expect(0).stdout;
+    has_in_order(
+        &out,
+        &["src/nowhere.rs: `src/nowhere.rs` is not in", "/work\\(/: 1 matching line"],
+    );
 
     // Alone, each is an error.
     assert!(p.run(&["read", "/nowhere_at_all/"]).error().contains("no line matches"));
@@ -199,4 +202,19 @@ fn patterns_keep_within_the_limit_of_the_caller() {
     // Without a limit, all of them are shown.
     let text = reader.text(&json!({ "places": places }));
     has_in_order(&text, &["scripts/first.js:1-30 of 30 lines", "40 shown", "second_19 ="]);
+}
+
+/// The values of a long enum are divided between chunks.
+#[test]
+fn the_lines_of_a_long_enum_are_those_of_the_index() {
+    let value = |n: usize| {
+        format!(
+            "    /// The value of number {n}, which says at some length what it stands for and when.\n    ///\n    /// ## Resolution\n    #[error(\"of number {n}\")]\n    Value{n} {{ at: usize }},\n\n"
+        )
+    };
+    let values: String = (0..200).map(value).collect();
+    let code = format!("pub enum Reason {{\n{values}}}\n");
+    let p = Project::with(&[("src/reason.rs", &code)]);
+    let answer = p.json(&["read", "src/reason.rs:2-1100"]);
+    assert_eq!(answer["changed"], false, "{}", answer["warnings"]);
 }

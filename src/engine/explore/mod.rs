@@ -5,6 +5,7 @@ mod asked;
 mod texts;
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::asked::{Entry, names_in};
-pub use self::texts::{FileLines, TextLines};
+pub use self::texts::TextLines;
 use super::filters::Filters;
 use super::freshness::AnswerState;
 use super::graph::{GraphAnswer, GraphNode, GraphRequest};
@@ -23,7 +24,7 @@ use super::rows::ExcerptRow;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::address::Address;
-use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::chunk::{Chunk, ChunkSet, ChunkType, Metadata};
 use crate::embed::vector_of_question;
 use crate::excerpt::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::graph::{Around, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
@@ -163,7 +164,7 @@ impl Engine {
         let time = Some(GRAPH_TIME);
         let after = &Call { wait, warnings: Vec::new(), time, ..call.clone() };
         let is_affected = about.iter().any(|entry| asks_who_is_affected(entry));
-        let wants_tests = is_affected || asks_for_tests(&about);
+        let wants_tests = is_affected || about.len() == 1 || asks_for_tests(&about);
         let mut named = Named { is_affected, wants_tests, ..Named::default() };
         let mut asked: Vec<String> = Vec::new();
         match self.named(&about, after) {
@@ -299,7 +300,16 @@ impl Engine {
             let passages = Searcher::new(corpus).passages(about, &names, &vectors, &filter)?;
             let mut candidates = Candidates::new(passages.words, about, asks_for_tests(about));
             for (path, entries) in passages.files {
-                let parts = entries.iter().filter_map(|entry| entry.chunk()).collect();
+                let (again, mut parts): (Vec<Arc<Chunk>>, Vec<Arc<Chunk>>) = entries
+                    .iter()
+                    .filter_map(|entry| entry.chunk())
+                    .partition(|chunk| chunk.repeats_values());
+                let mut known: HashSet<Arc<str>> = parts.iter().map(|p| p.id.clone()).collect();
+                for Metadata { start_line, end_line, .. } in again.iter().map(|c| &c.metadata) {
+                    let lines = start_line.zip(*end_line).unwrap_or_default();
+                    let of_enum = chunks_at(corpus.chunks(), &path, lines);
+                    parts.extend(of_enum.into_iter().filter(|part| known.insert(part.id.clone())));
+                }
                 candidates.add(&path, parts);
             }
             call.check()?;
@@ -511,6 +521,7 @@ fn chunks_at(chunks: &ChunkSet, path: &str, (first, last): (u32, u32)) -> Vec<Ar
         let m = &chunk.metadata;
         let lines = m.start_line.zip(m.end_line);
         chunk.chunk_type != ChunkType::Symbols
+            && !chunk.repeats_values()
             && lines.is_some_and(|(start, end)| start <= last && first <= end)
     };
     chunks.read_file(path).into_iter().filter(holds).collect()

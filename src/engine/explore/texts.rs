@@ -8,12 +8,16 @@ use serde::Serialize;
 use super::unquoted;
 use crate::engine::graph::NameUse;
 use crate::engine::grep::GrepRequest;
+use crate::engine::read_patterns::{FileLines, pattern_in};
 use crate::engine::{AskError, Call, Engine};
+use crate::text::cut;
 
 /// An entry of more words is a question.
 const MAX_WORDS: usize = 6;
 /// The shortest text whose lines are sought, in bytes.
 const LEAST_TEXT: usize = 3;
+/// Most characters of a line.
+const MAX_TEXT: usize = 120;
 /// Most lines that an answer keeps, and most files that it counts.
 const MAX_LINES: usize = 40;
 const MAX_FILES: usize = 20;
@@ -32,39 +36,35 @@ pub struct TextLines {
     pub files: Vec<FileLines>,
 }
 
-/// The number of lines of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FileLines {
-    /// Relative to the root.
-    pub path: String,
-    pub lines: usize,
-}
-
 impl Engine {
     /// Returns the lines with the text of an entry, if it can be one of the code and occurs.
-    pub(super) fn lines_with(&self, about: &str, call: &Call) -> Result<Option<TextLines>, AskError> {
-        let text = unquoted(about);
-        if text.len() < LEAST_TEXT || text.split_whitespace().count() > MAX_WORDS {
+    pub(super) fn lines_with(
+        &self,
+        about: &str,
+        call: &Call,
+    ) -> Result<Option<TextLines>, AskError> {
+        let pattern = pattern_in(about);
+        let text = pattern.unwrap_or_else(|| unquoted(about));
+        let is_question = text.split_whitespace().count() > MAX_WORDS;
+        if pattern.is_none() && (text.len() < LEAST_TEXT || is_question) {
             return Ok(None);
         }
         let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         let request = GrepRequest {
             pattern: text.into(),
-            word: is_word(text.chars().next()) && is_word(text.chars().last()),
+            regex: pattern.is_some(),
+            word: pattern.is_none() && is_word(text.chars().next()) && is_word(text.chars().last()),
             limit: MAX_LINES,
             folds: true,
             ..GrepRequest::default()
         };
-        let found = self.grep(&request, call)?;
+        let found = self.grep(&request, call)?.found;
         if found.total == 0 {
             return Ok(None);
         }
-        let counted = self.grep(&GrepRequest { count: true, ..request }, call)?;
-        let mut files: Vec<FileLines> = counted
-            .files
-            .into_iter()
-            .map(|file| FileLines { path: file.path, lines: file.matches })
-            .collect();
+        let count =
+            |(path, lines): &(String, usize)| FileLines { path: path.clone(), lines: *lines };
+        let mut files: Vec<FileLines> = found.counts.iter().map(count).collect();
         files.sort_by_key(|file| Reverse(file.lines));
         files.truncate(MAX_FILES);
         let lines = found.files.into_iter().flat_map(|file| {
@@ -73,7 +73,7 @@ impl Engine {
                 path: path.clone(),
                 line: u32::try_from(line.line).unwrap_or(u32::MAX),
                 symbol: line.symbol,
-                text: line.text.trim().to_string(),
+                text: cut(line.text.trim(), MAX_TEXT),
             })
         });
         let lines = lines.collect();
