@@ -27,7 +27,7 @@ const MAX_RANGES: usize = 100;
 /// Most patterns of one read. Each is a search in all files.
 const MAX_PATTERNS: usize = 20;
 /// Of a shorter file, all lines are read.
-const SHORT_FILE: usize = 60;
+const SHORT_FILE: usize = 400;
 /// Mean number of bytes of its lines.
 const SHORT_LINE: usize = 100;
 /// A place that does not fit shows no fewer lines, unless it is the only one.

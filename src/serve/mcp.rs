@@ -51,7 +51,7 @@ const ABOUT: &str = "\
 Cortex searches the code, documents and history of this repository, in an index that follows every edit.";
 /// How to ask, if the server has that tool.
 const ABOUT_EXPLORE: &str = "\
-Call cortex_explore once instead of many greps: with the question and, as entries of their own, five to seven names, keys and messages that you guess; then once more with all symbols and places that are still missing. For one exact text grep is as good.";
+Call cortex_explore once instead of many greps: with the question and, as entries of their own, five to seven names, keys and messages that you guess; then get all that is still missing in one cortex_read: places, symbols, and /regex/ for every line with it. For one exact text grep is as good.";
 /// The end of the instructions. It describes the arguments that the schemas leave out.
 const ABOUT_CALLS: &str = "\
 Each also takes max_tokens, format (text or json), wait_ms (for example 5000: first index the edits of this moment) and repo (another project of the user); cortex_grep and cortex_history also limit and cursor (the next page); cortex_explore and cortex_grep also languages (rust, or !markdown). \
