@@ -337,7 +337,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "asks whether a path that a caller names exists",
     ),
     ("engine/project.rs", &[".exists()"], "asks whether there is a .git above"),
-    ("config.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
+    ("config/read.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
     (
         "edit/root.rs",
         &["fs::canonicalize(", "fs::symlink_metadata("],
