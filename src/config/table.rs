@@ -73,6 +73,7 @@ macro_rules! settings {
         }
 
         /// Checks that a setting can have this value. The error is the reason why not.
+        #[allow(clippy::match_same_arms, reason = "many settings have the same type")]
         pub(super) fn check(key: &str, value: Value) -> Result<(), String> {
             match key {
                 $($key => $read(value).map(|_: $type| ()),)+

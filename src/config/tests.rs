@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::SettingOrigin::User;
+use super::table::env_name;
 use super::values::folders_to;
 use super::{Config, ConfigError, KEYS, Location, globs};
 use crate::dir::{Dir, OwnedDir};
@@ -284,14 +285,19 @@ fn a_server_for_vectors_is_checked() {
 }
 
 #[test]
-fn every_key_has_a_section_and_is_read() {
+fn a_default_can_be_written_in_a_file_and_in_the_environment() {
     for (key, _, default, _) in KEYS {
         let (section, name) = key.split_once('.').unwrap();
         let is_bare = default.parse::<u64>().is_ok()
             || default.parse::<bool>().is_ok()
             || default.starts_with('[');
         let value = if is_bare { (*default).to_string() } else { format!("'{default}'") };
-        load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap();
+        for config in [
+            load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap(),
+            load("", &[(env_name(key).as_str(), *default)]).unwrap(),
+        ] {
+            assert!(config.is_set(key) && config.ignored.is_empty(), "{key}: {config:?}");
+        }
     }
 }
 
