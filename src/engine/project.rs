@@ -256,17 +256,17 @@ impl Project {
     pub fn new(layout: Layout, config: Config) -> Self {
         let walk = WalkOptions {
             max_file_bytes: config.max_file_bytes,
-            exclude: config.exclude.clone(),
-            exclude_patterns: config.exclude_patterns.clone(),
+            exclude: config.exclude.paths.clone(),
+            exclude_patterns: config.exclude.patterns.clone(),
             included: source::Included {
                 hidden: config.hidden,
-                files: config.include.clone(),
-                folders: config.include_folders.clone(),
-                patterns: config.include_patterns.clone(),
+                files: config.include.paths.clone(),
+                folders: config.include.folders.clone(),
+                patterns: config.include.patterns.clone(),
             },
             origins: source::OriginSettings {
-                vendored: config.vendored.clone(),
-                ordinary: config.ordinary.clone(),
+                vendored: config.vendored.paths.clone(),
+                ordinary: config.ordinary.paths.clone(),
             },
             package: None,
         };

@@ -1,7 +1,8 @@
 //! Checks the user documentation in `docs/`: its generated parts, its links, and its commands.
 //!
 //! A generated part is the lines between `<!-- generated: NAME -->` and `<!-- end -->`: an empty
-//! line, the rows or items without an empty line between them, an empty line.
+//! line, the rows or items without an empty line between them, an empty line. The project's own
+//! `.cortex/config.toml`, which is an example, has such parts in comments.
 //! `UPDATE_SNAPSHOTS=1 cargo test --test it docs` writes the generated parts anew.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +57,24 @@ fn settings() -> String {
         // Outside of code, an asterisk would begin emphasis.
         let meaning = meaning.replace('|', "\\|").replace('*', "\\*");
         writeln!(out, "| `{key}` | {default} | {who} | {meaning} |").unwrap();
+    }
+    out
+}
+
+/// Returns the settings that a project may decide, or those that it may not, as comments in a file
+/// of settings.
+fn settings_file(of_project: bool) -> String {
+    let mut out = String::new();
+    let mut last = "";
+    for (key, origin, default, meaning) in KEYS {
+        let (section, name) = key.split_once('.').unwrap();
+        if (*origin != SettingOrigin::User) == of_project {
+            if section != last {
+                writeln!(out, "# [{section}]").unwrap();
+            }
+            writeln!(out, "# {meaning}\n# {name} = {default}").unwrap();
+            last = section;
+        }
     }
     out
 }
@@ -135,16 +154,20 @@ fn renewed(page: &Path, text: &str, made: &mut BTreeSet<String>) -> String {
     while let Some(line) = lines.next() {
         out.push_str(line);
         out.push('\n');
-        let name = line.strip_prefix("<!-- generated: ").and_then(|l| l.strip_suffix(" -->"));
+        let name = line.trim_start_matches("# ").strip_prefix("<!-- generated: ");
+        let name = name.and_then(|l| l.strip_suffix(" -->"));
         let Some(name) = name else { continue };
         let part = match name {
             "settings" => settings(),
+            "settings of a project" => settings_file(true),
+            "settings of a user" => settings_file(false),
             "agents" => agents_table(),
             "notes" => notes(),
             _ => panic!("{}: nothing generates `{name}`", page.display()),
         };
-        assert!(lines.any(|line| line == END), "{}: `{name}` has no {END}", page.display());
-        write!(out, "\n{part}\n{END}\n").unwrap();
+        let end = lines.find(|line| line.trim_start_matches("# ") == END);
+        let end = end.unwrap_or_else(|| panic!("{}: `{name}` has no {END}", page.display()));
+        write!(out, "\n{part}\n{end}\n").unwrap();
         made.insert(name.to_string());
     }
     out
@@ -153,7 +176,9 @@ fn renewed(page: &Path, text: &str, made: &mut BTreeSet<String>) -> String {
 #[test]
 fn generated_parts_equal_the_program() {
     let mut made = BTreeSet::new();
-    for (page, text) in pages() {
+    let example = PathBuf::from("../../.cortex/config.toml");
+    let text = fs::read_to_string(Path::new(PAGES).join(&example)).unwrap();
+    for (page, text) in pages().into_iter().chain([(example, text)]) {
         let now = renewed(&page, &text, &mut made);
         if std::env::var_os("UPDATE_SNAPSHOTS").is_some() && now != text {
             fs::write(Path::new(PAGES).join(&page), &now).unwrap();
@@ -167,7 +192,10 @@ fn generated_parts_equal_the_program() {
         );
     }
     let made: Vec<&str> = made.iter().map(String::as_str).collect();
-    assert_eq!(made, ["agents", "notes", "settings"]);
+    assert_eq!(
+        made,
+        ["agents", "notes", "settings", "settings of a project", "settings of a user"]
+    );
 }
 
 fn parser(text: &str) -> Parser<'_> {

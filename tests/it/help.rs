@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use cortex::config::KEYS;
+
 use crate::project::Project;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -42,6 +44,26 @@ fn help_of(command: &[String], columns: u32) -> String {
         .output()
         .unwrap();
     String::from_utf8(out.stdout).unwrap()
+}
+
+/// Options that override a setting: the command, the option and the key.
+const OPTIONS_OF_SETTINGS: [(&str, &str, &str); 4] = [
+    ("search", "limit", "search.limit"),
+    ("search", "context", "search.context"),
+    ("serve", "address", "serve.address"),
+    ("serve", "port", "serve.port"),
+];
+
+#[test]
+fn the_help_of_an_option_has_the_default_of_its_setting() {
+    let root = cortex::cli::command();
+    for (command, option, key) in OPTIONS_OF_SETTINGS {
+        let command = root.find_subcommand(command).unwrap();
+        let option = command.get_arguments().find(|a| a.get_id().as_str() == option).unwrap();
+        let help = option.get_help().unwrap().to_string();
+        let (_, _, default, _) = KEYS.iter().find(|(known, ..)| *known == key).unwrap();
+        assert!(help.ends_with(&format!("[default: {default}]")), "{key}: {help}");
+    }
 }
 
 #[test]
