@@ -1304,7 +1304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_widens_access() {
+    fn a_bad_value_widens_no_access() {
         for (text, what) in [
             ("[index]\nexclude = [\"a[\"]", "is not a glob"),
             ("[index]\nexclude = 7", "index.exclude"),

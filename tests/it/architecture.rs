@@ -473,7 +473,7 @@ const NOT_KEPT: &[(&str, &[&str], &str)] = &[
 ];
 
 #[test]
-fn an_update_of_the_program_serves_what_an_earlier_one_made() {
+fn what_changed_code_makes_is_made_anew_after_an_update() {
     let all = sources();
     for Kept { variable, sources, .. } in &KEPT {
         let kept: Vec<&str> =

@@ -240,7 +240,7 @@ attacks! {
 
 /// Files with a hard link outside, which archives may create, are not written into.
 #[test]
-fn hard_links_are_written_through() {
+fn hard_links_are_not_written_through() {
     for command in EVERY {
         let c = Clone::new(|c| {
             each_name(c, |path| fs::hard_link(c.home().join(".bashrc"), path).unwrap());
@@ -273,7 +273,7 @@ fn hard_links_are_written_through() {
 
 /// A hook reads the transcript that the agent names only if it is a file.
 #[test]
-fn a_transcript_without_end_is_waited_for() {
+fn a_transcript_without_end_is_not_waited_for() {
     let c = Clone::new(|c| c.pipe("pipe"));
     for transcript in ["pipe", "/dev/zero", "/dev/tty", "src", "../../.ssh/none"] {
         let input = json!({ "session_id": "s", "hook_event_name": "Stop", "transcript_path": transcript, "cwd": "." }).to_string();
