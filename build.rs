@@ -3,65 +3,15 @@
 //! of the code that makes it.
 
 use std::fmt::Write;
-use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-const LANGUAGES: &str = "src/languages";
+#[path = "build/versions.rs"]
+mod versions;
+use versions::{Hash, KEPT, LANGUAGES};
 
-/// The versions of data on disk: the build-time variable, and the sources whose hash is its value.
-const KEPT: [(&str, &[&str]); 3] = [
-    (
-        "VERSION_OF_CHUNKS",
-        &[
-            LANGUAGES,
-            "src/syntax",
-            "src/grams.rs",
-            "src/index/chunker",
-            "src/index/history.rs",
-            "src/index/parsed.rs",
-            "src/source/decoded.rs",
-            "src/source/skip.rs",
-            "Cargo.lock",
-            "src/chunk",
-            "src/secrets.rs",
-            "src/secrets",
-        ],
-    ),
-    (
-        "VERSION_OF_GRAPH_ROWS",
-        &[
-            LANGUAGES,
-            "src/secrets.rs",
-            "src/secrets",
-            "src/source/decoded.rs",
-            "src/syntax",
-            "src/graph/mod.rs",
-            "src/graph/names.rs",
-            "src/graph/rows.rs",
-            "src/graph/scip.rs",
-            "src/graph/sql.rs",
-            "src/graph/sql",
-        ],
-    ),
-    (
-        "VERSION_OF_SAVED",
-        &[
-            LANGUAGES,
-            "src/chunk",
-            "src/embed/passage.rs",
-            "src/search",
-            "src/secrets.rs",
-            "src/secrets",
-            "src/store",
-            "src/live/manager.rs",
-            "src/live/vectors.rs",
-            "src/memory/feed.rs",
-            "src/memory/mod.rs",
-        ],
-    ),
-];
+const LOCK: &str = "Cargo.lock";
 
 fn main() {
     name_the_commit();
@@ -69,17 +19,21 @@ fn main() {
     let root =
         PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
     list_languages(&root.join(LANGUAGES));
-    for (variable, sources) in KEPT {
-        let mut hash = DefaultHasher::new();
-        for source in sources {
-            // A package that is built without its lock file has none.
-            if root.join(source).exists() {
-                println!("cargo::rerun-if-changed={source}");
-                add(&root.join(source), &mut hash);
-            }
+    // A package that is built without its lock file has none.
+    let lock = fs::read_to_string(root.join(LOCK)).unwrap_or_default();
+    if !lock.is_empty() {
+        println!("cargo::rerun-if-changed={LOCK}");
+    }
+    for kept in KEPT {
+        let mut hash = Hash::default();
+        for source in kept.sources {
+            println!("cargo::rerun-if-changed={source}");
+            add(&root.join(source), &mut hash);
         }
-        // SQLite stores 31 bits of a version, and 0 means that there is none.
-        println!("cargo::rustc-env={variable}={}", (hash.finish() >> 33) | 1);
+        for package in kept.locked(&lock) {
+            hash.add(package.as_bytes());
+        }
+        println!("cargo::rustc-env={}={}", kept.variable, hash.version());
     }
 }
 
@@ -144,15 +98,15 @@ fn list_languages(folder: &Path) {
 
 /// Adds a file, or all files of a folder, to a hash, without tests: they do
 /// not change what is kept.
-fn add(path: &Path, hash: &mut DefaultHasher) {
+fn add(path: &Path, hash: &mut Hash) {
     if path.is_dir() {
         for entry in entries(path) {
             add(&entry, hash);
         }
     } else if path.file_stem().is_none_or(|stem| stem != "tests") {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        hash.write(name.as_bytes());
-        hash.write(&fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+        hash.add(name.as_bytes());
+        hash.add(&fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
     }
 }
 

@@ -161,7 +161,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             let (opened, unopened) = open_projects(&elsewhere::opening(look), &projects);
             asked.extend(opened);
             warnings.extend(unopened);
-            let answer = search_many(&asked, &request, &Call { warnings, ..Call::default() })?;
+            let call = Call { warnings, ..Call::default() };
+            let answer = search_many(&asked, &request, &call)?;
+            let answer = engine.with_memories(answer, &request, &call)?;
             for AskedProject { name, engine, .. } in asked.iter().filter(|asked| !asked.is_package)
             {
                 paths.insert(Some(name.clone()), Paths::of_named(&engine.project, name));

@@ -125,6 +125,34 @@ impl Engine {
         Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
     }
 
+    /// Refuses what names one project in a question whose `repos` name others: one of the two would
+    /// be left out.
+    ///
+    /// # Errors
+    /// When `repo` or one of the places names a project.
+    pub fn check_alone<'a>(
+        &self,
+        repo: Option<&str>,
+        places: impl Iterator<Item = &'a mut String>,
+        call: &Call,
+    ) -> Result<(), AskError> {
+        if let Some(repo) = repo {
+            return Err(AskError::Arguments(format!(
+                "`repo` (`{repo}`) and `repos` cannot be combined, because `repo` asks one project: name all projects in `repos`, or leave it out"
+            )));
+        }
+        for place in places {
+            if let Some((name, rest)) = split_place(place)
+                && self.has_project(name, call)
+            {
+                return Err(AskError::Arguments(format!(
+                    "`{place}` is in {name}, and `repos` names the projects to ask: leave `repos` out, or write `{rest}`"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Searches the projects that the request names.
     ///
     /// # Errors
@@ -135,6 +163,7 @@ impl Engine {
         request: &SearchRequest,
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
+        check_together(request, call)?;
         let known = self.project.all();
         let OfTeam { mut published, others: repos, mut warnings, failure } =
             self.published_among(&known, request, call)?;
@@ -162,7 +191,8 @@ impl Engine {
         });
         let own = own.as_deref().filter(|_| !is_asked);
         asked.extend(own.map(|name| Asked { name, engine: self, is_package: false }));
-        search_all(&asked, published, request, &Call { warnings, ..call.clone() })
+        let answer = search_all(&asked, published, request, &Call { warnings, ..call.clone() })?;
+        self.with_memories(answer, request, call)
     }
 
     /// Opens the published repositories among the names of a request. A name of both is that of the
@@ -306,6 +336,30 @@ fn gone(root: &Path) -> String {
     )
 }
 
+fn is_glob(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
+}
+
+/// Refuses what a search of several projects would leave out.
+///
+/// # Errors
+/// When the request or the call asks for something that belongs to one project.
+fn check_together(request: &SearchRequest, call: &Call) -> Result<(), AskError> {
+    let refuse = |why: &str| Err(AskError::Arguments(why.into()));
+    if request.deps {
+        return refuse(
+            "`deps` searches what one project depends on, and this search asks several projects or published repositories: ask one project with `deps` (an agent names it by `repo`), or name the packages as projects",
+        );
+    }
+    let asks_one = matches!(&*request.repos, [name] if !is_glob(name));
+    if call.wait.min_generation.is_some() && !asks_one {
+        return refuse(
+            "`min_generation` is a generation of one project, and this search asks several: name one project, or leave `min_generation` out",
+        );
+    }
+    Ok(())
+}
+
 /// Selects projects by names or globs of names; `*` selects all. Returns them in the order of their
 /// names, and warnings.
 ///
@@ -317,7 +371,7 @@ pub fn chosen(
 ) -> Result<(Vec<KnownProject>, Vec<String>), AskError> {
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     for name in wanted {
-        if !name.contains(['*', '?', '[', '{']) {
+        if !is_glob(name) {
             match known.named(name) {
                 Ok(project) => found.push(project.clone()),
                 Err(e) => {
@@ -459,6 +513,7 @@ pub fn search_many(
     request: &SearchRequest,
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
+    check_together(request, call)?;
     let asked: Vec<Asked> = projects.iter().map(AskedProject::asked).collect();
     search_all(&asked, Vec::new(), request, call)
 }

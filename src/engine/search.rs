@@ -269,7 +269,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the call is cancelled.
-    pub(super) fn with_memories(
+    pub fn with_memories(
         &self,
         mut answer: SearchAnswer,
         request: &SearchRequest,

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_waits_for_messages_of_commits() {
+    fn the_index_does_not_wait_for_messages_of_commits() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::at(dir.path()).unwrap();
         layout.create().unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_stands_apart_from_its_name_stays_in_a_message() {
+    fn a_secret_that_stands_apart_from_its_name_is_taken_out_of_a_message() {
         let secret = "Wd4kT7qZ2xLm9Rb3Np6V";
         for form in FORMS_APART_FROM_NAME {
             let said = form.replace('%', secret);

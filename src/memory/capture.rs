@@ -83,49 +83,13 @@ impl MemoryCaptureService {
         &self.store
     }
 
-    /// Stores the text of a hook, and each lasting statement of a prompt. A text that is too long
-    /// for one memory is stored in pieces, all of them or none. Returns the id of the first piece.
+    /// Stores the memory of a hook under its own id, so that storing it again changes nothing: a
+    /// hook that is interrupted leaves the same memory in the spool. The lasting statements of a
+    /// prompt or an answer are stored with it. A text that is too long for one memory is stored in
+    /// pieces, all of them or none. Returns the id of the first piece.
     ///
     /// # Errors
     /// When the text is empty, the session is unknown, or embedding or storing fails.
-    pub fn capture_hook_description(
-        &self,
-        content: &str,
-        hook_type: HookType,
-        session_id: &str,
-        tool_name: Option<String>,
-        file_path: Option<String>,
-    ) -> Result<Uuid, CaptureError> {
-        self.capture_text(Memory::new(
-            content,
-            MemorySource::HookDescription { hook_type, tool_name, file_path },
-            session_id,
-        ))
-    }
-
-    /// Stores an agent's answer, as [`MemoryCaptureService::capture_hook_description`] stores the
-    /// text of a hook.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn capture_claude_response(
-        &self,
-        content: &str,
-        response_type: ResponseType,
-        session_id: &str,
-    ) -> Result<Uuid, CaptureError> {
-        self.capture_text(Memory::new(
-            content,
-            MemorySource::ClaudeResponse { response_type },
-            session_id,
-        ))
-    }
-
-    /// Stores the memory of a hook under its own id, so that storing it again changes nothing: a
-    /// hook that is interrupted leaves the same memory in the spool.
-    ///
-    /// # Errors
-    /// As [`MemoryCaptureService::capture_hook_description`].
     pub fn capture_of_hook(&self, memory: Memory) -> Result<Uuid, CaptureError> {
         if is_text(&memory) { self.capture_text(memory) } else { self.capture(memory) }
     }

@@ -228,7 +228,7 @@ mod tests {
 
     /// A file of procfs reports the size 0 and does not end.
     #[test]
-    fn links_of_a_repository_are_followed() {
+    fn links_of_a_repository_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (root, outside) = (dir.path().join("in"), dir.path().join("out"));
         for folder in [&root, &outside] {

@@ -157,7 +157,7 @@ mod linux {
         }
 
         #[test]
-        fn an_answer_that_is_damaged_names_an_owner() {
+        fn an_answer_that_is_damaged_names_no_owner() {
             let (client, server) = connected("127.0.0.1:0");
             let (local, peer) = (server.local_addr().unwrap(), client.local_addr().unwrap());
             let answer = ask(&request(local, peer).unwrap()).unwrap();

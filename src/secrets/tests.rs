@@ -572,7 +572,7 @@ fn filled(form: &str, seed: u64) -> (String, String) {
 }
 
 #[test]
-fn common_forms_of_secrets_go_through() {
+fn common_forms_of_secrets_are_taken_out() {
     const SEEDS: u64 = 20;
     const N_SEEDS: usize = 20;
     let mut through = Vec::new();
@@ -642,7 +642,7 @@ const CODE: &[&str] = &[
 ];
 
 #[test]
-fn ordinary_code_is_redacted() {
+fn ordinary_code_is_not_redacted() {
     let changed: Vec<_> =
         CODE.iter().map(|text| redact_file(text)).filter(|done| !done.found.is_empty()).collect();
     assert!(changed.is_empty(), "{changed:#?}");

@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_another_site_asks_without_an_origin() {
+    fn a_page_of_another_site_is_refused_also_without_an_origin() {
         let host = ("host", "127.0.0.1:7717");
         for (site, allowed) in [
             ("cross-site", false),
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_another_type_is_posted() {
+    fn a_body_of_another_type_is_refused() {
         let post = |kinds: &[&'static str]| {
             let kinds = kinds.iter().map(|kind| ("content-type", *kind));
             let headers: Vec<_> = std::iter::once(("host", "localhost")).chain(kinds).collect();

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_requests_lose_their_id() {
+    fn invalid_requests_keep_their_id() {
         for (message, id, code) in [
             (r#"{"id":7,"method":5}"#, json!(7), INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, json!(7), INVALID_REQUEST),

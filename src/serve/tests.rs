@@ -588,7 +588,7 @@ async fn a_line_that_is_no_message_gets_no_answer() {
 }
 
 #[tokio::test]
-async fn a_session_that_begins_with_something_else_ends() {
+async fn a_session_that_begins_with_something_else_goes_on() {
     let mut talk = Talk::new();
     talk.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     talk.send(r#"{"jsonrpc":"2.0","id":5,"result":{}}"#).await;
@@ -596,7 +596,7 @@ async fn a_session_that_begins_with_something_else_ends() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_name_another_method() {
+async fn arguments_that_are_no_object_are_named() {
     let mut talk = Talk::begun("2025-06-18").await;
     for arguments in [json!([]), json!("word"), json!(5)] {
         talk.send(
@@ -628,7 +628,7 @@ async fn arguments_that_are_no_object_name_another_method() {
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_ends_the_session() {
+async fn a_tool_that_panics_does_not_end_the_session() {
     let mut talk = Talk::begun("2025-06-18").await;
     for word in ["panic", "nothing"] {
         talk.send(&echo(1, &word.into()).to_string()).await;
@@ -638,7 +638,7 @@ async fn a_tool_that_panics_ends_the_session() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_in_use_loses_an_answer() {
+async fn an_id_that_is_in_use_is_refused() {
     let mut talk = Talk::begun("2025-06-18").await;
     let wait =
         request(1, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} })).to_string();
@@ -652,7 +652,7 @@ async fn an_id_that_is_in_use_loses_an_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_is_not_answered_as_one() {
+async fn a_batch_is_answered_as_one() {
     let mut talk = Talk::begun("2025-03-26").await;
     let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let batch = json!([echo(1, &"a".into()), told, { "id": 7, "method": 5 }, echo(2, &"panic".into()), request(3, "ping", &json!({}))]);
@@ -682,7 +682,7 @@ async fn a_batch_is_not_answered_as_one() {
 }
 
 #[tokio::test]
-async fn messages_over_http_follow_other_rules() {
+async fn messages_over_http_follow_the_rules_of_their_revision() {
     let s = Server::new();
     for (body, status, id, code) in [
         ("nonsense".into(), StatusCode::BAD_REQUEST, Value::Null, -32700),
@@ -731,7 +731,7 @@ async fn messages_over_http_follow_other_rules() {
 }
 
 #[tokio::test]
-async fn listeners_hold_every_place() {
+async fn listeners_do_not_hold_every_place() {
     let s = Server::new();
     let ask = async || {
         s.ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap())
@@ -774,7 +774,7 @@ async fn message_in(body: &mut axum::body::BodyDataStream) -> Value {
 }
 
 #[tokio::test]
-async fn subscriptions_of_clients_that_left_hold_every_place() {
+async fn subscriptions_of_clients_that_left_free_their_places() {
     let s = Server::new();
     let params = json!({
         "_meta": {
@@ -826,7 +826,7 @@ async fn subscriptions_of_clients_that_left_hold_every_place() {
 }
 
 #[tokio::test]
-async fn pages_are_judged_by_other_rules_at_mcp() {
+async fn pages_are_judged_by_the_same_rules_at_the_api_and_at_mcp() {
     let s = Server::new();
     let ping = request(1, "ping", &json!({})).to_string();
     for (headers, allowed) in [

@@ -836,7 +836,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_forges_a_commit() {
+    fn a_message_forges_no_commit() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         git(root, &["init", "-q"]);
@@ -860,7 +860,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_of_the_configuration_or_a_damaged_commit_empties_the_history() {
+    fn an_encoding_of_the_configuration_or_a_damaged_commit_leaves_the_other_commits() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         git(root, &["init", "-q"]);
@@ -881,7 +881,7 @@ mod tests {
     }
 
     #[test]
-    fn submodules_outside_are_followed() {
+    fn submodules_outside_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (root, outside) = (dir.path().join("in"), dir.path().join("private"));
         fs::create_dir_all(root.join("sub")).unwrap();
@@ -898,7 +898,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_of_an_outside_repository_are_read() {
+    fn commits_of_an_outside_repository_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let (private, clone) = (dir.path().join("private"), dir.path().join("clone"));
         for root in [&private, &clone] {

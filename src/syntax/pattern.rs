@@ -563,7 +563,7 @@ mod tests {
     ];
 
     #[test]
-    fn ordinary_code_is_found_nowhere() {
+    fn ordinary_code_is_found_by_its_pattern() {
         let mut wrong = Vec::new();
         for (file, text, patterns) in EVERYDAY {
             for (pattern, n) in *patterns {
@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_found_nowhere_without_an_error() {
+    fn a_pattern_of_rubbish_is_refused() {
         for (file, pattern) in [
             ("a.go", "func ((("),
             ("a.rs", "$A.unwrap("),

@@ -392,6 +392,11 @@ fn answer<Q: Question>(
     let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
     let call = Call { wait, warnings, in_brief: true, ..call.clone() };
     let reaches = reaches_others::<Q>();
+    let names_others =
+        |arguments: &Value| arguments["repos"].as_array().is_some_and(|names| !names.is_empty());
+    if names_others(&arguments) {
+        engine.check_alone(repo.as_deref(), places(&mut arguments), &call)?;
+    }
     let mut repo = repo;
     let mut published = None;
     match Q::OF_PUBLISHED {
@@ -415,8 +420,9 @@ fn answer<Q: Question>(
         None
     };
     let engine = other.as_ref().map_or(engine, |other| &*other.engine);
-    let names_others = arguments["repos"].as_array().is_some_and(|names| !names.is_empty());
-    if let (Some(why), None, false) = (engine.project.is_absent(), &published, names_others) {
+    if let (Some(why), None, false) =
+        (engine.project.is_absent(), &published, names_others(&arguments))
+    {
         return Err(AskError::NotFound(no_project(why, engine, &call)));
     }
     let question = Q::deserialize(arguments).map_err(wrong)?;

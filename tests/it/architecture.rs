@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::support::rust_code;
 
+#[path = "../../build/versions.rs"]
+mod versions;
+use versions::{Hash, KEPT, Kept};
+
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Returns every source file with its code: without comments, the content of strings, and tests.
@@ -60,10 +64,15 @@ fn used(text: &str) -> BTreeSet<String> {
     text.match_indices("crate::").map(|(i, m)| word(&text[i + m.len()..])).collect()
 }
 
-/// A link is a module with its folder or file, or a name with the file that defines it.
+/// Linked functions of traits of other crates, which call them.
+const CALLED_BY_CRATES: [&str; 1] = ["call_tool"];
+
+/// A link is a module with its folder or file, or a name with the file that defines it. The program
+/// calls a function that is linked: the map does not lead to what only tests call.
 #[test]
 fn the_links_of_the_map_lead_to_what_they_name() {
     let map = std::fs::read_to_string(Path::new(ROOT).join("specs/architecture.md")).unwrap();
+    let code: String = sources().into_iter().map(|(_, text)| text + "\n").collect();
     for link in map.split("[`").skip(1) {
         let Some((name, rest)) = link.split_once("`](../") else { continue };
         let target = rest.split(')').next().unwrap();
@@ -78,8 +87,21 @@ fn the_links_of_the_map_lead_to_what_they_name() {
                 ["fn", "struct", "enum", "trait", "const"].iter().any(defines),
                 "`{name}` is linked to {target}, which does not define it"
             );
+            assert!(
+                !defines(&"fn") || is_called(&code, last) || CALLED_BY_CRATES.contains(&last),
+                "`{name}` is linked to {target}, and no code of the program calls it"
+            );
         }
     }
+}
+
+/// Whether code names a function elsewhere than where it is defined.
+fn is_called(code: &str, function: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(function).any(|(at, _)| {
+        let (before, after) = (&code[..at], &code[at + function.len()..]);
+        !before.ends_with(is_word) && !after.starts_with(is_word) && !before.ends_with("fn ")
+    })
 }
 
 #[test]
@@ -436,25 +458,18 @@ const NOT_KEPT: &[(&str, &[&str], &str)] = &[
 ];
 
 #[test]
-fn an_update_of_the_program_serves_what_an_earlier_one_made() {
-    let build = std::fs::read_to_string(Path::new(ROOT).join("build.rs")).unwrap();
-    let table = build.split("const KEPT").nth(1).unwrap().split("];\n\nfn").next().unwrap();
-    let table = table.replace("LANGUAGES", "\"src/languages\"");
+fn what_changed_code_makes_is_made_anew_after_an_update() {
     let all = sources();
-    let mut variables = 0;
-    for part in table.split("\"VERSION_OF_").skip(1) {
-        let words: Vec<&str> = part.split('"').collect();
-        let variable = format!("VERSION_OF_{}", words[0]);
+    for Kept { variable, sources, .. } in &KEPT {
         let kept: Vec<&str> =
-            words.iter().copied().filter_map(|word| word.strip_prefix("src/")).collect();
-        let is_kept = |path: &Path| kept.iter().any(|kept| path.starts_with(kept));
-        for (path, text) in all.iter().filter(|(path, _)| is_kept(path)) {
+            sources.iter().filter_map(|source| source.strip_prefix("src/")).collect();
+        for (path, text) in all.iter().filter(|(path, _)| is_in(path, &kept)) {
             for module in used(text) {
                 let is_whole = kept.iter().any(|kept| kept.trim_end_matches(".rs") == module);
                 let is_part = kept.iter().any(|kept| kept.starts_with(&format!("{module}/")));
                 let is_excused = NOT_KEPT
                     .iter()
-                    .any(|(of, modules, _)| *of == variable && modules.contains(&&*module));
+                    .any(|(of, modules, _)| of == variable && modules.contains(&&*module));
                 assert!(
                     is_whole || is_part || is_excused,
                     "{variable}: {} uses {module}, whose changes do not change the version",
@@ -462,7 +477,174 @@ fn an_update_of_the_program_serves_what_an_earlier_one_made() {
                 );
             }
         }
-        variables += 1;
     }
-    assert_eq!(variables, 3);
+}
+
+fn is_in(path: &Path, places: &[&str]) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+/// Packages that kept data does not follow from: the beginning of the variable, the packages, and
+/// the reason.
+const NOT_DECIDING: &[(&str, &[&str], &str)] = &[
+    (
+        "VERSION_OF_",
+        &[
+            "arc-swap",
+            "fastrand",
+            "hashbrown",
+            "parking_lot",
+            "rayon",
+            "rustc-hash",
+            "thiserror",
+            "tracing",
+            "uuid",
+        ],
+        "containers, threads, ids and errors",
+    ),
+    (
+        "VERSION_OF_",
+        &[
+            "chrono",
+            "hmac",
+            "memchr",
+            "multiversion",
+            "rusqlite",
+            "serde",
+            "serde_json",
+            "sha2",
+            "xxhash-rust",
+            "zstd",
+        ],
+        "formats and functions that have the same result in each version",
+    ),
+    ("VERSION_OF_", &["ast-grep-core", "globset", "strsim"], "questions, and the choice of files"),
+    ("VERSION_OF_CHUNKS", &["bitcode"], "chunks are kept as JSON"),
+    ("VERSION_OF_GRAPH_ROWS", &["bitcode"], "rows are kept as JSON and in SQLite"),
+];
+
+/// A package that decides what is kept is named in the table of versions, or an update of the
+/// program serves what the package made before.
+#[test]
+fn a_package_that_makes_kept_data_decides_its_version() {
+    let manifest = std::fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
+    let listed = manifest.split("\n[dependencies]\n").nth(1).unwrap();
+    let listed = listed.split("\n[").next().unwrap();
+    let packages: Vec<&str> =
+        listed.lines().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+    let all = sources();
+    for kept in &KEPT {
+        let places: Vec<&str> =
+            kept.sources.iter().filter_map(|source| source.strip_prefix("src/")).collect();
+        for (path, text) in all.iter().filter(|(path, _)| is_in(path, &places)) {
+            for package in packages.iter().filter(|package| names_crate(text, package)) {
+                let is_excused = NOT_DECIDING.iter().any(|(of, packages, _)| {
+                    kept.variable.starts_with(of) && packages.contains(package)
+                });
+                assert!(
+                    kept.depends_on(package) || is_excused,
+                    "{}: {} uses the package {package}, whose changes do not change the version",
+                    kept.variable,
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+/// Whether code names the crate of a package, as `crate::`.
+fn names_crate(code: &str, package: &str) -> bool {
+    let path = format!("{}::", package.replace('-', "_"));
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    code.match_indices(&path).any(|(at, _)| !code[..at].ends_with(is_name))
+}
+
+/// Returns the version that the packages of a lock file give, without sources.
+fn version_of(kept: &Kept, lock: &str) -> u64 {
+    let mut hash = Hash::default();
+    for package in kept.locked(lock) {
+        hash.add(package.as_bytes());
+    }
+    hash.version()
+}
+
+/// Returns the lock file with another value of a key of a package.
+fn with(lock: &str, package: &str, key: &str, value: &str) -> String {
+    let name = format!("name = \"{package}\"\n");
+    let start = lock.find(&name).unwrap_or_else(|| panic!("{package} is not in Cargo.lock"));
+    let at = start + lock[start..].find(&format!("\n{key} = ")).unwrap() + 1;
+    let end = at + lock[at..].find('\n').unwrap();
+    format!("{}{key} = \"{value}\"{}", &lock[..at], &lock[end..])
+}
+
+#[test]
+fn kept_data_depends_on_the_packages_that_make_it_and_on_no_other() {
+    let lock = std::fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).unwrap();
+    let names: Vec<&str> = lock
+        .lines()
+        .filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'))
+        .filter(|name| !["cortex-codesearch", "cortex-depot"].contains(name))
+        .collect();
+    for kept in &KEPT {
+        let version = version_of(kept, &lock);
+        let (deciding, others): (Vec<&str>, Vec<&str>) =
+            names.iter().copied().partition(|name| kept.depends_on(name));
+        for name in deciding {
+            let newer = with(&lock, name, "version", "99.0.0");
+            assert_ne!(version_of(kept, &newer), version, "{}: {name}", kept.variable);
+            let other = with(&lock, name, "checksum", "0123456789abcdef");
+            assert_ne!(version_of(kept, &other), version, "{}: {name}", kept.variable);
+        }
+        assert!(others.len() > 300, "{}: {} other packages", kept.variable, others.len());
+        let newer = others.iter().fold(lock.clone(), |lock, name| {
+            let newer = with(&lock, name, "version", "99.0.0");
+            with(&newer, name, "checksum", "0123456789abcdef")
+        });
+        assert_eq!(version_of(kept, &newer), version, "{}", kept.variable);
+        for pattern in kept.packages.iter().copied().flatten() {
+            let is_used = names.iter().any(|name| match pattern.strip_suffix('*') {
+                Some(beginning) => name.starts_with(beginning),
+                None => name == pattern,
+            });
+            assert!(is_used, "{}: no package is called {pattern}", kept.variable);
+        }
+    }
+    for package in ["tree-sitter", "tree-sitter-language", "tree-sitter-rust", "ts-parser-perl"] {
+        let deciding = KEPT.iter().filter(|kept| kept.depends_on(package)).count();
+        assert_eq!(deciding, KEPT.len(), "{package}");
+    }
+    for package in ["ureq", "hyper", "tokio", "serde", "tree-sitters", "regexes"] {
+        assert!(!KEPT.iter().any(|kept| kept.depends_on(package)), "{package}");
+    }
+}
+
+#[test]
+fn the_form_of_a_lock_file_changes_no_version() {
+    let lock = std::fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).unwrap();
+    let mut entries: Vec<&str> = lock.split("[[package]]").collect();
+    entries[1..].reverse();
+    let reversed = entries.join("[[package]]");
+    let without_dependencies: String = lock
+        .lines()
+        .filter(|line| !line.starts_with(" \""))
+        .map(|line| format!("{line}\r\n"))
+        .collect();
+    for kept in &KEPT {
+        assert_eq!(version_of(kept, &reversed), version_of(kept, &lock));
+        assert_eq!(version_of(kept, &without_dependencies), version_of(kept, &lock));
+        assert_ne!(version_of(kept, ""), version_of(kept, &lock));
+    }
+}
+
+/// Another compiler computes the same versions.
+#[test]
+fn the_hash_of_a_version_is_a_fixed_function() {
+    let of = |parts: &[&str]| {
+        let mut hash = Hash::default();
+        parts.iter().for_each(|part| hash.add(part.as_bytes()));
+        hash.version()
+    };
+    assert_eq!(of(&["tree-sitter", "0.27.0"]), 245_792_029);
+    assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
+    assert!(of(&[]) > 0 && of(&["a"]) <= 0x7fff_ffff);
 }

@@ -76,7 +76,7 @@ fn commits_that_follow_are_added_and_equal_a_fresh_read() {
 }
 
 #[test]
-fn an_updated_history_kept_older_commits_than_a_fresh_one() {
+fn an_updated_history_keeps_the_commits_of_a_fresh_one() {
     let p = two_pumps();
     let commit_of = |i: usize| {
         let subject = if i.is_multiple_of(2) { "Bump the version" } else { "Change a number" };
@@ -149,7 +149,7 @@ fn silent_git(p: &Project) -> std::ffi::OsString {
 }
 
 #[test]
-fn a_git_that_never_answers_empties_the_history_in_silence() {
+fn a_git_that_never_answers_is_named_and_asked_again_after_the_next_commit() {
     let p = two_pumps();
     let path = silent_git(&p);
     run(p.cortex(&["index"]).env("PATH", &path)).expect(0);

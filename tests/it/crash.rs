@@ -389,7 +389,7 @@ fn clean_waits_for_the_indexer() {
 }
 
 #[test]
-fn unfinished_folders_of_killed_writers_stay() {
+fn unfinished_folders_of_killed_writers_are_removed() {
     use std::fs;
     let p = Project::sample();
     p.run(&["search", "retry"]).expect(0);
@@ -407,7 +407,7 @@ fn unfinished_folders_of_killed_writers_stay() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_ends_the_process_without_a_word() {
+fn a_limit_of_file_sizes_is_named() {
     let p = Project::sample();
     let text = "pub fn filler() { let x = 1; }\n".repeat(9_000);
     p.write("src/large.rs", text);

@@ -51,7 +51,7 @@ fn damage(path: &PathBuf, random: &mut Random) {
 }
 
 #[test]
-fn every_search_failed_for_ever_when_saved_terms_were_damaged_under_a_server() {
+fn saved_terms_that_are_damaged_under_a_server_are_rebuilt() {
     let p = saved();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let client = Client::new(&server.line());
@@ -136,7 +136,7 @@ fn finds(p: &Project) {
 }
 
 #[test]
-fn a_flipped_byte_fails_every_search_until_somebody_indexes() {
+fn a_search_repairs_a_flipped_byte() {
     let n = unsaved().chunk_file("code-definitions.json").len();
     for at in [0, 40, n / 3, n / 2, n - 3] {
         for bit in [1, 0x80] {
@@ -151,7 +151,7 @@ fn a_flipped_byte_fails_every_search_until_somebody_indexes() {
 }
 
 #[test]
-fn a_directory_in_place_of_a_chunk_file_stays_for_ever() {
+fn a_directory_in_place_of_a_chunk_file_is_set_aside() {
     for name in ["code-data.json", "code-definitions.json", "doc-chunks.json.next", "manifest.json"]
     {
         let p = unsaved();
@@ -168,7 +168,7 @@ fn a_directory_in_place_of_a_chunk_file_stays_for_ever() {
 }
 
 #[test]
-fn a_lost_manifest_freezes_the_index() {
+fn a_lost_manifest_does_not_freeze_the_index() {
     let p = unsaved();
     let generation = p.index()["generation"].as_u64().unwrap();
     fs::remove_file(p.path(".cortex/chunks/manifest.json")).unwrap();
@@ -187,7 +187,7 @@ fn a_lost_manifest_freezes_the_index() {
 }
 
 #[test]
-fn a_server_leaves_damage_to_others() {
+fn a_server_repairs_damage_itself() {
     let p = unsaved();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let client = Client::new(&server.line());

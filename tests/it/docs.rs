@@ -228,6 +228,40 @@ fn links_lead_to_files() {
     }
 }
 
+/// Collects the text of all Rust files below a folder.
+fn rust_code(folder: &Path, out: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_code(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Each promise of the page about security names the tests that hold it.
+#[test]
+fn tests_that_the_page_about_security_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("specs/security.md")).unwrap();
+    let mut code = String::new();
+    rust_code(&root.join("src"), &mut code);
+    rust_code(&root.join("tests"), &mut code);
+    // A sentence has at least four words.
+    let is_sentence = |name: &&str| {
+        name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            && name.matches('_').count() >= 3
+    };
+    let names: BTreeSet<&str> = text.split('`').skip(1).step_by(2).filter(is_sentence).collect();
+    assert!(names.len() > 50, "the test sees the names");
+    for name in names {
+        let is_test =
+            code.contains(&format!("fn {name}(")) || code.contains(&format!("    {name}: |c|"));
+        assert!(is_test, "specs/security.md names the test {name}, which does not exist");
+    }
+}
+
 #[test]
 fn the_summary_lists_every_page() {
     let summary = fs::read_to_string(Path::new(PAGES).join(SUMMARY)).unwrap();

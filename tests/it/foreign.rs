@@ -261,7 +261,7 @@ fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
 /// A chunk file of ours that another program changed or removed is not served: the last index run did
 /// not write its text. The next one repairs it.
 #[test]
-fn a_changed_chunk_file_is_not_served_and_repaired() {
+fn a_changed_chunk_file_is_not_served_and_is_repaired() {
     let p = Project::sample();
     p.index();
     let whole = p.timeless();
@@ -660,7 +660,7 @@ fn arrays_are_no_objects_and_a_header_needs_no_dimensions() {
 }
 
 #[test]
-fn a_time_without_an_offset_is_named_a_premature_end() {
+fn a_time_without_an_offset_is_named() {
     let chunk = r#"{"id":"late","text":"nougat","updated_at":"2026-01-31T12:00:00"}"#;
     let p = foreign(format!("{{\"chunks\":[\n{chunk}\n]}}"));
     let error = p.run(&["search", "nougat"]).error();
@@ -703,7 +703,7 @@ fn the_same_chunks_in_another_form_are_updated() {
 
 /// The chunk files of another program have no manifest, so only quiet tells that all are written.
 #[test]
-fn half_of_what_another_program_writes_is_served() {
+fn half_of_what_another_program_writes_is_not_served() {
     let file =
         |era: usize| format!("{{\"chunks\":[{{\"id\":\"c{era}\",\"text\":\"nougat era{era}\"}}]}}");
     let names = ["code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json"];

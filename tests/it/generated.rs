@@ -82,7 +82,7 @@ fn files(paths: &[&str]) -> Project {
 }
 
 #[test]
-fn gitattributes_did_not_count() {
+fn gitattributes_count() {
     let p = files(&["own.go", "gen/a.pb.go", "gen/b.go", "lib/c.go", "vendor/ours/d.go"]);
     p.write("gen/kept.go", format!("{MARKED}{CODE}"));
     p.index();
@@ -131,7 +131,7 @@ fn the_last_line_of_the_nearest_gitattributes_counts() {
 }
 
 #[test]
-fn the_map_left_out_own_code_in_a_folder_named_vendor() {
+fn the_map_has_own_code_in_a_folder_named_vendor() {
     let p = files(&["own.go", "vendor/ours/a.go"]);
     p.write(".gitattributes", "vendor/ours/** -linguist-vendored\n");
     let map = p.run(&["map"]).expect(0).stdout;
@@ -173,7 +173,7 @@ fn mit(holder: &str) -> String {
 }
 
 #[test]
-fn a_library_with_the_licence_of_another_holder_was_the_projects_own() {
+fn a_library_with_the_licence_of_another_holder_is_not_the_projects_own() {
     let p = files(&[
         "own.go",
         "lib/zlib/a.go",
@@ -214,7 +214,7 @@ fn a_library_with_the_licence_of_another_holder_was_the_projects_own() {
 }
 
 #[test]
-fn nobody_could_say_which_code_is_of_others() {
+fn settings_say_which_code_is_of_others() {
     let p = files(&["src/lua/a.go", "src/b.go", "vendor/ours/c.go"]);
     p.write("src/lua/gen.go", format!("{MARKED}{CODE}"));
     p.write("src/kept.go", format!("{MARKED}{CODE}"));

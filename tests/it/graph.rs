@@ -163,7 +163,7 @@ fn hidden_uses() -> [Use; 7] {
 
 /// Bug: the graph said "none found" where callers exist, so nobody asked it again.
 #[test]
-fn the_graph_says_none_where_callers_exist() {
+fn the_graph_shows_the_callers_that_exist() {
     for (files, target, path, line) in hidden_uses() {
         let p = Project::with(files);
         for operation in ["callers", "impact", "dependents"] {

@@ -350,7 +350,7 @@ fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
 
 /// A typo in the user's own settings must cost neither the tools of an agent nor a prompt.
 #[test]
-fn a_typo_of_the_user_ends_the_server_and_drops_the_prompt() {
+fn a_typo_of_the_user_neither_ends_the_server_nor_drops_the_prompt() {
     let p = Project::sample();
     let file = p.home().join(".config/cortex/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();

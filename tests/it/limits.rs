@@ -25,7 +25,7 @@ fn nested() -> Vec<String> {
 }
 
 #[test]
-fn a_nested_pattern_ends_the_process() {
+fn a_nested_pattern_does_not_end_the_process() {
     let p = Project::with(&[
         ("a.py", "f(f(1))\n"),
         ("b.rs", "fn main() { f(f(1)); }\n"),
@@ -55,7 +55,7 @@ fn a_nested_pattern_ends_the_process() {
 }
 
 #[test]
-fn ranges_of_lines_are_read_again_and_again() {
+fn ranges_of_lines_are_merged_and_limited() {
     let text: String = (1..=5_000).map(|n| format!("line {n}\n")).collect();
     let p = Project::with(&[("notes.md", &*text)]);
     let read = |lines: &str| run(&mut p.cortex(&["read", "notes.md", "--lines", lines, "--json"]));
@@ -70,7 +70,7 @@ fn ranges_of_lines_are_read_again_and_again() {
 }
 
 #[test]
-fn calls_that_wait_keep_all_others_from_their_answers() {
+fn calls_that_wait_keep_no_others_from_their_answers() {
     let p = Project::sample();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
@@ -102,7 +102,7 @@ fn calls_that_wait_keep_all_others_from_their_answers() {
 }
 
 #[test]
-fn a_text_that_is_too_long_is_refused_only_after_it_was_worked_on() {
+fn a_text_that_is_too_long_is_refused() {
     let p = Project::sample();
     let text = "the password of retry_with_backoff is not here. ".repeat(400_000 / 48);
     let out = run(&mut p.cortex(&["memory", "add", &text[..120_000]]));

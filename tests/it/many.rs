@@ -130,6 +130,65 @@ fn tools_understand_the_addresses_that_replies_print() {
     assert!(out.stdout.contains("boil") && !out.stdout.contains("paint"), "{}", out.stdout);
 }
 
+/// Arguments of a search that name projects. Both of a pair are answered, or an error says why not and
+/// what to do.
+#[test]
+fn no_argument_of_a_search_of_several_projects_is_left_out_silently() {
+    let p = three();
+    let note = "We decided that a failed attempt waits twice as long.";
+    at(&p, "b/wall", &["memory", "add", note]).expect(0);
+    let mut machine = Agents { p: &p, agents: Vec::new() };
+    machine.start("b/wall", &["--alone"]);
+    let mut ask = |arguments: Value| machine.ask(0, "cortex_search", &arguments);
+    let query = "failed attempt";
+    for repos in [json!(["*"]), json!(["a/app", "wall"]), json!(["a/app"]), json!("a/app")] {
+        let refused = ask(json!({ "query": query, "repos": repos, "deps": true }));
+        assert!(refused.contains("`deps` searches what one project depends on"), "{refused}");
+        assert!(refused.contains("ask one project with `deps`"), "{refused}");
+        for repo in ["b/app", "wall", "kettle"] {
+            let refused = ask(json!({ "query": query, "repos": repos, "repo": repo }));
+            let why = format!("`repo` (`{repo}`) and `repos` cannot be combined");
+            assert!(refused.contains(&why), "{refused}");
+        }
+        for (place, name) in [("b/app:src/**", "b/app"), ("wall:src/lib.rs", "wall")] {
+            let refused = ask(json!({ "query": query, "repos": repos, "paths": [place] }));
+            let why = format!("`{place}` is in {name}, and `repos` names the projects to ask");
+            assert!(refused.contains(&why), "{refused}");
+        }
+        let remembered = ask(json!({ "query": query, "repos": repos, "memories": 3 }));
+        assert!(remembered.contains("function retry"), "{remembered}");
+        assert!(remembered.contains("> remembered: ") && remembered.contains("twice as long"));
+    }
+    for repos in [json!(["*"]), json!(["a/app", "wall"])] {
+        let refused = ask(json!({ "query": query, "repos": repos, "min_generation": 1 }));
+        assert!(refused.contains("`min_generation` is a generation of one project"), "{refused}");
+    }
+    // What names one project is answered.
+    for arguments in [
+        json!({ "query": query, "repos": ["a/app"], "min_generation": 0, "paths": ["src/**"] }),
+        json!({ "query": query, "repo": "a/app", "deps": true }),
+        json!({ "query": query, "paths": ["a/app:src/**"], "deps": true }),
+        json!({ "query": query, "repos": [], "repo": "a/app" }),
+    ] {
+        let found = ask(arguments.clone());
+        assert!(found.contains("function retry"), "{arguments}: {found}");
+    }
+    drop(machine);
+
+    p.write("all.code-workspace", "{\"folders\": [{\"path\": \"a/app\"}, {\"path\": \"b/wall\"}]}");
+    for chosen in
+        [&["--all"][..], &["--repo", "a/app"], &["--workspace", "../../all.code-workspace"]]
+    {
+        let search = |args: &[&str]| at(&p, "b/wall", &[&["search", query], chosen, args].concat());
+        let refused = search(&["--deps"]).error();
+        assert!(refused.contains("`deps` searches what one project depends on"), "{refused}");
+        let found = search(&["--memories", "3", "--json"]).expect(0).stdout;
+        let found: Value = serde_json::from_str(&found).unwrap();
+        assert_eq!(found["results"][0]["repo"], "a/app", "{found}");
+        assert!(found["memories"].to_string().contains("twice as long"), "{found}");
+    }
+}
+
 /// Other users of the machine reach a port, so a server over HTTP answers for its project alone.
 #[test]
 fn a_server_over_http_reaches_no_other_project() {

@@ -390,7 +390,7 @@ fn the_notes_of_an_agent_are_found() {
 /// A reply names the stored source of a memory and the contribution of each retriever. Filters keep
 /// their names.
 #[test]
-fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwise() {
+fn replies_about_memories_have_the_scores_of_retrievers_and_the_stored_sources() {
     let p = Project::sample();
     told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
     told(
@@ -461,7 +461,7 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
 
 /// The watcher of notes stops with its server and logs its statistics.
 #[test]
-fn a_server_that_ends_does_not_say_what_became_of_notes() {
+fn a_server_that_ends_says_what_became_of_notes() {
     let p = Project::sample();
     p.run(&["memory", "add", "Something."]).expect(0);
     let notes = notes_folder(&p);
@@ -496,7 +496,7 @@ fn a_server_that_ends_does_not_say_what_became_of_notes() {
 
 /// `memory stats` finds a damage that ordinary reads do not meet.
 #[test]
-fn nobody_can_have_the_database_checked() {
+fn the_statistics_of_memories_check_the_database() {
     let p = Project::sample();
     p.run(&["memory", "add", "Something."]).expect(0);
     assert!(p.run(&["memory", "stats"]).expect(0).stdout.contains("checked and whole"));
@@ -516,7 +516,7 @@ fn nobody_can_have_the_database_checked() {
 
 /// The memories of a day are found by their time, with tools and on the command line.
 #[test]
-fn memories_are_not_searched_by_time() {
+fn memories_are_searched_by_time() {
     let p = Project::sample();
     let line = |(name, at): (&str, &str)| {
         let memory = json!({
@@ -636,7 +636,7 @@ fn agents_are_shown_every_filter_of_the_memory_tools() {
 /// An agent can store a memory with the first server of a project, and is notified when more tools
 /// are available.
 #[test]
-fn memory_tools_are_not_offered_until_a_restart() {
+fn memory_tools_are_offered_without_a_restart() {
     let p = Project::sample();
     p.index();
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch", "--tools", "memory"]));
@@ -737,7 +737,7 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
 
 /// A client without hooks gets the briefing from a tool and as a resource.
 #[test]
-fn clients_without_hooks_have_no_briefing() {
+fn clients_without_hooks_have_a_briefing() {
     let p = Project::sample();
     p.run(&["memory", "add", "--pin", "Releases are cut from main."]).expect(0);
     p.run(&["memory", "add", "The cache is one file because rename is atomic."]).expect(0);
@@ -763,7 +763,7 @@ fn clients_without_hooks_have_no_briefing() {
 
 /// A server that started before the memory, and before the folder of notes, follows both.
 #[test]
-fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
+fn notes_are_followed_when_memory_begins_while_the_server_runs() {
     let p = Project::sample();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
@@ -873,7 +873,7 @@ fn a_disk_that_cannot_be_written_holds_up_nobody() {
 /// If a process is killed at any moment of storing, the database stays intact: no memory is stored
 /// in part, and all stored ones are there.
 #[test]
-fn killed_while_it_stores() {
+fn a_process_that_is_killed_while_it_stores_leaves_the_database_whole() {
     let p = Project::new();
     p.run(&["memory", "add", "The first one."]).expect(0);
     let mut random = Random(11);
@@ -936,7 +936,7 @@ fn memory_line(i: usize) -> String {
 /// A database that came with a clone is reported but not shown until the user adopts it; the file
 /// itself stays unchanged.
 #[test]
-fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
+fn memories_that_came_with_a_clone_are_kept_and_told_only_when_adopted() {
     let (stranger, p) = (Project::sample(), Project::sample());
     stranger.run(&["memory", "add", "--pin", "Releases are cut from potatoes."]);
     stranger.run(&["memory", "add", "The kettle is for tea."]);

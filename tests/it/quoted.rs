@@ -38,7 +38,7 @@ fn framed(reply: &str) -> Vec<&str> {
 }
 
 #[test]
-fn text_of_a_repository_speaks_as_cortex() {
+fn text_of_a_repository_does_not_speak_as_cortex() {
     let p = hostile();
     let mut server = Server::start(&mut p.cortex(&["mcp", "--tools", "search,graph,memory,edit"]));
     server.ask("initialize", &initialize("2025-11-25"));
@@ -90,7 +90,7 @@ fn text_of_a_repository_speaks_as_cortex() {
 }
 
 #[test]
-fn tabs_of_a_file_are_shown_as_something_else() {
+fn tabs_of_a_file_are_shown_as_tabs() {
     let p = hostile();
     for command in [
         vec!["grep", "return level"],

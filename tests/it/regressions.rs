@@ -158,7 +158,7 @@ fn a_question_is_read_from_standard_input() {
 
 /// Somebody who asks for a file elsewhere must not get a file of this project in silence.
 #[test]
-fn another_file_is_read_in_silence() {
+fn another_file_is_not_read_in_silence() {
     let p = Project::with(&[
         ("README.md", "# Frost\n"),
         ("src/pump.rs", "pub fn pump() {}\n"),

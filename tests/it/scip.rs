@@ -103,7 +103,7 @@ fn an_index_of_scip_python_is_read_from_a_file() {
 
 /// A clone may bring a database with any rows, and an index that says anything.
 #[test]
-fn an_index_that_came_with_a_clone_is_believed() {
+fn an_index_that_came_with_a_clone_is_not_believed() {
     let Some(clients) = clients() else { return };
     let p = typescript();
     run(&mut cortex(&p, &clients, &["graph", "import", "--run"])).expect(0);

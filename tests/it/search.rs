@@ -101,7 +101,7 @@ fn json_names_file_lines_score_and_chunk() {
 
 /// Other places of a file belong to its one result: a file is listed once.
 #[test]
-fn the_text_of_a_row_was_that_of_another_place() {
+fn the_text_of_a_row_is_that_of_its_place() {
     let filler = |part: &str| -> String {
         let function = |i: usize| {
             format!(
@@ -560,7 +560,7 @@ fn a_typo_is_corrected_whatever_stands_around_it() {
 /// A question of an agent names something that one test alone holds. Its other words were worth
 /// more than that name.
 #[test]
-fn an_identifier_of_one_file_lost_against_the_words_around_it() {
+fn an_identifier_of_one_file_wins_against_the_words_around_it() {
     let mut files = vec![(
         "tests/door_test.rs".to_string(),
         "#[test]\nfn opens() {\n    let stuck_hinge_count = 2;\n    assert_eq!(stuck_hinge_count, 2);\n}\n".to_string(),

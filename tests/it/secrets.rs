@@ -72,7 +72,7 @@ fn assert_files_clean(folder: &Path) -> usize {
 }
 
 #[test]
-fn secrets_of_files_are_written_to_the_index() {
+fn secrets_of_files_are_not_written_to_the_index() {
     let p = project();
     p.index();
     p.run(&["search", "charge the customer"]).expect(0);
@@ -87,7 +87,7 @@ fn secrets_of_files_are_written_to_the_index() {
 }
 
 #[test]
-fn secrets_of_files_are_shown_by_commands_and_tools() {
+fn secrets_of_files_are_not_shown_by_commands_and_tools() {
     let p = project();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
@@ -167,7 +167,7 @@ fn a_reply_with_a_replaced_secret_says_so_in_its_first_line() {
 }
 
 #[test]
-fn a_line_with_a_secret_is_not_found_by_its_other_words() {
+fn a_line_with_a_secret_is_found_by_its_other_words() {
     let p = project();
     p.index();
     assert_eq!(p.found(&["push to the mirror"])[0], "docs/setup.md");
@@ -187,7 +187,7 @@ fn a_line_with_a_secret_is_not_found_by_its_other_words() {
 }
 
 #[test]
-fn a_pattern_is_an_oracle_for_a_secret() {
+fn a_pattern_is_no_oracle_for_a_secret() {
     let p = project();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
@@ -202,7 +202,7 @@ fn a_pattern_is_an_oracle_for_a_secret() {
 }
 
 #[test]
-fn status_does_not_say_where_secrets_are() {
+fn status_says_where_secrets_are() {
     let p = project();
     p.index();
     let named = |status: &Value| -> Vec<String> {
@@ -252,7 +252,7 @@ fn status_does_not_say_where_secrets_are() {
 }
 
 #[test]
-fn secrets_of_files_are_sent_to_a_remote_model() {
+fn secrets_of_files_are_not_sent_to_a_remote_model() {
     let model = Model::start();
     let p = project();
     p.configure(model.settings("words", ""));
@@ -263,7 +263,7 @@ fn secrets_of_files_are_sent_to_a_remote_model() {
 }
 
 #[test]
-fn secrets_in_chunk_files_of_other_programs_are_shown() {
+fn secrets_in_chunk_files_of_other_programs_are_not_shown() {
     let p = Project::new();
     let chunk = json!({ "id": "f1", "text": format!("nougat\npassword: {}", SECRETS[3]), "metadata": { "file_path": "gone.py" } });
     p.write(".cortex/chunks/code-definitions.json", json!({ "chunks": [chunk] }).to_string());

@@ -356,7 +356,7 @@ fn post(url: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 #[test]
-fn another_user_searches_and_stores() {
+fn another_user_needs_the_token_to_search_and_to_store() {
     let p = Project::sample();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
@@ -393,7 +393,7 @@ fn another_user_searches_and_stores() {
 }
 
 #[test]
-fn another_user_holds_every_place() {
+fn another_user_does_not_hold_every_place() {
     let p = Project::sample();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let url = server.line();
@@ -440,7 +440,7 @@ fn a_server_that_cannot_tell_users_apart_answers_all_of_them() {
 }
 
 #[test]
-fn pages_of_other_local_ports_read_and_write() {
+fn pages_of_other_local_ports_neither_read_nor_write() {
     let p = Project::sample();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
@@ -512,7 +512,7 @@ fn rest(stream: &mut TcpStream) -> String {
 }
 
 #[test]
-fn an_answer_to_a_body_that_is_too_long_is_cut() {
+fn the_answer_to_a_body_that_is_too_long_arrives() {
     let p = Project::sample();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let url = server.line();
@@ -534,7 +534,7 @@ fn an_answer_to_a_body_that_is_too_long_is_cut() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_called_too_long() {
+fn a_body_that_breaks_off_is_not_called_too_long() {
     let p = Project::sample();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let url = server.line();
@@ -569,7 +569,7 @@ fn connections_beyond_the_limit_are_cut() {
 }
 
 #[test]
-fn a_connection_that_says_nothing_stays() {
+fn a_connection_that_says_nothing_is_closed() {
     let p = Project::sample();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let url = server.line();
@@ -582,7 +582,7 @@ fn a_connection_that_says_nothing_stays() {
 }
 
 #[test]
-fn a_line_without_end_takes_the_memory_of_a_server() {
+fn a_line_without_end_does_not_take_the_memory_of_a_server() {
     let p = Project::sample();
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
     server.ask("initialize", &initialize("2025-06-18"));

@@ -52,7 +52,7 @@ fn rust_targets_outside_of_src_have_modules_of_their_own() {
 }
 
 #[test]
-fn rust_modules_below_a_folder_named_tests_in_src_lose_their_callers() {
+fn rust_modules_below_a_folder_named_tests_in_src_keep_their_callers() {
     let p = Project::new(&[
         ("Cargo.toml", "[package]\nname = \"web\"\n"),
         ("src/lib.rs", "pub mod routing;\n"),
@@ -77,7 +77,7 @@ fn a_chain_over_lines_counts_at_the_line_of_each_name() {
 }
 
 #[test]
-fn rust_macros_within_macros_and_closures_in_them_are_not_seen() {
+fn rust_macros_within_macros_and_closures_in_them_are_seen() {
     let p = Project::new(&[
         ("Cargo.toml", "[package]\nname = \"m\"\n"),
         ("tests/macros.rs", "macro_rules! eqnice {\n    ($a:expr) => { $a };\n}\n"),
@@ -235,7 +235,7 @@ fn kotlin_companions_are_named_by_their_type() {
 }
 
 #[test]
-fn c_functions_in_tables_have_no_caller() {
+fn c_functions_in_tables_are_used_by_the_table() {
     let p = Project::new(&[
         (
             "src/cmds.c",
@@ -291,7 +291,7 @@ fn javascript_blocks_define_one_name_and_modules_export_without_a_name() {
 }
 
 #[test]
-fn php_variables_have_no_type_and_parent_is_no_receiver() {
+fn php_variables_have_a_type_and_parent_is_a_receiver() {
     let p = Project::new(&[
         (
             "src/Stack.php",
@@ -435,7 +435,7 @@ fn ruby_values_of_new_fields_and_functions_of_a_module() {
 }
 
 #[test]
-fn javascript_methods_of_an_object_have_no_callers() {
+fn javascript_methods_of_an_object_have_callers() {
     let p = Project::new(&[
         (
             "lib/resp.js",
@@ -477,7 +477,7 @@ fn java_types_in_a_type_are_named_like_those_in_its_interface() {
 }
 
 #[test]
-fn a_supertype_whose_path_begins_at_the_type_itself_ends() {
+fn the_search_for_a_supertype_whose_path_begins_at_the_type_itself_ends() {
     let p = Project::new(&[(
         "a.rb",
         "class Foo < Foo::Bar\n  def one\n    two\n  end\n  def two\n  end\nend\n",
@@ -486,7 +486,7 @@ fn a_supertype_whose_path_begins_at_the_type_itself_ends() {
 }
 
 #[test]
-fn rust_methods_named_like_a_field_end_the_chain() {
+fn rust_methods_named_like_a_field_continue_the_chain() {
     let p = Project::new(&[(
         "src/lib.rs",
         "pub struct Test { justfile: Option<String>, hook: fn() }\nimpl Test {\n    pub fn new() -> Self { todo!() }\n    pub fn justfile(self, v: &str) -> Self { self }\n    pub fn stdout(self) {}\n}\nfn one() { Test::new().justfile(\"x\").stdout(); }\nfn two() { let t = Test::new().justfile(\"x\"); t.stdout(); }\n",
@@ -495,7 +495,7 @@ fn rust_methods_named_like_a_field_end_the_chain() {
 }
 
 #[test]
-fn rust_macros_are_taken_for_functions_of_their_name() {
+fn rust_macros_are_told_from_functions_of_their_name() {
     let p = Project::new(&[(
         "src/lib.rs",
         "fn format() {}\npub fn json() {}\nmacro_rules! check { () => {}; }\nfn check() {}\n#[proc_macro]\npub fn html(input: TokenStream) -> TokenStream { input }\nfn one() { let s = format!(\"x\"); web::json!(1); check!(); html!(<p>); vec![check!()]; }\nfn two() { format(); check(); vec![format()]; }\n",
@@ -508,7 +508,7 @@ fn rust_macros_are_taken_for_functions_of_their_name() {
 }
 
 #[test]
-fn rust_results_are_taken_for_the_associated_type_of_their_name() {
+fn rust_results_are_told_from_the_associated_type_of_their_name() {
     let p = Project::new(&[(
         "src/lib.rs",
         "use prelude::*;\npub struct T;\nimpl FromStr for T {\n    type Err = String;\n    fn from_str(s: &str) -> Result<Self, Self::Err> { Err(s.into()) }\n}\n",
@@ -517,7 +517,7 @@ fn rust_results_are_taken_for_the_associated_type_of_their_name() {
 }
 
 #[test]
-fn rust_names_imported_from_elsewhere_lose_to_those_of_the_crate() {
+fn rust_names_imported_from_elsewhere_are_not_those_of_the_crate() {
     let p = Project::new(&[
         ("Cargo.toml", "[package]\nname = \"m\"\n"),
         ("src/lib.rs", "mod style;\nmod paint;\nmod fill;\nuse style::Style;\n"),
@@ -529,7 +529,7 @@ fn rust_names_imported_from_elsewhere_lose_to_those_of_the_crate() {
 }
 
 #[test]
-fn rust_variants_and_what_is_dereferenced_have_no_type() {
+fn rust_variants_and_what_is_dereferenced_have_a_type() {
     let p = Project::new(&[(
         "src/lib.rs",
         "pub enum Kind { A, B(u8) }\nimpl Kind { pub fn exit(self) {} }\npub struct Token { n: Id }\nimpl Token { pub fn show(&self) {} }\npub struct Id;\nimpl Id { pub fn digits(&self) {} }\npub struct Name { token: Token }\nimpl Deref for Name {\n    type Target = Token;\n    fn deref(&self) -> &Token { &self.token }\n}\npub struct Show;\nimpl Show { pub fn exit(&self) {} pub fn show(&self) {} pub fn digits(&self) {} }\nfn one() { Kind::A.exit(); }\nfn two() { let k = Kind::B(1); k.exit(); }\nfn three(name: Name) { name.show(); name.n.digits(); }\nfn four() { println!(\"{}\", Token { n: Id }.show()); }\n",
@@ -540,7 +540,7 @@ fn rust_variants_and_what_is_dereferenced_have_no_type() {
 }
 
 #[test]
-fn methods_that_call_the_same_of_what_they_wrap_call_themselves() {
+fn methods_that_call_the_same_of_what_they_wrap_do_not_call_themselves() {
     let p = Project::new(&[(
         "src/lib.rs",
         "pub struct Entry { inner: Inner }\nimpl Entry {\n    pub fn path(&self) -> &Path {\n        match &self.inner { Inner::Normal(e) => e.path(), Inner::Broken(p) => p }\n    }\n    pub fn depth(&self) { self.depth() }\n}\n",
@@ -551,7 +551,7 @@ fn methods_that_call_the_same_of_what_they_wrap_call_themselves() {
 }
 
 #[test]
-fn cpp_functions_of_namespaces_have_neither_callers_nor_candidates() {
+fn cpp_functions_of_namespaces_have_their_callers() {
     let p = Project::new(&[
         (
             "bench.h",
@@ -576,7 +576,7 @@ fn cpp_functions_of_namespaces_have_neither_callers_nor_candidates() {
 }
 
 #[test]
-fn cpp_variables_of_inner_types_pointers_and_aliases_have_no_type() {
+fn cpp_variables_of_inner_types_pointers_and_aliases_have_a_type() {
     let p = Project::new(&[
         (
             "p.h",
@@ -593,7 +593,7 @@ fn cpp_variables_of_inner_types_pointers_and_aliases_have_no_type() {
 }
 
 #[test]
-fn c_macros_and_functions_that_are_not_included_take_the_calls_of_the_library() {
+fn c_macros_and_functions_that_are_not_included_take_no_calls_of_the_library() {
     let p = Project::new(&[
         ("vendor/over.h", "#define malloc unity_malloc\n#define release(p) unity_free(p)\n"),
         ("vendor/use.c", "#include \"deep.h\"\nint used(void) { release(0); return 1; }\n"),
@@ -618,7 +618,7 @@ fn c_macros_and_functions_that_are_not_included_take_the_calls_of_the_library() 
 }
 
 #[test]
-fn cpp_macros_before_a_qualified_result_become_part_of_the_name() {
+fn cpp_macros_before_a_qualified_result_are_no_part_of_the_name() {
     let p = Project::new(&[
         (
             "name.h",

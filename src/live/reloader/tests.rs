@@ -229,13 +229,13 @@ impl Fixture {
 }
 
 #[test]
-fn a_text_update_that_fails_publishes_half_of_itself() {
+fn a_text_update_that_fails_publishes_nothing() {
     let f = fixture();
     f.an_update_that_fails(&f.text.clone(), "late was overwritten while it was read");
 }
 
 #[test]
-fn a_vector_update_that_fails_publishes_half_of_itself() {
+fn a_vector_update_that_fails_publishes_nothing() {
     let f = fixture();
     f.an_update_that_fails(&f.vectors.clone(), "the model is away");
 }
@@ -263,7 +263,7 @@ fn tries_after_a_failure_come_ever_more_slowly() {
 /// Nothing requests a reload after the first one, no file changes, and the next unrequested reload
 /// is an hour away.
 #[test]
-fn a_failed_update_waits_for_a_file_event() {
+fn a_failed_update_is_tried_again_without_a_file_event() {
     let f = fixture();
     write(&f.layout, BEFORE);
     f.manager.reload(&Cancel::new(false)).unwrap();
