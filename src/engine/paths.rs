@@ -85,13 +85,13 @@ impl Place {
     }
 }
 
-/// Finds the definition of a symbol, if a text is the name of one: `retry`, `Backoff::wait`.
+/// Finds the definition of a symbol or, if there is none, its declaration, if a text is the name of one: `retry`, `Backoff::wait`.
 fn symbol(project: &Project, corpus: &Corpus, written: &str) -> Option<Result<Place, AskError>> {
     let name = written.rsplit([':', '.', '#']).next()?.trim_end_matches("()");
     if written.contains(['/', ' ']) || name.is_empty() {
         return None;
     }
-    let mut found: Vec<Place> = Vec::new();
+    let (mut found, mut declarations): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
     for path in corpus.files_defining(name).into_iter().take(MAX_DEFINING) {
         let indexed = corpus.chunks().read_file(path);
         let (mut lines, mut note) = (symbols_named(&indexed, written), None);
@@ -106,7 +106,15 @@ fn symbol(project: &Project, corpus: &Corpus, written: &str) -> Option<Result<Pl
             more: Vec::new(),
             note: note.clone(),
         };
+        let declared = |lines: &(u32, u32)| {
+            let names = indexed.iter().flat_map(|chunk| &chunk.metadata.names);
+            names.filter(|name| name.start_line == lines.0).any(|name| name.prototype)
+        };
+        declarations.extend(lines.extract_if(.., |lines| declared(lines)).map(place));
         found.extend(lines.into_iter().map(place));
+    }
+    if found.is_empty() {
+        found = declarations;
     }
     match found.len() {
         0 => None,

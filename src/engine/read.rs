@@ -27,7 +27,9 @@ const MAX_RANGES: usize = 100;
 /// Most patterns of one read. Each is a search in all files.
 const MAX_PATTERNS: usize = 20;
 /// Of a shorter file, all lines are read.
-const SHORT_FILE: usize = 400;
+const SHORT_FILE: usize = 60;
+/// A longer file that is asked for as a whole may be cut.
+const LONG_FILE: usize = 400;
 /// Mean number of bytes of its lines.
 const SHORT_LINE: usize = 100;
 /// A place that does not fit shows no fewer lines, unless it is the only one.
@@ -655,7 +657,7 @@ impl ReadPlace {
     /// Whether the request named a whole file that is long.
     fn is_long_file(&self) -> bool {
         let is_short =
-            self.total_lines < SHORT_FILE && self.content.len() < SHORT_FILE * SHORT_LINE;
+            self.total_lines <= LONG_FILE && self.content.len() <= LONG_FILE * SHORT_LINE;
         self.is_whole_file() && !is_short
     }
 

@@ -31,7 +31,7 @@ impl Question for ExploreRequest {
     const NAME: &'static str = "cortex_explore";
     const TITLE: &'static str = "Explore code";
     const WHEN: &'static str = "the code that answers a question. Start here.";
-    const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five to seven names, keys and messages that you guess: together they find the code and what is around it. Named symbols come with all their users, keys and texts with their lines; tests if an entry is about tests. Then get all that is still missing in one more call.";
+    const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five to seven names, keys and messages that you guess: together they find the code and what is around it. Symbols come with all their users (and tests, if asked for), keys with all their lines.";
     const TOKENS: usize = TOKENS;
     type Reply = ExploreAnswer;
 

@@ -393,7 +393,7 @@ fn commands_that_agents_are_taught_exist() {
             let read = cortex::cli::command().try_get_matches_from(&words);
             assert!(read.is_ok(), "{path}: {}: {:?}", words.join(" "), read.err());
         }
-        assert!(text.contains("cortex explore") && text.contains("once more"), "{path}");
+        assert!(text.contains("cortex explore") && text.contains("cortex read"), "{path}");
     }
     assert!(n_explore >= 3, "{n_explore} explorations with a question and guesses");
 }

@@ -232,7 +232,7 @@ fn a_line_is_shown_once() {
     let mut explore = exploring(&p);
     let about = ["which state does the machine run", "STATE_150", "src/machine.h:1-5", "run"];
     let text = explore(json!({ "about": about }));
-    assert!(text.contains(" 151     STATE_150,\n"), "{text}");
+    assert!(text.contains(" 152     STATE_150,\n"), "{text}");
     for n in [0, 1, 148, 150, 199] {
         assert!(text.matches(&format!("STATE_{n},\n")).count() <= 1, "{n}\n{text}");
     }

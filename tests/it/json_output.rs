@@ -241,7 +241,7 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
             "read --json",
             &[
                 &["read", "src/twice.rs", "--lines", "1-2,4"],
-                &["read", "src/long.rs", "src/nowhere.rs"],
+                &["read", "src/long.rs", "src/nowhere.rs", "/twice/", "/fn/"],
             ],
         ),
         ("related --json", &[&["related", "src/twice.rs", "--line", "2"]]),

@@ -218,3 +218,15 @@ fn the_lines_of_a_long_enum_are_those_of_the_index() {
     let answer = p.json(&["read", "src/reason.rs:2-1100"]);
     assert_eq!(answer["changed"], false, "{}", answer["warnings"]);
 }
+
+/// A prototype has no code.
+#[test]
+fn the_name_of_a_function_means_its_definition() {
+    let p = Project::with(&[
+        ("run.h", "int step(int);\n"),
+        ("run.c", "#include \"run.h\"\n\nint\nstep(int n)\n{\n\treturn n + 1;\n}\n"),
+    ]);
+    let answer = p.json(&["read", "step"]);
+    assert_eq!(answer["path"], "run.c", "{answer}");
+    assert!(answer["content"].as_str().unwrap().contains("return n + 1;"), "{answer}");
+}

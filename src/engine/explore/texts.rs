@@ -29,8 +29,7 @@ pub struct TextLines {
     pub total: usize,
     /// Number of the files that have them.
     pub total_files: usize,
-    /// The first lines, source files first. Those of tests, translations and other kinds of files of which
-    /// there are many are only counted.
+    /// The first lines, source files first. Those of tests, translations and the like are only counted.
     pub lines: Vec<NameUse>,
     /// The files with the most lines.
     pub files: Vec<FileLines>,
