@@ -43,8 +43,7 @@ const ALL: Lines = (1, usize::MAX);
 /// The arguments of a read: places, or one chunk, or one file and lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct ReadRequest {
-    /// All in one call: `src/a.rs:10-40,80-90`, `src/b.rs#Type::method`, `Type::method`, `src/c.rs`,
-    /// and `/regex/`: every line with it.
+    /// All in one call: `src/a.rs:10-40,80-90`, `src/b.rs#Type::method`, `Type::method`, `src/c.rs`, `/regex/`.
     #[serde(default)]
     pub places: Vec<String>,
     /// A chunk, by the `chunk_id` of a result.

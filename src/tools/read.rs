@@ -25,7 +25,7 @@ impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of files";
     const WHEN: &'static str = "lines of files, symbols, and lines with a text, many in one call.";
-    const DESCRIPTION: &'static str = "Read all that you need in one call: lines of several files, symbols, whole files, and every line with a text. Secrets are shown as [REDACTED:rule].";
+    const DESCRIPTION: &'static str = "Read all that you need in one call: lines of several files, symbols, whole files, and with `/regex/` every line that matches. Secrets are shown as [REDACTED:rule].";
     // The reply says when `whole` helps, and `places` does what the others do.
     const UNLISTED: &'static [&'static str] = &["path", "lines", "whole"];
     type Reply = ReadAnswer;
