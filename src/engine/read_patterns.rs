@@ -8,7 +8,7 @@ use super::grep::{GrepAnswer, GrepFile, GrepLines, GrepRequest};
 use crate::text::{count, folded};
 
 /// Most lines that are listed of a pattern.
-const MAX_LINES: usize = 40;
+const MAX_LINES: usize = 80;
 /// Fewest and most files that are named of those with more lines.
 const FILES_LEFT: (usize, usize) = (3, 20);
 

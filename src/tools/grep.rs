@@ -20,6 +20,8 @@ impl Question for GrepRequest {
     const WHEN: &'static str = "every line with a text or a pattern, with totals.";
     const DESCRIPTION: &'static str = "Find every line with a text or a regular expression, source files first, under the symbol around it, with exact totals. Lines of tests, locales, migrations, snapshots, generated and vendored files are counted; name these in `paths` to list them.";
     const UNLISTED: &'static [&'static str] = &["count", "files_only", "symbols"];
+    // Who asks for every line asks again if half of them are cut.
+    const TOKENS: usize = 4000;
     type Reply = GrepAnswer;
 
     fn answer(

@@ -11,7 +11,7 @@ const TEST: &str = "#[test]\nfn it_ends() {\n    assert_eq!(RETRY_LIMIT, 3);\n}\
 
 fn project() -> Project {
     let many = |name: &str| -> String {
-        (0..30).map(|n| format!("let {name}_{n} = many_places({n});\n")).collect()
+        (0..60).map(|n| format!("let {name}_{n} = many_places({n});\n")).collect()
     };
     let p = Project::with(&[
         ("src/queue.rs", QUEUE),
@@ -165,9 +165,9 @@ fn a_pattern_that_finds_nothing_loses_no_other_entry() {
 fn many_lines_of_a_pattern_are_counted_by_file() {
     let p = project();
     let parts = [
-        "/many_places/: 60 matching lines in 2 files, 40 shown\nscripts/first.js\n",
+        "/many_places/: 120 matching lines in 2 files, 80 shown\nscripts/first.js\n",
         "\nscripts/second.js\n",
-        "20 more lines: scripts/second.js 20; all of them: ",
+        "40 more lines: scripts/second.js 40; all of them: ",
     ];
     let out = p.run(&["read", "src/lib.rs:1", "/many_places/"]).expect(0).stdout;
     has_in_order(&out, &[&parts[..], &["cortex grep -e 'many_places'\n"]].concat());
@@ -178,10 +178,10 @@ fn many_lines_of_a_pattern_are_counted_by_file() {
     has_in_order(&reader.text(&places), &[&parts[..], &[call]].concat());
 
     let found = p.json(&["read", "src/lib.rs:1", "/many_places/"])["patterns"][0].clone();
-    assert_eq!(found["total"], 60, "{found}");
+    assert_eq!(found["total"], 120, "{found}");
     let lines = |at: usize| found["files"][at]["lines"].as_array().unwrap().len();
-    assert_eq!((lines(0), lines(1)), (30, 10), "{found}");
-    assert_eq!(found["left_in"], json!([{ "path": "scripts/second.js", "lines": 20 }]), "{found}");
+    assert_eq!((lines(0), lines(1)), (60, 20), "{found}");
+    assert_eq!(found["left_in"], json!([{ "path": "scripts/second.js", "lines": 40 }]), "{found}");
 }
 
 /// Two tokens are counted as seven bytes.
@@ -195,13 +195,13 @@ fn patterns_keep_within_the_limit_of_the_caller() {
         let text = reader.text(&asked);
         assert!((text.len() * 2).div_ceil(7) <= limit, "{limit}: {text}");
         assert!(text.contains("scripts/first.js:1-"), "{limit}: {text}");
-        assert!(text.contains("/many_places/: 60 matching lines in 2 files"), "{limit}: {text}");
+        assert!(text.contains("/many_places/: 120 matching lines in 2 files"), "{limit}: {text}");
         let json = reader.json(asked).to_string();
         assert!((json.len() * 2).div_ceil(7) <= limit, "{limit}: {json}");
     }
     // Without a limit, all of them are shown.
     let text = reader.text(&json!({ "places": places }));
-    has_in_order(&text, &["scripts/first.js:1-30 of 30 lines", "40 shown", "second_19 ="]);
+    has_in_order(&text, &["scripts/first.js:1-60 of 60 lines", "80 shown", "second_19 ="]);
 }
 
 /// The values of a long enum are divided between chunks.
