@@ -5,128 +5,22 @@
 //! every front end. The engine of a server has threads that keep it fresh; the engine of a command
 //! compares the tree with the index before it answers, unless [`AnswerFrom::Index`] is given.
 
-mod affected;
-mod beside;
-mod change_rows;
-mod changed;
-mod changes;
-mod coloured;
-mod commits;
-mod deps;
-mod diffs;
-mod drawing;
-mod edit;
+mod door;
+mod elsewhere;
 mod explore;
-mod filters;
-mod freshness;
-mod gram_filters;
 mod graph;
-mod graph_rows;
-mod graph_upkeep;
-mod grep;
-mod history;
-mod hook;
-mod impact;
-mod kinds;
-mod many;
-mod map;
 mod memory;
-mod near;
-mod operation;
-mod outline;
-mod outside;
-mod package_search;
-mod packages;
 mod past;
-mod past_of_question;
-mod paths;
-mod pool;
-mod project;
 mod read;
-mod read_patterns;
-mod related;
-mod rename;
-mod reverts;
-mod routes;
-mod rows;
-mod scan;
-mod scip;
-mod search;
-mod serving;
-mod statements;
-mod status;
-mod team;
-mod tested;
-mod tied;
-mod timeline;
-mod treemap;
-mod unknown;
-mod unused;
-mod used;
-mod uses;
-mod warm_up;
-mod why;
 
 pub use crate::team::Meter;
-pub use affected::{TestGroup, TestsByClass};
-pub use change_rows::{
-    ChangeCount, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer, CommitLine, DeadRow,
-    NewCallers, SignatureRow, Since, TestChanges,
-};
-pub use changed::How;
-pub use changes::ChangesRequest;
-pub use coloured::{ColoursAnswer, ColoursRequest};
-pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
-pub use drawing::{DrawingAnswer, DrawingRequest};
+pub use door::*;
+pub use elsewhere::*;
 pub use explore::{ExploreAnswer, ExploreRequest, ShownFile, Subject, TextLines};
-pub use filters::{Filters, Kinds, Tests, single_globs};
-pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
-pub use graph::{
-    GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
-    UsesInFile,
-};
-pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepLines, GrepRequest};
-pub use hook::{Hook, HookError, SessionEvent};
-pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
-pub use kinds::Fold;
-pub use many::{AskedProject, OpenProject, chosen, open_projects, search_many};
-pub use map::{MapAnswer, MapRequest};
-pub use memory::{
-    BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
-    SessionsAnswer,
-};
-pub use operation::{Advised, FrontEnd};
-pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
-pub use outside::OutsideName;
-pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
-pub use pool::{Changes, Pool, PoolLimits, Pooled};
-pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
-pub use read::{ReadAnswer, ReadGap, ReadPlace, ReadRange, ReadRequest, ReadRow};
-pub use read_patterns::{FileLines, ReadPattern, pattern_in};
-pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
-pub use rename::{
-    LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
-};
-pub use reverts::RevertNote;
-pub use routes::Client;
-pub use rows::{ChunkRow, ExcerptRow, ResultRow, ScorePart, Window};
-pub use scan::{
-    CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,
-};
-pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
-pub use serving::{AnswerFrom, Engine, Step, Tell};
-pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
-pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
-
-pub use diffs::ChangedPlace;
-pub use history::{HistoryAnswer, HistoryRequest, HistoryRow};
-pub use past::{CommitRow, PastAnswer, PastRequest};
-pub use timeline::{
-    BriefingRequest, BriefingText, MemoriesAnswer, MemoriesRequest, MemoryRow, PinRequest,
-};
-pub use treemap::{TreemapAnswer, TreemapRequest, TreemapRow};
-pub use why::{WhyAnswer, WhyCommit, WhyDocument, WhyPassed, WhyRequest};
+pub use graph::*;
+pub use memory::*;
+pub use past::*;
+pub use read::*;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::engine::read::ReadPlace;
+use crate::engine::read::places::ReadPlace;
 use crate::graph::Node;
 
 /// Shortest name that counts, in bytes.

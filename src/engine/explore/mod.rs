@@ -3,6 +3,7 @@
 
 mod asked;
 mod texts;
+mod warm_up;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -14,18 +15,18 @@ use serde::{Deserialize, Serialize};
 
 use self::asked::{Entry, names_in};
 pub use self::texts::TextLines;
-use super::filters::Filters;
-use super::freshness::AnswerState;
-use super::graph::{GraphAnswer, GraphNode, GraphRequest};
-use super::history::HistoryRow;
-use super::near::near_in;
-use super::read::{ReadPlace, ReadRequest};
-use super::rows::ExcerptRow;
-use super::serving::{Engine, View};
-use super::{AskError, Call};
 use crate::address::Address;
 use crate::chunk::{Chunk, ChunkSet, ChunkType, Metadata};
 use crate::embed::vector_of_question;
+use crate::engine::door::filters::Filters;
+use crate::engine::door::freshness::AnswerState;
+use crate::engine::door::near::near_in;
+use crate::engine::door::rows::ExcerptRow;
+use crate::engine::door::serving::{Engine, View};
+use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRequest};
+use crate::engine::past::history::HistoryRow;
+use crate::engine::read::places::{ReadPlace, ReadRequest};
+use crate::engine::{AskError, Call};
 use crate::excerpt::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::graph::{Around, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
 use crate::languages::is_test_file;

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::unquoted;
-use crate::engine::graph::NameUse;
-use crate::engine::grep::GrepRequest;
-use crate::engine::read_patterns::{FileLines, pattern_in};
+use crate::engine::graph::query::NameUse;
+use crate::engine::read::grep::GrepRequest;
+use crate::engine::read::patterns::{FileLines, pattern_in};
 use crate::engine::{AskError, Call, Engine};
 use crate::text::cut;
 

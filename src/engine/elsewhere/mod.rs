@@ -1,0 +1,15 @@
+//! Sources beside the project: packages, projects that are tied to it, several projects at once, and published repositories.
+
+pub(in crate::engine) mod deps;
+pub(in crate::engine) mod many;
+pub(in crate::engine) mod outside;
+pub(in crate::engine) mod package_search;
+pub(in crate::engine) mod packages;
+pub(in crate::engine) mod team;
+pub(in crate::engine) mod tied;
+
+pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
+pub use many::{AskedProject, chosen, open_projects, search_many};
+pub use outside::OutsideName;
+pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
+pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};

@@ -1,0 +1,154 @@
+//! Finds symbols that nothing in the project seems to use.
+
+use crate::chunk::Origin;
+use crate::engine::door::filters::{idle_paths, of_paths};
+use crate::engine::door::serving::{Engine, View};
+use crate::engine::graph::query::{
+    GraphAnswer, GraphNode, GraphRequest, GraphRow, NO_SOURCES, NotListed,
+};
+use crate::engine::{AskError, Call};
+use crate::graph::{Exempt, Operation, UnusedQuery, UnusedSymbol, WhyUnused};
+use crate::overview::{self, Tree};
+
+/// Default of the number of results.
+const LIMIT: usize = 30;
+/// Ends of files that only declare what is elsewhere.
+const DECLARATIONS: &[&str] = &[".d.ts", ".d.mts", ".d.cts", ".pyi"];
+
+impl Engine {
+    /// Finds the symbols of a file, a folder or the files of a glob that nothing seems to use. `.` is
+    /// the whole project.
+    ///
+    /// # Errors
+    /// When no indexed file matches, or the graph or the index cannot be read.
+    pub(in crate::engine) fn unused(
+        &self,
+        target: &str,
+        request: &GraphRequest,
+        call: &Call,
+    ) -> Result<GraphAnswer, AskError> {
+        let target = target.trim().trim_start_matches("./").trim_end_matches('/');
+        let is_whole = matches!(target, "" | ".");
+        let patterns: Vec<String> = (!is_whole).then(|| target.to_string()).into_iter().collect();
+        let wanted = of_paths(Some(&self.project), &patterns)?;
+        let View { code, mut state } = self.view(call)?;
+        let chunks = code.corpus.chunks();
+        let mut files: Vec<&str> =
+            chunks.files().filter(|path| self.project.may_read(path)).collect();
+        files.sort_unstable();
+        files.dedup();
+        if !files.iter().any(|path| wanted.is_match(path)) {
+            let idle = idle_paths(&self.project, chunks, &patterns);
+            return Err(AskError::NotFound(idle.unwrap_or_else(|| NO_SOURCES.into())));
+        }
+        let is_written = |path: &str| {
+            let mut of_file = chunks.by_file(path);
+            let first = of_file.next().and_then(|entry| entry.chunk());
+            first.is_none_or(|chunk| chunk.metadata.origin() == Origin::Ordinary)
+                && !DECLARATIONS.iter().any(|end| path.ends_with(end))
+        };
+        let is_asked = |path: &str| wanted.is_match(path) && is_written(path);
+        let read = |path: &str| self.project.read_text(path).ok();
+        let root = self.project.layout.tree();
+        let libraries = overview::libraries(&Tree {
+            paths: &files,
+            is_source: &|_| true,
+            has: &|path| root.has_file(path),
+            read: &read,
+        });
+        let query = UnusedQuery {
+            files: &files,
+            read: &read,
+            is_asked: &is_asked,
+            is_library: &|path, language| libraries.has(path, language),
+            with_public: request.public,
+        };
+        let (found, has_sources, _) =
+            self.ask_graph_in_time(call, |graph, work| graph.unused(query, work))?;
+        call.check()?;
+        if !has_sources {
+            return Err(AskError::NotFound(NO_SOURCES.into()));
+        }
+        if found.is_cut {
+            state.warnings.push(
+                "the search took too long, so nothing is listed: a use may not have been seen"
+                    .into(),
+            );
+        }
+        let total = found.results.len();
+        let limit = request.limit.unwrap_or(LIMIT);
+        let results: Vec<GraphRow> = (found.results.iter().take(limit))
+            .map(|symbol| self.unused_row(symbol, request.context))
+            .collect();
+        let path = if is_whole { "." } else { target };
+        let is_file = files.binary_search(&path).is_ok();
+        let kind = if is_file { "file" } else { "folder" };
+        let asked = GraphNode {
+            path: path.into(),
+            line: 0,
+            end_line: 0,
+            symbol: path.into(),
+            kind: kind.into(),
+        };
+        // Nobody looks for unused code among tests.
+        let left_out = found.exempt.iter().filter(|(why, _)| **why != Exempt::Test);
+        let not_listed =
+            left_out.map(|(why, count)| NotListed { what: what(*why).into(), count: *count });
+        Ok(GraphAnswer {
+            targets: vec![asked],
+            total_targets: 1,
+            truncated: found.is_cut || total > results.len(),
+            results,
+            total,
+            not_listed: not_listed.collect(),
+            ..GraphAnswer::new(Operation::Unused, state)
+        })
+    }
+
+    fn unused_row(&self, symbol: &UnusedSymbol, context: usize) -> GraphRow {
+        let confidence = match symbol.why {
+            WhyUnused::Nowhere => 0.98,
+            WhyUnused::OnlyItself => 0.95,
+            WhyUnused::OnlyNamesakes => 0.9,
+            WhyUnused::OnlyComments | WhyUnused::OnlyUnused(_) => 0.8,
+            WhyUnused::OnlyTests => 0.6,
+        };
+        let found = crate::graph::Neighbour {
+            node: symbol.node.clone(),
+            sites: Vec::new(),
+            confidence,
+            depth: 0,
+            via: String::new(),
+            is_value: false,
+            is_test: false,
+        };
+        let mut row = self.graph_row(&found, symbol.node.file.clone(), context);
+        row.reason = Some(reason(&symbol.why));
+        row
+    }
+}
+
+/// Says in a few words why a symbol counts as unused.
+fn reason(why: &WhyUnused) -> String {
+    match why {
+        WhyUnused::Nowhere => "its name is nowhere else in the project".into(),
+        WhyUnused::OnlyItself => "only itself uses it".into(),
+        WhyUnused::OnlyUnused(root) => format!("only unused code uses it ({root})"),
+        WhyUnused::OnlyNamesakes => "its name is elsewhere only defined, and not used".into(),
+        WhyUnused::OnlyComments => "its name is elsewhere only in comments or documents".into(),
+        WhyUnused::OnlyTests => "only tests or examples use it".into(),
+    }
+}
+
+/// Names a group of symbols that are not listed.
+fn what(why: Exempt) -> &'static str {
+    match why {
+        Exempt::Public => "public symbols of a library",
+        Exempt::Test => "symbols of tests and examples",
+        Exempt::Entry => "entry points",
+        Exempt::Language => "names that the language calls",
+        Exempt::Framework => "symbols found by attribute or folder",
+        Exempt::Overrides => "overrides of what may be declared elsewhere",
+        Exempt::Built => "names that code may build",
+    }
+}

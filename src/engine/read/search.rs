@@ -1,0 +1,515 @@
+//! Searches the code corpus: ranked results for a question, or every match of an exact query.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::address::{self, addresses_in};
+use crate::embed::{StaticModel, vector_of_question};
+use crate::engine::door::filters::{Filters, idle_paths, unknown_languages};
+use crate::engine::door::freshness::AnswerState;
+use crate::engine::door::paths;
+use crate::engine::door::project::Project;
+use crate::engine::door::rows::ResultRow;
+use crate::engine::door::serving::{Engine, View};
+use crate::engine::read::beside::Lines;
+use crate::engine::{AskError, Call, RecallRequest};
+use crate::excerpt::{Compared, Excerpts};
+use crate::live::Served;
+use crate::memory::RecalledMemory;
+use crate::search::{
+    Corpus, Filter, Form, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
+    places_first,
+};
+use crate::text::{count, cut};
+
+/// Number of places of a stack trace that come before other results.
+const MAX_NAMED: usize = 5;
+
+/// The arguments of a search.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct SearchRequest {
+    /// A question, some words, or an identifier.
+    pub query: String,
+    /// hybrid: words and meaning; semantic: meaning alone; exact: words (all must
+    /// occur), "a phrase", OR, +word, -word, field:word.
+    #[serde(default)]
+    pub mode: SearchMode,
+    /// Maximum number of results; in a text each is a file. Without it, a text names few without code.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100), default = "default_limit")]
+    pub limit: usize,
+    #[serde(flatten)]
+    pub filters: Filters,
+    /// Search these other projects of the user together, by names or globs; `["*"]` is all.
+    #[serde(default)]
+    pub repos: Vec<String>,
+    /// `next_cursor` of the previous reply.
+    pub cursor: Option<String>,
+    /// Also return up to this many relevant memories of earlier sessions.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 20))]
+    pub memories: usize,
+    /// Also return the time taken and the number of chunks searched.
+    #[serde(default)]
+    pub include_stats: bool,
+    /// Also return the parts of each score.
+    #[serde(default)]
+    pub explain: bool,
+    /// Also search the sources of the project's dependencies. Their paths begin with
+    /// `name@version/`, and `cortex_read` reads them.
+    #[serde(default)]
+    pub deps: bool,
+    /// Whether each file is one result, for a reply that shows several functions of a result.
+    #[serde(skip)]
+    pub one_per_file: bool,
+    /// The form to rank the query as; `None` detects it from the query.
+    #[serde(skip)]
+    pub form: Option<Form>,
+    /// Commits that do not count, for measurements.
+    #[serde(skip)]
+    pub hidden_commits: Option<HiddenCommits>,
+}
+
+/// The kind of search.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchMode {
+    #[default]
+    Hybrid,
+    Semantic,
+    Exact,
+}
+
+/// The default of [`SearchRequest::limit`], which is then 0.
+pub(crate) fn default_limit() -> usize {
+    15
+}
+
+/// One page of results.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct SearchAnswer {
+    /// Best first.
+    pub results: Vec<ResultRow>,
+    /// Number of files that were ranked, or of matching chunks in an exact search.
+    pub total: usize,
+    /// Pass it as `cursor` to get the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Relevant memories of earlier sessions.
+    #[serde(skip)]
+    pub memories: Vec<RecalledMemory>,
+    /// Time taken and number of chunks searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stats: Option<SearchStats>,
+    /// Corrections of the query, and what was left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub notes: Vec<String>,
+    #[serde(flatten)]
+    pub state: AnswerState,
+    /// The code of the results.
+    #[serde(skip)]
+    pub excerpts: Arc<Excerpts>,
+    /// What the code graph knows of the symbols that are shown first.
+    #[serde(skip)]
+    pub(in crate::engine) beside: Lines,
+    /// Number of chunks in the index.
+    #[serde(skip)]
+    pub n_chunks: usize,
+    /// Position of the page among all results.
+    #[serde(skip)]
+    pub page: Page,
+}
+
+/// The cost of a search.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SearchStats {
+    /// Number of chunks in the index.
+    pub chunks: usize,
+    /// Number of files or chunks that were ranked.
+    pub candidates: usize,
+    /// Duration of the search, without waiting for the index.
+    pub milliseconds: f64,
+}
+
+/// The position of a page among all results, from which the next cursor is made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Page {
+    generation: u64,
+    /// Number of results before this page.
+    pub offset: usize,
+    limit: usize,
+    /// Number of hits found. It is greater than `offset + limit` if another page follows.
+    n_found: usize,
+}
+
+impl SearchRequest {
+    /// Returns the number of results of a page.
+    pub(in crate::engine) fn n_results(&self) -> usize {
+        if self.has_limit() { self.limit } else { default_limit() }
+    }
+
+    /// Whether the caller said how many results it wants.
+    #[must_use]
+    pub fn has_limit(&self) -> bool {
+        self.limit > 0
+    }
+
+    /// Returns a query with what measurements set.
+    #[must_use]
+    pub fn refined(&self, mut query: Query) -> Query {
+        if let Some(form) = self.form {
+            query = query.with_form(form);
+        }
+        if let Some(hidden) = &self.hidden_commits {
+            query = query.without_commits(hidden.clone());
+        }
+        query
+    }
+}
+
+/// What a search ranked, in one corpus or in several.
+pub(in crate::engine) struct Ranking {
+    pub(in crate::engine) results: Results,
+    /// Whether more hits than these may follow.
+    pub(in crate::engine) is_cut: bool,
+    /// Number of chunks that were searched.
+    pub(in crate::engine) n_chunks: usize,
+    pub(in crate::engine) took: Duration,
+}
+
+impl Ranking {
+    /// Returns the page of what is shown, with its code. `row` makes the row of a hit.
+    pub(in crate::engine) fn answer(
+        self,
+        request: &SearchRequest,
+        mut page: Page,
+        state: AnswerState,
+        row: impl Fn(Hit) -> Option<ResultRow>,
+    ) -> SearchAnswer {
+        let Self { results, is_cut, n_chunks, took } = self;
+        let Results { hits, total, notes, mut wanted, meant, wants_places, .. } = results;
+        let nearest = hits.iter().map(Hit::meaning).fold(0.0, f64::max);
+        let is_shown = |(i, hit): &(usize, Hit)| {
+            *i == 0 || request.mode != SearchMode::Hybrid || hit.is_evident(nearest)
+        };
+        let hits: Vec<Hit> =
+            hits.into_iter().enumerate().filter(is_shown).map(|(_, hit)| hit).collect();
+        let mut compared = Compared::default();
+        compared.add(hits.iter(), &meant, &mut wanted);
+        let hits = compared.rows(hits, wants_places && !request.one_per_file, is_cut);
+        page.n_found = hits.len();
+        let of_page = hits.into_iter().skip(page.offset).take(page.limit);
+        let rows: Vec<ResultRow> = of_page.filter_map(row).collect();
+        let hits: Vec<&Hit> = rows.iter().map(|row| &*row.hit).collect();
+        compared.add(hits.iter().copied(), &meant, &mut wanted);
+        let excerpts =
+            Excerpts::of(&hits, compared, &mut wanted).with_words_in_view(&request.query);
+        let n = rows.len();
+        SearchAnswer {
+            next_cursor: page.next(n),
+            results: ResultRow::best(rows, &excerpts, 0),
+            total,
+            memories: Vec::new(),
+            stats: request.include_stats.then(|| SearchStats {
+                chunks: n_chunks,
+                candidates: total,
+                milliseconds: (took.as_secs_f64() * 10_000.0).round() / 10.0,
+            }),
+            notes,
+            state,
+            excerpts: Arc::new(excerpts),
+            beside: Lines::default(),
+            n_chunks,
+            page,
+        }
+    }
+}
+
+impl SearchAnswer {
+    /// Returns the first results with their code in about `n_bytes`.
+    #[must_use]
+    pub fn at(&self, n_bytes: usize) -> Vec<ResultRow> {
+        let mut rows = ResultRow::at(&self.results, &self.excerpts, n_bytes);
+        for row in &mut rows {
+            let Some(path) = &row.path else { continue };
+            for excerpt in row.excerpts.iter_mut().filter(|excerpt| !excerpt.windows.is_empty()) {
+                excerpt.beside = self.beside.get(&(path.clone(), excerpt.end_line)).cloned();
+            }
+        }
+        rows
+    }
+
+    /// Returns a copy with the first `n` results. Its cursor continues after them.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        let mut answer =
+            Self { results: self.results[..n.min(self.results.len())].to_vec(), ..self.clone() };
+        answer.next_cursor = self.page.next(answer.results.len());
+        answer
+    }
+}
+
+impl Engine {
+    /// Searches code, documents and data, and also memories if the request asks for them.
+    ///
+    /// # Errors
+    /// When the request is not valid, or the index cannot be read.
+    pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
+        check_query(request)?;
+        let filter = request.filters.filter(Some(&self.project))?;
+        let answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        self.with_memories(answer, request, call)
+    }
+
+    /// Adds memories of the project if the request asks for them.
+    ///
+    /// # Errors
+    /// When the call is cancelled.
+    pub fn with_memories(
+        &self,
+        mut answer: SearchAnswer,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        call.check()?;
+        if request.memories > 0 {
+            (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;
+        }
+        Ok(answer)
+    }
+
+    /// Adds what the code graph knows of the symbols that the answer shows first.
+    ///
+    /// # Errors
+    /// When the call is cancelled.
+    pub fn with_lines_beside(
+        &self,
+        answer: SearchAnswer,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let beside = self.lines_beside(&answer.results, &answer.excerpts, call)?;
+        Ok(SearchAnswer { beside, ..answer })
+    }
+
+    fn search_in(
+        &self,
+        mut view: View,
+        request: &SearchRequest,
+        filter: &Filter,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let corpus = &view.code.corpus;
+        let page = Page::new(request.cursor.as_deref(), request.n_results(), view.code.generation)?;
+        if let Some(changed) = page.changed_from(request.cursor.as_deref()) {
+            view.state.warnings.push(changed);
+        }
+        view.state.warnings.extend(unknown_languages(corpus.chunks(), filter));
+        view.state.warnings.extend(idle_paths(
+            &self.project,
+            corpus.chunks(),
+            &request.filters.paths,
+        ));
+        let start = Instant::now();
+        let found = self.found(Searcher::new(corpus), request, filter, page.n_wanted())?;
+        let took = start.elapsed();
+        view.state.warnings.extend(found.warning);
+        if request.mode != SearchMode::Exact {
+            view.state.warnings.extend(self.lacking_vectors(&view.code));
+        }
+        let mut results = found.results;
+        let is_cut = results.hits.len() >= page.n_wanted();
+        if request.mode != SearchMode::Exact {
+            let named = places_in(&self.project, corpus, &request.query);
+            results.hits = places_first(corpus, named, results.hits);
+        }
+        let row = |hit: Hit| {
+            let row = ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain);
+            Some(row.unless_gone(&|path| self.project.has_file(path)))
+        };
+        let n_chunks = corpus.chunks().len();
+        let ranking = Ranking { results, is_cut, n_chunks, took };
+        Ok(ranking.answer(request, page, view.state.in_brief(call), row))
+    }
+
+    /// Returns a warning if chunks have no vectors and, as in every command, no thread makes them.
+    fn lacking_vectors(&self, code: &Served) -> Option<String> {
+        let (n, all) = (code.n_without_vectors, code.corpus.chunks().len());
+        let lacking = || {
+            format!(
+                "{} of {all} can be found by words alone until `cortex index` makes their vectors",
+                count(n, "chunk")
+            )
+        };
+        (n > 0 && self.server().is_none()).then(lacking)
+    }
+
+    fn found(
+        &self,
+        searcher: Searcher,
+        request: &SearchRequest,
+        filter: &Filter,
+        n: usize,
+    ) -> Result<Found, AskError> {
+        if request.mode == SearchMode::Exact {
+            return Ok(exact(searcher, &request.query, filter, n)?);
+        }
+        let query = request.refined(searcher.query(&request.query, &StaticModel::knows)?);
+        let (vector, warning) = vector_of_question(self.manager.embedder(), &query.meant);
+        let results = match request.mode {
+            SearchMode::Semantic if warning.is_none() => {
+                let mut found = searcher.by_meaning(&vector, filter, n)?;
+                found.notes.clone_from(&query.notes);
+                found
+            }
+            _ => searcher.search(&query, &vector, filter, n)?,
+        };
+        Ok(Found { results, warning })
+    }
+
+    /// Returns the memories to show with the code, and the state of the answer with their warnings.
+    fn beside(
+        &self,
+        request: &SearchRequest,
+        state: AnswerState,
+        call: &Call,
+    ) -> Result<(Vec<RecalledMemory>, AnswerState), AskError> {
+        let state = AnswerState {
+            warnings: state
+                .warnings
+                .into_iter()
+                .chain(self.project.memory_home().notice())
+                .collect(),
+            ..state
+        };
+        if !self.remembers() {
+            return Ok((Vec::new(), state));
+        }
+        let recall = RecallRequest::about(&request.query, request.memories);
+        Ok((self.recall(&recall, call)?.results, state))
+    }
+}
+
+/// Returns the indexed places that a question names by file and line, such as those of a pasted stack
+/// trace, in its order: the file, the chunk at the line, and the line.
+fn places_in(project: &Project, corpus: &Corpus, question: &str) -> Vec<NamedPlace> {
+    let chunks = corpus.chunks();
+    let mut named: Vec<NamedPlace> = Vec::new();
+    for address in addresses_in(question) {
+        let files = address::matching(&address.path, chunks.files());
+        let (Some(path), Some((line, _))) = (files.first(), address.lines) else { continue };
+        if named.iter().any(|place| *place.path == **path && place.line == line) {
+            continue;
+        }
+        let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
+        named.push(NamedPlace { path: (*path).into(), line, chunk });
+        if named.len() == MAX_NAMED {
+            break;
+        }
+    }
+    named
+}
+
+/// Fails if a search has no words.
+pub(in crate::engine) fn check_query(request: &SearchRequest) -> Result<(), AskError> {
+    let is_blank = request.query.trim().is_empty();
+    if is_blank || request.mode != SearchMode::Exact && Query::new(&request.query).is_empty() {
+        let why = if is_blank { "is empty" } else { "has no words" };
+        return Err(AskError::Arguments(format!(
+            "the query {why}: ask a question, or give some words or an identifier"
+        )));
+    }
+    Ok(())
+}
+
+pub(in crate::engine) struct Found {
+    pub(in crate::engine) results: Results,
+    pub(in crate::engine) warning: Option<String>,
+}
+
+impl From<Results> for Found {
+    fn from(results: Results) -> Self {
+        Self { results, warning: None }
+    }
+}
+
+/// Finds everything that an exact query matches. Agents and people often paste code such as
+/// `Lock::open(`, which is not a valid query: it is searched as a phrase, with a warning.
+pub(in crate::engine) fn exact(
+    searcher: Searcher,
+    query: &str,
+    filter: &Filter,
+    n_wanted: usize,
+) -> Result<Found, SearchError> {
+    match searcher.exact(query, filter, n_wanted) {
+        Err(SearchError::Exact(e)) if !query.contains('"') => Ok(Found {
+            results: searcher.exact(
+                &format!("\"{}\"", query.replace('\\', " ")),
+                filter,
+                n_wanted,
+            )?,
+            warning: Some(format!("{}: searched as a phrase in quotes", e.message())),
+        }),
+        results => Ok(results?.into()),
+    }
+}
+
+impl Page {
+    /// Returns the page that a cursor names, or the first page without a cursor.
+    pub(in crate::engine) fn new(
+        cursor: Option<&str>,
+        limit: usize,
+        generation: u64,
+    ) -> Result<Self, AskError> {
+        let offset = match cursor {
+            None => 0,
+            Some(cursor) => {
+                parse(cursor)
+                    .ok_or_else(|| {
+                        let cursor = cut(cursor, 40);
+                        AskError::Arguments(format!("cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"))
+                    })?
+                    .1
+            }
+        };
+        Ok(Self { generation, offset, limit, n_found: 0 })
+    }
+
+    /// Returns a warning if the index changed since the previous page.
+    pub(in crate::engine) fn changed_from(&self, cursor: Option<&str>) -> Option<String> {
+        let (then, now) = (parse(cursor?)?.0, self.generation);
+        (then != now).then(|| {
+            format!("the index changed since the previous page (generation {then}, now {now}): results may be missing or repeated")
+        })
+    }
+
+    /// Returns the page of a list of `n` results.
+    pub(in crate::engine) fn among(self, n: usize) -> Self {
+        Self { n_found: n, ..self }
+    }
+
+    /// Returns the part of a list that is on this page.
+    pub(in crate::engine) fn of<T>(&self, all: Vec<T>) -> impl Iterator<Item = T> + use<T> {
+        all.into_iter().skip(self.offset).take(self.limit)
+    }
+
+    /// The number of hits to search for: one more than is shown, to learn whether a page follows.
+    pub(in crate::engine) fn n_wanted(&self) -> usize {
+        self.offset.saturating_add(self.limit).saturating_add(1)
+    }
+
+    /// Returns the cursor of the next page, if `n_shown` results of this page are shown.
+    pub(in crate::engine) fn next(&self, n_shown: usize) -> Option<String> {
+        let next = self.offset.saturating_add(n_shown);
+        (next < self.n_found).then(|| format!("{:x}.{next:x}", self.generation))
+    }
+}
+
+/// Parses a cursor into its generation and offset.
+fn parse(cursor: &str) -> Option<(u64, usize)> {
+    let (generation, offset) = cursor.trim().split_once('.')?;
+    Some((u64::from_str_radix(generation, 16).ok()?, usize::from_str_radix(offset, 16).ok()?))
+}
