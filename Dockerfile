@@ -4,10 +4,11 @@
 #     docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/repository" cortex-codesearch search "where are retries counted"
 #     docker run --rm -i --user "$(id -u):$(id -g)" -v "$PWD:/repository" cortex-codesearch mcp
 FROM rust:1.91-slim-bookworm AS build
-RUN apt-get update && apt-get install -y --no-install-recommends gcc g++ libc6-dev make && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends binutils gcc g++ libc6-dev make && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 COPY . .
-RUN cargo build --locked --profile dist --bins --features team
+# The profile keeps the symbols for release/pack.py, which is not used here.
+RUN cargo build --locked --profile dist --bins --features team && strip target/dist/cortex target/dist/cortex-codesearch
 
 FROM debian:bookworm-slim
 # Cortex asks git for the messages of commits, and the certificates are for a server of vectors (embed.url).

@@ -20,6 +20,8 @@
             version = cargo.package.version;
             src = self;
             cargoLock.lockFile = ./Cargo.lock;
+            # The clients of the engines of a team.
+            buildFeatures = [ "team" ];
             # The tests start servers and need clients of the protocol.
             doCheck = false;
             meta = {

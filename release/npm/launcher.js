@@ -32,7 +32,7 @@ const path = findProgram();
 if (!path) {
   console.error(
     `error: cortex-codesearch has no program for ${platform}: the package @cortex-codesearch/${platform} is not installed ` +
-      "(install cortex-codesearch again without --omit=optional; if there is no such package, use `cargo install cortex-codesearch`)",
+      "(install cortex-codesearch again without --omit=optional; if there is no such package, use `cargo install --locked cortex-codesearch --features team`)",
   );
   process.exit(2);
 }

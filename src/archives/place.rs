@@ -16,6 +16,10 @@ const SHARED_FILE: u32 = 0o666;
 pub enum ArchiveError {
     #[error("{place}: {message}")]
     Place { place: String, message: String },
+    #[error(
+        "cannot open {0}: this program was built without the clients of cloud stores (install a package of Cortex, which has them, or build it in a clone with `cargo install --locked --path . --features team`)"
+    )]
+    NoClient(String),
     #[error("the archive of an index cannot be {what}")]
     Io { what: &'static str, source: io::Error },
 }
@@ -46,9 +50,9 @@ impl Place {
                 Ok(Self::Bucket(place.into(), bucket.map_err(|e| refused(e.to_string()))?))
             }
             #[cfg(not(feature = "team"))]
-            Some(("s3" | "s3a" | "gs" | "az" | "azure" | "abfs" | "abfss", _)) => Err(refused(
-                "this program was built without the clients of cloud stores: the packages have them, and so has `cargo install cortex-codesearch --features team`".into(),
-            )),
+            Some(("s3" | "s3a" | "gs" | "az" | "azure" | "abfs" | "abfss", _)) => {
+                Err(ArchiveError::NoClient(place.into()))
+            }
             Some(_) => Err(refused(
                 "not a place for indexes: name a folder, or an address that begins with s3://, gs:// or az://".into(),
             )),

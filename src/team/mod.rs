@@ -51,9 +51,9 @@ pub enum TeamError {
     #[error("the address of a depot begins with `postgres://` or `milvus://`")]
     NoDepot,
     #[error(
-        "this program was built without the clients of team depots: the packages have them, and so has `cargo install cortex-codesearch --features team`"
+        "cannot open a depot of `{0}`: this program was built without the clients of a team's engines (install a package of Cortex, which has them, or build it in a clone with `cargo install --locked --path . --features team`)"
     )]
-    NoClient,
+    NoClient(String),
     #[error("another publisher took over: nothing of this generation is visible")]
     Lost,
 }

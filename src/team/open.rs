@@ -27,7 +27,7 @@ pub fn open(url: &str) -> Result<Arc<dyn Depot>, TeamError> {
             Ok(Arc::new(Patient::new(cortex_depot::milvus::Milvus::new(url, &options)?)))
         }
         #[cfg(not(feature = "team"))]
-        "postgres" | "postgresql" | "milvus" => Err(TeamError::NoClient),
+        engine @ ("postgres" | "postgresql" | "milvus") => Err(TeamError::NoClient(engine.into())),
         _ => Err(TeamError::NoDepot),
     }
 }

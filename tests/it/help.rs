@@ -1,5 +1,5 @@
-//! Checks `--help` and the README as a newcomer reads them: the texts equal `help.txt`, and the
-//! examples give answers in this repository.
+//! Checks `--help`, the README and the page of commands as a newcomer reads them: the texts equal
+//! `help.txt`, and the examples give answers in this repository.
 
 use std::fmt::Write;
 use std::fs;
@@ -115,7 +115,9 @@ fn copy_of_this_repository() -> Project {
 fn examples_give_an_answer_in_this_repository() {
     let p = copy_of_this_repository();
     let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/src/commands.md")).unwrap();
     let mut all = examples(&readme);
+    all.extend(examples(&page));
     all.extend(commands().iter().flat_map(|command| examples(&help_of(command, 300))));
     let is_run = |line: &String| {
         let command = line.split_whitespace().nth(1).unwrap_or_default();

@@ -482,3 +482,169 @@ fn the_npm_packages_install(packages: &Packages, plugins: &Path) {
     server.signal("TERM");
     assert_eq!(server.ended().0, Some(0));
 }
+
+/// Returns the text of a file of this repository.
+fn text(path: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Returns the paths of the files in a folder of this repository that have one of these endings.
+fn files_in(folder: &str, endings: &[&str]) -> Vec<String> {
+    let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let fits = |name: &String| endings.iter().any(|ending| name.ends_with(ending));
+    names.filter(fits).map(|name| format!("{folder}/{name}")).collect()
+}
+
+/// Returns the commands in a text that compile the program: those that build this repository, and
+/// those that install this package.
+fn builds(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices("cargo ") {
+        let command = text[start..].split(['\n', '`', '#', ';', '&']).next().unwrap().trim();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let is_ours = match words.get(1) {
+            Some(&("build" | "zigbuild")) => words.len() > 2,
+            Some(&"install") => {
+                words.contains(&"cortex-codesearch")
+                    || words
+                        .iter()
+                        .any(|word| word.starts_with("--path") || word.starts_with("--git"))
+            }
+            _ => false,
+        };
+        if is_ours {
+            found.push(command.to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn commands_that_compile_the_program_are_found_in_text() {
+    let text = "`cargo install --path .` # cargo deny\ncargo install mdbook\n  cargo zigbuild --bins && x\ncargo build\n";
+    assert_eq!(builds(text), ["cargo install --path .", "cargo zigbuild --bins"]);
+}
+
+/// The documentation promises the clients of a team's engines to everybody who installs Cortex.
+#[test]
+fn every_package_has_the_clients_of_teams() {
+    let mut files = files_in(".github/workflows", &[".yml", ".yaml"]);
+    files.extend(files_in("docs/src", &[".md"]));
+    files.extend(files_in("release/npm", &[".js"]));
+    for file in ["Dockerfile", "README.md", "release/README.md"] {
+        files.push(file.into());
+    }
+    let mut with_builds = BTreeSet::new();
+    for file in &files {
+        for command in builds(&text(file)) {
+            assert!(command.contains("--features team"), "{file}: {command}");
+            with_builds.insert(file.as_str());
+        }
+    }
+    for file in [
+        ".github/workflows/release.yml",
+        "Dockerfile",
+        "README.md",
+        "release/README.md",
+        "docs/src/install.md",
+    ] {
+        assert!(with_builds.contains(file), "{file} has no command that compiles the program");
+    }
+    let workflow = builds(&text(".github/workflows/release.yml"));
+    assert_eq!(workflow.len(), 2, "one for Linux, one for the others: {workflow:?}");
+
+    assert!(text("flake.nix").contains("buildFeatures = [ \"team\" ];"));
+    let python: toml::Table = toml::from_str(&text("pyproject.toml")).unwrap();
+    let features = python["tool"]["maturin"]["features"].as_array().unwrap();
+    assert!(features.iter().any(|feature| feature.as_str() == Some("team")), "{features:?}");
+    // The list of crates and the licences are those of the same program.
+    assert!(text("release/build.py").contains("\"--features\", \"team\""));
+}
+
+#[test]
+fn a_program_without_the_clients_of_teams_says_how_to_get_them() {
+    for said in [
+        cortex::team::TeamError::NoClient("postgres".into()).to_string(),
+        cortex::archives::ArchiveError::NoClient("s3://indexes/shop".into()).to_string(),
+    ] {
+        assert!(said.starts_with("cannot open ") && said.contains("was built without"), "{said}");
+        assert_eq!(builds(&said), ["cargo install --locked --path . --features team"]);
+    }
+}
+
+/// The same in the program itself, which the tests have only without the feature.
+#[cfg(not(feature = "team"))]
+#[test]
+fn commands_of_teams_name_the_feature_that_is_missing() {
+    let p = Project::sample();
+    p.index();
+    for url in ["postgres://ci@db.example.com/shop", "milvus://db.example.com:19530/shop"] {
+        let questions: [&[&str]; 3] = [
+            &["publish", "--to", url, "--repo", "shop/api"],
+            &["team", "repos", "--from", url],
+            &["serve", "--from", url],
+        ];
+        for question in questions {
+            let said = p.run(question).error();
+            assert!(said.contains("--features team"), "{question:?}: {said}");
+        }
+    }
+    let said = p.run(&["index", "--cache-to", "s3://indexes/shop"]).error();
+    assert!(said.contains("--features team"), "{said}");
+}
+
+/// Docker sends only what `.dockerignore` lets through.
+#[test]
+fn the_image_gets_everything_that_a_build_reads() {
+    let ignored = text(".dockerignore");
+    let sent: BTreeSet<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    let cargo: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();
+    let strings = |value: &toml::Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_string()).collect()
+    };
+    let mut needed = BTreeSet::from(["Cargo.toml".to_string(), "Cargo.lock".into()]);
+    needed.extend(strings(&cargo["workspace"]["members"]));
+    for dependency in cargo["dependencies"].as_table().unwrap().values() {
+        needed.extend(dependency.get("path").map(|path| path.as_str().unwrap().to_string()));
+    }
+    // Cargo looks for the files of benchmarks that the manifest names.
+    if cargo.contains_key("bench") {
+        needed.insert("benches".into());
+    }
+    for path in strings(&cargo["package"]["include"]) {
+        let is_text_of_the_package = path.starts_with('!') || path == "/README.md";
+        if !is_text_of_the_package {
+            needed.insert(path.trim_start_matches('/').split('/').next().unwrap().to_string());
+        }
+    }
+    for path in needed {
+        let is_sent = sent.contains(path.as_str())
+            || path.starts_with("LICENSE-") && sent.contains("LICENSE-*");
+        assert!(is_sent, ".dockerignore lets no {path} through");
+        assert!(Path::new(ROOT).join(&path).exists(), "{path}");
+    }
+    let of_the_image = text("Dockerfile");
+    let copied = of_the_image.lines().filter_map(|line| line.strip_prefix("COPY --from=build "));
+    for path in copied.flat_map(str::split_whitespace) {
+        let Some(path) = path.strip_prefix("/build/") else { continue };
+        let is_there = path.starts_with("target/dist/") || Path::new(ROOT).join(path).exists();
+        assert!(is_there, "the Dockerfile copies {path}, which is not there");
+    }
+}
+
+/// Both crates are published together, under one version and one repository.
+#[test]
+fn the_crates_of_a_release_agree() {
+    let read = |path: &str| toml::from_str::<toml::Table>(&text(path)).unwrap();
+    let (cargo, depot) = (read("Cargo.toml"), read("depot/Cargo.toml"));
+    assert_eq!(cargo["package"]["version"].as_str(), Some(VERSION));
+    assert_eq!(depot["package"]["version"].as_str(), Some(VERSION));
+    assert_eq!(cargo["dependencies"]["cortex-depot"]["version"].as_str(), Some(VERSION));
+    for key in ["repository", "license", "rust-version", "edition"] {
+        assert_eq!(cargo["package"][key], depot["package"][key], "{key}");
+    }
+    // The image has a compiler that is new enough.
+    let rust = cargo["package"]["rust-version"].as_str().unwrap();
+    assert!(text("Dockerfile").contains(&format!("FROM rust:{rust}")), "{rust}");
+}
