@@ -20,7 +20,7 @@ use super::folder::{folder_of, trace};
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, Speaker, now};
 use crate::chunk::{Fingerprint, Quantized};
-use crate::dir::{Dir, DirId, FileKind, Stat};
+use crate::dir::{Dir, DirId, FileKind, PRIVATE_FILE, Stat};
 use crate::platform::set_mode;
 use crate::sqlite::{self, Existing};
 
@@ -30,8 +30,6 @@ mod id;
 pub(super) use events::{EventLimits, Noted, Recorded};
 pub(super) use id::claimed;
 
-/// Only the user may read the memories. SQLite creates its other files with the same permissions.
-const PRIVATE: u32 = 0o600;
 /// The message for a database without our tables.
 const NOT_OURS: &str = "it holds nothing that cortex wrote";
 /// The counter that holds [`MemoryStore::complete_embedder`].
@@ -962,7 +960,7 @@ impl Open {
         connection.execute_batch("PRAGMA secure_delete = ON").map_err(|e| read_error(&path, e))?;
         if stat.mode & 0o077 != 0 && read_only.is_none() {
             // A file of another owner keeps its permissions.
-            let _ = directory.open_file(name).and_then(|file| set_mode(&file, PRIVATE));
+            let _ = directory.open_file(name).and_then(|file| set_mode(&file, PRIVATE_FILE));
         }
         Ok(Self {
             connection,
@@ -1004,7 +1002,7 @@ fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
 /// database for one that was emptied.
 fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageError> {
     let unreadable = |cause| StorageError::Unreadable { path: directory.full(name), cause };
-    let (aside, _) = directory.unfinished(PRIVATE).map_err(unreadable)?;
+    let (aside, _) = directory.unfinished(PRIVATE_FILE).map_err(unreadable)?;
     let path = directory.full(&aside);
     let made = sqlite::open(&path, busy)
         .map_err(|e| write_error(&path, e))
