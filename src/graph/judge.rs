@@ -673,7 +673,7 @@ impl Traversal {
                 _ => &place.receiver,
             };
             let judgement =
-                self.behind_receiver(judged, file, (receiver, place.line), names, resolved)?;
+                self.behind_receiver(judged, file, receiver, place.line, names, resolved)?;
             let is_doubtful = judgement == Verdict::Left(OTHER) && place.is_of_loaded;
             Ok(if is_doubtful { OF_LOADED } else { judgement })
         }
@@ -762,7 +762,8 @@ impl Traversal {
         &mut self,
         judged: &Judged,
         file: FileId,
-        (receiver, line): (&str, u32),
+        receiver: &str,
+        line: u32,
         names: &Names,
         unsure: Verdict,
     ) -> Result<Verdict, GraphError> {
