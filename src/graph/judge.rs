@@ -252,10 +252,9 @@ impl Traversal {
                         && place.role != Role::Key
                         && is_found.insert(place.line);
                     match place.binds {
-                        Some(BinderKind::Definition) => {
+                        _ if is_first || place.binds == Some(BinderKind::Definition) => {
                             self.judge_definition(judged, place, file, &defined)?
                         }
-                        _ if is_first => self.judge_definition(judged, place, file, &defined)?,
                         Some(BinderKind::Local) if place.role == Role::Shorthand => {
                             self.judge_destructured(judged, place, file)?
                         }
@@ -367,11 +366,7 @@ impl Traversal {
                 for import in &here {
                     let Some(at) = position_of(&import.module, judged.name) else { continue };
                     let module = import.module[..at].trim_end_matches([':', '.', '\\', '/']);
-                    verdicts.push(if module.is_empty() {
-                        self.judge_bare(judged, file)?
-                    } else {
-                        self.imported(judged, module, file)?
-                    });
+                    verdicts.push(self.imported(judged, module, file)?);
                 }
             }
             _ => {
