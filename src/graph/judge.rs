@@ -386,14 +386,8 @@ impl Traversal {
         Ok(agreed(&verdicts).unwrap_or(if judged.has_module { MAYBE_MODULE } else { UNKNOWN }))
     }
 
-    /// Judges a name at the top of a file.
-    fn judge_bare(&mut self, judged: &Judged, file: FileId) -> Result<Verdict, GraphError> {
-        let from = SymbolId { file, n: -1 };
-        let meanings = self.resolver.bare(judged.name, from, ExpectedKind::Any)?;
-        Ok(verdict(&meanings, judged.family, UNKNOWN))
-    }
-
-    /// Judges the name that a file imports from a module.
+    /// Judges the name that a file imports from a module; one at the top of the file if `module` is
+    /// empty.
     fn imported(
         &mut self,
         judged: &Judged,
@@ -403,7 +397,8 @@ impl Traversal {
         let from = SymbolId { file, n: -1 };
         let name = judged.name;
         if module.is_empty() {
-            return self.judge_bare(judged, file);
+            let meanings = self.resolver.bare(name, from, ExpectedKind::Any)?;
+            return Ok(verdict(&meanings, judged.family, UNKNOWN));
         }
         let exported = self.exported(judged, module, file, MAX_HANDED_ON)?;
         if exported == Some(false) {
