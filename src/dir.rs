@@ -25,6 +25,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::platform::{FileIdentity, make_private_dir, name_of_bytes};
+pub use crate::platform::{PRIVATE_DIR, PRIVATE_FILE, SHARED_DIR, SHARED_FILE};
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -264,7 +265,7 @@ impl Dir {
     }
 
     /// Opens a directory below; creates it and those above it, with the permissions `mode` (such as
-    /// `0o700`), if they are missing.
+    /// [`PRIVATE_DIR`]), if they are missing.
     ///
     /// # Errors
     /// When it cannot be created, or something else is in its place.

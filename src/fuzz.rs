@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 use crate::agents;
 use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Feed, Quantized};
 use crate::config::Config;
-use crate::dir::{Dir, OwnedDir};
+use crate::dir::{Dir, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
 use crate::edit::{Edit, Root};
 use crate::index;
 use crate::memory::HookInput;
@@ -215,7 +215,7 @@ impl Scratch {
     fn new() -> Self {
         let above = Dir::open(&std::env::temp_dir()).expect("a directory for temporary files");
         let name = format!("cortex-fuzz-{:032x}", fastrand::u128(..));
-        above.make_dir(&name, 0o700).expect("a directory for this run");
+        above.make_dir(&name, PRIVATE_DIR).expect("a directory for this run");
         Self { above, name }
     }
 
@@ -225,8 +225,8 @@ impl Scratch {
 
     fn write(&self, path: &Path, content: &[u8]) {
         let path = Path::new(&self.name).join(path);
-        let made = self.above.make_dir(path.parent().unwrap_or(&path), 0o700);
-        made.and_then(|_| self.above.replace(&path, content, 0o600, false))
+        let made = self.above.make_dir(path.parent().unwrap_or(&path), PRIVATE_DIR);
+        made.and_then(|_| self.above.replace(&path, content, PRIVATE_FILE, false))
             .expect("a file of this run");
     }
 

@@ -29,7 +29,13 @@ pub use connection::is_of_own_user;
 pub use std::os::unix::net::{UnixListener as LocalListener, UnixStream as LocalStream};
 
 /// Permissions of a directory that only this user may look into.
-const PRIVATE_DIR: u32 = 0o700;
+pub const PRIVATE_DIR: u32 = 0o700;
+/// Permissions of a file that only this user may read.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// Permissions of a directory that others may look into, as far as the user's umask allows it.
+pub const SHARED_DIR: u32 = 0o777;
+/// Permissions of a file that others may read, as far as the user's umask allows it.
+pub const SHARED_FILE: u32 = 0o666;
 /// How often a process checks whether its parent still runs.
 const PARENT_POLL: Duration = Duration::from_secs(2);
 const SMALL_STACK: usize = 128 << 10;

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::dir::{Dir, OwnedDir};
+use crate::dir::{Dir, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
 
 /// Relative to the private directory.
 const DIR: &str = "projects";
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 /// Longer notes are not read, in bytes.
 const MAX_BYTES: u64 = 1 << 14;
 /// Most notes that are read.

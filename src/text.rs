@@ -1,4 +1,8 @@
-//! Counts, cuts and estimates of short texts.
+//! Counts, cuts, estimates and joins short texts.
+
+use std::error::Error;
+
+use regex::Regex;
 
 /// Returns a count with its noun, such as `1 file`, `2 files` or `2 memories`.
 #[must_use]
@@ -8,6 +12,34 @@ pub fn count(n: usize, what: &str) -> String {
         Some(stem) => format!("{n} {stem}ries"),
         None => format!("{n} {what}s"),
     }
+}
+
+/// Returns the path of something in a folder. The root is the empty path, and either may be empty.
+#[must_use]
+pub fn join(folder: &str, name: &str) -> String {
+    match (folder, name) {
+        ("", name) => name.into(),
+        (folder, "") => folder.into(),
+        (folder, name) => format!("{folder}/{name}"),
+    }
+}
+
+/// Returns the text of an error with its causes, on one line.
+#[must_use]
+pub fn chain(e: &dyn Error) -> String {
+    let mut text = e.to_string();
+    let mut cause = e.source();
+    while let Some(e) = cause {
+        text.extend([": ", &e.to_string()]);
+        cause = e.source();
+    }
+    text
+}
+
+/// Compiles a pattern that is part of the source, and that a test uses.
+#[must_use]
+pub fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of the source is well-formed")
 }
 
 /// Largest number of characters that replies show of a line of code.

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::dir::{Dir, OpenMode, OwnedDir, own_user};
+use crate::dir::{Dir, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, own_user};
 
 /// The permissions of other users.
 const OTHERS: u32 = 0o077;
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 /// Length of a secret: 244 random bits in hexadecimal.
 pub const LENGTH: usize = 64;
 

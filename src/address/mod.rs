@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 pub use self::trace::addresses_in;
+use crate::text::regex;
 
 /// Longest extension of a file name, in bytes.
 const MAX_EXTENSION: usize = 10;
@@ -180,11 +181,6 @@ fn is_foreign(path: &str) -> bool {
         "node:internal/",
     ];
     FOLDERS.iter().any(|folder| path.contains(folder))
-}
-
-fn regex(pattern: &str) -> Regex {
-    // The patterns are part of the source, and a test uses each.
-    Regex::new(pattern).expect("a pattern of this module is well-formed")
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Address, plain, regex};
+use super::{Address, plain};
+use crate::text::{head, regex};
 
 /// Longer texts are read up to here.
 const MAX_BYTES: usize = 200_000;
@@ -40,7 +41,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// the innermost frame of a stack trace first.
 #[must_use]
 pub fn addresses_in(text: &str) -> Vec<Address> {
-    let text = crate::text::head(text, MAX_BYTES);
+    let text = head(text, MAX_BYTES);
     let mut found: Vec<Address> = Vec::new();
     let mut is_last_first = false;
     // The compilers of C say which files lead to the one with the error.

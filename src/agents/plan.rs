@@ -9,13 +9,10 @@ use super::detect::Home;
 use super::known::Agent;
 use super::part::{Kind, Part, Program, Scope};
 use super::record::Record;
-use crate::dir::Dir;
+use crate::dir::{Dir, SHARED_DIR, SHARED_FILE};
 
 /// Larger files are not changed.
 const MAX_BYTES: u64 = 64 << 20;
-/// Permissions of new files and directories, before the user's umask.
-const FILE_MODE: u32 = 0o666;
-const DIRECTORY_MODE: u32 = 0o777;
 
 /// What should be changed.
 #[derive(Debug)]
@@ -159,7 +156,7 @@ impl Change {
         match &self.after {
             None => dir.remove_file(&name),
             Some(after) => {
-                let mode = dir.stat(&name)?.map_or(FILE_MODE, |stat| stat.mode);
+                let mode = dir.stat(&name)?.map_or(SHARED_FILE, |stat| stat.mode);
                 dir.replace(&name, after.as_bytes(), mode, true)
             }
         }
@@ -337,7 +334,7 @@ fn open(home: &Home, scope: Scope, path: &Path, make: bool) -> io::Result<(Dir, 
     {
         let dir = Dir::open(&home.project)?;
         if make && let Some(above) = below.parent().filter(|p| !p.as_os_str().is_empty()) {
-            dir.make_dir(above, DIRECTORY_MODE)?;
+            dir.make_dir(above, SHARED_DIR)?;
         }
         return Ok((dir, below.to_path_buf()));
     }

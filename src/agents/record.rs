@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::dir::Dir;
+use crate::dir::{Dir, PRIVATE_FILE};
 use crate::platform;
 
 const FILE: &str = "record.json";
 const MAX_BYTES: u64 = 64 << 20;
-/// The files of agents may hold secrets.
-const MODE: u32 = 0o600;
 
 /// One changed file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,7 +72,7 @@ impl Record {
         let dir = Dir::open(&self.dir)?;
         let copy = before.map(|_| format!("{}.before", &hash(&path.display().to_string())[..16]));
         if let (Some(copy), Some(text)) = (&copy, before) {
-            dir.replace(copy, text.as_bytes(), MODE, true)?;
+            dir.replace(copy, text.as_bytes(), PRIVATE_FILE, true)?;
         }
         self.content.made.extend(made);
         self.content.files.insert(path.to_path_buf(), Entry { before: copy, after: hash(after) });
@@ -105,7 +103,7 @@ impl Record {
     }
 
     fn save(&self, dir: &Dir) -> io::Result<()> {
-        dir.replace(FILE, &serde_json::to_vec_pretty(&self.content)?, MODE, true)
+        dir.replace(FILE, &serde_json::to_vec_pretty(&self.content)?, PRIVATE_FILE, true)
     }
 }
 

@@ -18,7 +18,7 @@ pub use self::name::project_name;
 use self::name::{ArchiveName, key_of_rules};
 pub use self::place::ArchiveError;
 use self::place::Place;
-use crate::dir::Dir;
+use crate::dir::{Dir, PRIVATE_FILE};
 use crate::source;
 use crate::store::{self, Aside, Layout};
 
@@ -133,7 +133,7 @@ impl Archives {
             return Ok(None);
         }
         let above = Dir::open(&self.cache_home).map_err(io("packed"))?;
-        let (unfinished, file) = above.unfinished(0o600).map_err(io("packed"))?;
+        let (unfinished, file) = above.unfinished(PRIVATE_FILE).map_err(io("packed"))?;
         let mut out = Hashing { inner: file, hash: Sha256::new(), bytes: 0 };
         let packed =
             store::pack(&copy.layout, &mut out).and_then(|()| above.open_file(&unfinished));

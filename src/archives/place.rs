@@ -4,12 +4,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::dir::{Dir, FileKind};
+use crate::dir::{Dir, FileKind, SHARED_DIR, SHARED_FILE};
 
 /// Most files of a folder that are looked at.
 const MAX_NAMES: usize = 10_000;
-const SHARED_DIR: u32 = 0o777;
-const SHARED_FILE: u32 = 0o666;
 
 /// Why no archive was taken or left.
 #[derive(Debug, thiserror::Error)]

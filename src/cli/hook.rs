@@ -14,7 +14,7 @@ use chrono::Utc;
 
 use super::outcome::Outcome;
 use crate::agents::{self, Speech};
-use crate::dir::OpenMode;
+use crate::dir::{OpenMode, PRIVATE_FILE};
 use crate::engine::{Hook, Project, SessionEvent};
 use crate::memory::HookInput;
 
@@ -175,8 +175,9 @@ fn log(folder: Option<&Path>, event: Event, what: &str) {
         event.meaning().1
     );
     // A failure to log has no one to be reported to.
-    let _ =
-        dir.file(LOG, OpenMode::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
+    let _ = dir
+        .file(LOG, OpenMode::Append, PRIVATE_FILE)
+        .and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
 #[cfg(test)]

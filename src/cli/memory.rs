@@ -19,7 +19,7 @@ use super::args::{self, OfProject};
 use super::outcome::Outcome;
 use super::render::{count, json, line, printable, width};
 use super::temporary::PrivateFolder;
-use crate::dir::OpenMode;
+use crate::dir::{OpenMode, PRIVATE_FILE};
 use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, RecallRequest, RememberRequest};
 use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select};
 
@@ -473,7 +473,7 @@ fn in_editor(text: &str) -> Result<String> {
         .filter(|e| !e.trim().is_empty());
     let editor = editor.context("give the new text, or set EDITOR")?;
     let folder = PrivateFolder::new()?;
-    folder.dir.file(EDITED, OpenMode::New, 0o600)?.write_all(text.as_bytes())?;
+    folder.dir.file(EDITED, OpenMode::New, PRIVATE_FILE)?.write_all(text.as_bytes())?;
     // The editor may have arguments, as for git.
     let status = Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])

@@ -55,7 +55,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
     }
     let homes = homes(folder);
     for (name, version, is_of_git, revision) in gems {
-        list.add((Ecosystem::Bundler, &path), (name, version), direct.contains(name), || {
+        list.add(Ecosystem::Bundler, &path, name, version, direct.contains(name), || {
             if is_of_git {
                 return checked_out(&homes, name, revision);
             }

@@ -43,7 +43,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
             continue;
         }
         let is_direct = direct.contains(name) || direct.contains(&format!("{name} {version}"));
-        list.add((Ecosystem::Cargo, &path), (name, version), is_direct, || {
+        list.add(Ecosystem::Cargo, &path, name, version, is_direct, || {
             caches.find(name, version, source)
         });
     }

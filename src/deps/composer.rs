@@ -31,7 +31,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
         .collect();
     for package in elements(&lock, "packages").chain(elements(&lock, "packages-dev")) {
         let (name, version) = (text(package, "name"), text(package, "version"));
-        list.add((Ecosystem::Composer, &path), (name, version), direct.contains(name), || {
+        list.add(Ecosystem::Composer, &path, name, version, direct.contains(name), || {
             match (&vendor, versions.get(name)) {
                 (Some(_), Some(found)) if *found != version => other_version(found),
                 (Some(vendor), _) => folder_in(vendor, name, ADVICE),
@@ -39,7 +39,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
             }
         });
         let prefixes = keys_of(&package["autoload"], &["psr-4", "psr-0"]);
-        list.set_modules(Ecosystem::Composer, (name, version), prefixes.into_iter().collect());
+        list.set_modules(Ecosystem::Composer, name, version, prefixes.into_iter().collect());
     }
     true
 }

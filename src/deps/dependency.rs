@@ -127,8 +127,10 @@ impl List {
     /// Adds a dependency that the file `from` names. `sources` is asked unless they are known.
     pub(super) fn add(
         &mut self,
-        (ecosystem, from): (Ecosystem, &str),
-        (name, version): (&str, &str),
+        ecosystem: Ecosystem,
+        from: &str,
+        name: &str,
+        version: &str,
         is_direct: bool,
         sources: impl FnOnce() -> Sources,
     ) {
@@ -173,7 +175,8 @@ impl List {
     pub(super) fn set_modules(
         &mut self,
         ecosystem: Ecosystem,
-        (name, version): (&str, &str),
+        name: &str,
+        version: &str,
         modules: BTreeSet<String>,
     ) {
         let key = (ecosystem, name.to_string(), without_credentials(version).into_owned());

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::dependency::{List, Sources};
 use super::yaml;
 use crate::dir::{Dir, FileKind, is_refused};
+pub(super) use crate::text::join;
 
 /// Most bytes of a lock file. The largest of big monorepos have 5 MB.
 const MAX_LOCK_BYTES: u64 = 32 << 20;
@@ -104,11 +105,6 @@ impl Folder<'_> {
         }
         all
     }
-}
-
-/// Returns the path of something in a folder; the root is the empty path.
-pub(super) fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_string() } else { format!("{folder}/{name}") }
 }
 
 /// Reads JSON, and warns if it is not valid.

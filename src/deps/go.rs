@@ -22,14 +22,14 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
         match found.replaced(name, version) {
             Some([by]) if is_folder(by) => {}
             Some([by, version]) => {
-                list.add((Ecosystem::Go, &path), (by, version), *is_direct, || {
+                list.add(Ecosystem::Go, &path, by, version, *is_direct, || {
                     // `vendor` keeps it under the name that is imported.
                     caches.vendored(name).or_else(|| caches.downloaded(by, version))
                 });
             }
             _ => {
                 let find = || caches.find(name, version);
-                list.add((Ecosystem::Go, &path), (name, version), *is_direct, find);
+                list.add(Ecosystem::Go, &path, name, version, *is_direct, find);
             }
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
             .collect();
         let path = folder.at("go.sum");
         for (name, version) in with_content {
-            list.add((Ecosystem::Go, &path), (name, version), false, || caches.find(name, version));
+            list.add(Ecosystem::Go, &path, name, version, false, || caches.find(name, version));
         }
     }
     true

@@ -33,7 +33,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
             _ => continue,
         };
         let version = version.trim_matches('"');
-        list.add((Ecosystem::Hex, &path), (name, version), is_direct, || {
+        list.add(Ecosystem::Hex, &path, name, version, is_direct, || {
             let Some(deps) = &deps else { return Sources::missing(ADVICE) };
             let installed = small_file(deps, &join(app, "hex_metadata.config"));
             match installed.as_deref().and_then(version_in) {

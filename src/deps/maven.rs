@@ -43,7 +43,7 @@ fn gradle(folder: &Folder, lock: &str, list: &mut List) {
         let [group, artifact, version] = id.split(':').collect::<Vec<_>>()[..] else { continue };
         let name = format!("{group}:{artifact}");
         let is_direct = direct.contains(&name);
-        list.add((Ecosystem::Maven, &path), (&name, version), is_direct, || {
+        list.add(Ecosystem::Maven, &path, &name, version, is_direct, || {
             caches.find(group, artifact, version)
         });
     }
@@ -102,7 +102,7 @@ fn maven(folder: &Folder, manifest: &str, list: &mut List) {
         let is_own = inherited.properties.get("project.groupId") == Some(&group)
             && inherited.properties.get("project.version") == Some(&version);
         if !is_own {
-            list.add((Ecosystem::Maven, &path), (&name, &version), true, || {
+            list.add(Ecosystem::Maven, &path, &name, &version, true, || {
                 caches.find(&group, &artifact, &version)
             });
         }

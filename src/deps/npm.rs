@@ -58,12 +58,12 @@ pub(super) fn read_manifest(folder: &Folder, list: &mut List) {
         });
         match installed {
             Some((version, dir)) => {
-                list.add((Ecosystem::Npm, &path), (name, &version), true, || {
+                list.add(Ecosystem::Npm, &path, name, &version, true, || {
                     super::folder::folder(&dir)
                 });
             }
             None => {
-                list.add((Ecosystem::Npm, &path), (name, range), true, || Sources::missing(ADVICE));
+                list.add(Ecosystem::Npm, &path, name, range, true, || Sources::missing(ADVICE));
             }
         }
     }
@@ -117,7 +117,7 @@ fn npm(folder: &Folder, path: &str, lock: &str, list: &mut List) {
                 let version = text(entry, "version");
                 if !is_local(version) {
                     let is_direct = is_top && direct.contains(name);
-                    list.add((Ecosystem::Npm, path), (name, version), is_direct, || {
+                    list.add(Ecosystem::Npm, path, name, version, is_direct, || {
                         in_version(root, &at(&key), version)
                     });
                 }
@@ -149,12 +149,9 @@ fn npm(folder: &Folder, path: &str, lock: &str, list: &mut List) {
         let name = Some(text(entry, "name")).filter(|name| !name.is_empty());
         let version = text(entry, "version");
         let is_direct = direct.contains(*key);
-        list.add(
-            (Ecosystem::Npm, path),
-            (name.unwrap_or(installed_as), version),
-            is_direct,
-            || in_version(root, &at(key), version),
-        );
+        list.add(Ecosystem::Npm, path, name.unwrap_or(installed_as), version, is_direct, || {
+            in_version(root, &at(key), version)
+        });
     }
 }
 
@@ -190,7 +187,7 @@ fn pnpm(folder: &Folder, path: &str, lock: &str, list: &mut List) {
         let Some((name, version)) = split(id) else { continue };
         let is_direct = direct.contains(&(name.clone(), version.clone()));
         let shown = Some(text(entry, "version")).filter(|v| !v.is_empty()).unwrap_or(&version);
-        list.add((Ecosystem::Npm, path), (&name, shown), is_direct, || {
+        list.add(Ecosystem::Npm, path, &name, shown, is_direct, || {
             let Some(store) = &store else { return Sources::missing(ADVICE) };
             // The name may end with the peers of the package.
             let start = format!("{}@{version}", name.replace('/', "+"));
@@ -283,7 +280,7 @@ fn yarn(folder: &Folder, path: &str, lock: &str, list: &mut List) {
             .wanted
             .iter()
             .any(|(name, range)| direct.contains(&(name.to_string(), range.to_string())));
-        list.add((Ecosystem::Npm, path), (name, entry.version), is_direct, || {
+        list.add(Ecosystem::Npm, path, name, entry.version, is_direct, || {
             let top = modules.as_ref().map_or_else(
                 || Sources::missing(ADVICE),
                 |modules| in_version(modules, alias, entry.version),

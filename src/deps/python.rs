@@ -43,7 +43,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
     for package in elements(&lock, "package").filter(|package| !is_own(package)) {
         let (name, version) = (text(package, "name"), text(package, "version"));
         let is_direct = direct.contains(&normal(name));
-        list.add((Ecosystem::Python, &path), (name, version), is_direct, || {
+        list.add(Ecosystem::Python, &path, name, version, is_direct, || {
             installed.find(name, Some(version))
         });
     }
@@ -72,23 +72,21 @@ pub(super) fn read_manifest(folder: &Folder, list: &mut List) {
     let Some(from) = from else { return };
     for name in direct.iter().filter(|name| !installed.packages.contains_key(*name)) {
         if !pinned.contains_key(name) {
-            let of = (Ecosystem::Python, *from);
-            list.add(of, (name, ""), true, || Sources::missing(ADVICE));
+            list.add(Ecosystem::Python, from, name, "", true, || Sources::missing(ADVICE));
         }
     }
     for (name, version, from) in pinned.values() {
         let known = installed.packages.get(&normal(name));
         let version = if version.is_empty() { known.map_or("", |p| &p.version) } else { version };
-        list.add((Ecosystem::Python, from), (name, version), true, || {
+        list.add(Ecosystem::Python, from, name, version, true, || {
             installed.find(name, Some(version))
         });
     }
     for (normal, package) in &installed.packages {
         if !pinned.contains_key(normal) {
-            let (of, is_direct) = ((Ecosystem::Python, *from), direct.contains(normal));
-            list.add(of, (&package.name, &package.version), is_direct, || {
-                installed.find(&package.name, None)
-            });
+            let Package { name, version, .. } = package;
+            let find = || installed.find(name, None);
+            list.add(Ecosystem::Python, from, name, version, direct.contains(normal), find);
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
         let version = versions.into_iter().find(|v| !v.is_empty()).unwrap_or_default();
         let is_direct = direct.contains(&*location.to_lowercase());
         let name = either("identity", "package");
-        list.add((Ecosystem::Swift, &path), (name, version), is_direct, || {
+        list.add(Ecosystem::Swift, &path, name, version, is_direct, || {
             let folder = location.rsplit(['/', ':']).next().unwrap_or_default();
             match &checkouts {
                 Some(checkouts) if is_name(folder) => folder_in(checkouts, folder, ADVICE),

@@ -16,7 +16,7 @@ use super::error::EditError;
 use super::root::{Root, TEMP};
 use super::text::MAX_BYTES;
 
-use crate::platform::{FileIdentity, set_mode};
+use crate::platform::{FileIdentity, PRIVATE_FILE, SHARED_DIR, SHARED_FILE, set_mode};
 
 /// How long an edit waits for the lock of a directory. Edits take
 /// milliseconds, on slow disks longer.
@@ -267,7 +267,7 @@ pub(super) struct MadeDirectories(Vec<(OwnedFd, String)>);
 
 impl MadeDirectories {
     fn make(&mut self, above: OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-        match mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
+        match mkdirat(&above, name, Mode::from_raw_mode(SHARED_DIR)) {
             Err(Errno::EXIST) => openat(&above, name, DIRECTORY, Mode::empty()),
             Err(e) => Err(e),
             Ok(()) => {
@@ -322,7 +322,7 @@ fn write_new(
     // A process that was killed may have left a temporary file.
     let _ = unlinkat(directory, name, AtFlags::empty());
     // Until the new file has the mode of the one that it replaces, nobody else may read it.
-    let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
+    let mode = Mode::from_raw_mode(if before.is_some() { PRIVATE_FILE } else { SHARED_FILE });
     let mut file: File = openat(directory, name, NEW_FILE, mode)?.into();
     file.write_all(bytes)?;
     if let Some(before) = before {

@@ -5,12 +5,12 @@ use std::ops::Range;
 use super::excerpt::excerpt;
 use super::text::{line_of, split_bom};
 use crate::source::sha256;
+use crate::text::MAX_LINE;
 
 /// Number of lines shown on each side of a change.
 const AROUND: usize = 3;
 /// Number of lines that are shown of the beginning, and of the end, of a long change.
 const MAX_CHANGED: usize = 8;
-const MAX_LINE: usize = 200;
 
 /// Lines of a file in its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]

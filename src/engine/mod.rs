@@ -32,6 +32,7 @@ use crate::graph::GraphError;
 use crate::live::ReloadError;
 use crate::memory::{CaptureError, RecallError, StorageError};
 use crate::search::SearchError;
+use crate::text::chain;
 use crate::work::WorkBudget;
 use crate::work::turns::ClientId;
 
@@ -153,17 +154,6 @@ impl From<RecallError> for AskError {
             RecallError::Storage(e) => e.into(),
         }
     }
-}
-
-/// Formats an error and its causes on one line.
-fn chain(e: &dyn std::error::Error) -> String {
-    let mut text = e.to_string();
-    let mut cause = e.source();
-    while let Some(e) = cause {
-        text.extend([": ", &e.to_string()]);
-        cause = e.source();
-    }
-    text
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

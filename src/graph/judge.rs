@@ -252,10 +252,9 @@ impl Traversal {
                         && place.role != Role::Key
                         && is_found.insert(place.line);
                     match place.binds {
-                        Some(BinderKind::Definition) => {
+                        _ if is_first || place.binds == Some(BinderKind::Definition) => {
                             self.judge_definition(judged, place, file, &defined)?
                         }
-                        _ if is_first => self.judge_definition(judged, place, file, &defined)?,
                         Some(BinderKind::Local) if place.role == Role::Shorthand => {
                             self.judge_destructured(judged, place, file)?
                         }
@@ -367,11 +366,7 @@ impl Traversal {
                 for import in &here {
                     let Some(at) = position_of(&import.module, judged.name) else { continue };
                     let module = import.module[..at].trim_end_matches([':', '.', '\\', '/']);
-                    verdicts.push(if module.is_empty() {
-                        self.judge_bare(judged, file)?
-                    } else {
-                        self.imported(judged, module, file)?
-                    });
+                    verdicts.push(self.imported(judged, module, file)?);
                 }
             }
             _ => {
@@ -391,14 +386,8 @@ impl Traversal {
         Ok(agreed(&verdicts).unwrap_or(if judged.has_module { MAYBE_MODULE } else { UNKNOWN }))
     }
 
-    /// Judges a name at the top of a file.
-    fn judge_bare(&mut self, judged: &Judged, file: FileId) -> Result<Verdict, GraphError> {
-        let from = SymbolId { file, n: -1 };
-        let meanings = self.resolver.bare(judged.name, from, ExpectedKind::Any)?;
-        Ok(verdict(&meanings, judged.family, UNKNOWN))
-    }
-
-    /// Judges the name that a file imports from a module.
+    /// Judges the name that a file imports from a module; one at the top of the file if `module` is
+    /// empty.
     fn imported(
         &mut self,
         judged: &Judged,
@@ -408,7 +397,8 @@ impl Traversal {
         let from = SymbolId { file, n: -1 };
         let name = judged.name;
         if module.is_empty() {
-            return self.judge_bare(judged, file);
+            let meanings = self.resolver.bare(name, from, ExpectedKind::Any)?;
+            return Ok(verdict(&meanings, judged.family, UNKNOWN));
         }
         let exported = self.exported(judged, module, file, MAX_HANDED_ON)?;
         if exported == Some(false) {
@@ -673,7 +663,7 @@ impl Traversal {
                 _ => &place.receiver,
             };
             let judgement =
-                self.behind_receiver(judged, file, (receiver, place.line), names, resolved)?;
+                self.behind_receiver(judged, file, receiver, place.line, names, resolved)?;
             let is_doubtful = judgement == Verdict::Left(OTHER) && place.is_of_loaded;
             Ok(if is_doubtful { OF_LOADED } else { judgement })
         }
@@ -762,7 +752,8 @@ impl Traversal {
         &mut self,
         judged: &Judged,
         file: FileId,
-        (receiver, line): (&str, u32),
+        receiver: &str,
+        line: u32,
         names: &Names,
         unsure: Verdict,
     ) -> Result<Verdict, GraphError> {

@@ -62,7 +62,7 @@ pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 pub use self::rows::FileRows;
 use self::scopes::Scopes;
-use self::sql::Tables;
+use self::sql::{BUSY, Tables};
 pub use self::sql::{PreciseSource, TablesVersion};
 pub use self::steps::Step;
 pub use self::tested::{FoundTest, Reason, TestsAnswer};
@@ -115,19 +115,17 @@ impl CodeGraph {
     /// # Errors
     /// When it cannot be written.
     pub fn open(database: &Database) -> Result<Self, GraphError> {
-        Ok(Self::over(Tables::open(database)?))
+        Self::open_within(database, BUSY)
     }
 
-    /// Does the same, but waits only this long for another process that writes.
+    /// Opens the database like [`CodeGraph::open`], but waits only this long for another process that
+    /// writes.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn open_within(database: &Database, busy: Duration) -> Result<Self, GraphError> {
-        Ok(Self::over(Tables::open_within(database, busy)?))
-    }
-
-    fn over(tables: Tables) -> Self {
-        Self { tables: Arc::new(tables), kept: Kept::default() }
+        let tables = Arc::new(Tables::open(database, busy)?);
+        Ok(Self { tables, kept: Kept::default() })
     }
 
     /// Returns the version of the rows: equal versions of one value have equal rows.
@@ -499,7 +497,7 @@ pub fn defining_files(database: &Database, names: &[&str]) -> Vec<(String, Strin
     if names.is_empty() || !database.path.exists() {
         return Vec::new();
     }
-    let Ok(tables) = Tables::open(database) else { return Vec::new() };
+    let Ok(tables) = Tables::open(database, BUSY) else { return Vec::new() };
     names
         .iter()
         .filter_map(|name| Some(((*name).to_string(), tables.only_file_defining(name).ok()??)))

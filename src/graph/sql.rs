@@ -24,7 +24,7 @@ use crate::sqlite;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// How long an operation waits for another process.
-const BUSY: Duration = Duration::from_secs(30);
+pub(super) const BUSY: Duration = Duration::from_secs(30);
 
 /// `symbol`, `parent` and `scope` are positions among the symbols of their file; -1 is the file
 /// itself.
@@ -139,14 +139,10 @@ fn failure(path: &Path, source: rusqlite::Error) -> GraphError {
 }
 
 impl Tables {
-    /// Opens the database. If it is damaged, of another version or without the mark, it is deleted and
-    /// created empty, because all of it is derived.
-    pub(super) fn open(database: &Database) -> Result<Self, GraphError> {
-        Self::open_within(database, BUSY)
-    }
-
-    /// Does the same, but waits only this long for another process.
-    pub(super) fn open_within(database: &Database, busy: Duration) -> Result<Self, GraphError> {
+    /// Opens the database, whose operations wait this long for another process. If it is damaged, of
+    /// another version or without the mark, it is deleted and created empty, because all of it is
+    /// derived.
+    pub(super) fn open(database: &Database, busy: Duration) -> Result<Self, GraphError> {
         let Database { path, .. } = database;
         let failed = |source| failure(path, source);
         let connection = match open(database, busy) {
@@ -187,7 +183,7 @@ impl Tables {
     pub(super) fn renew(&self) -> Result<(), GraphError> {
         let mut connection = self.connection();
         sqlite::remove(&self.database.path).map_err(|e| self.error(e))?;
-        let Self { connection: new, .. } = Self::open(&self.database)?;
+        let Self { connection: new, .. } = Self::open(&self.database, BUSY)?;
         *connection = new.into_inner();
         self.n_renewed.fetch_add(1, Ordering::Relaxed);
         Ok(())

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::languages::code_family;
+use crate::text::join;
 
 /// Folders that hold what was built, and nothing else, if anything in them was built.
 const OUTPUTS: [&str; 2] = ["dist", "out"];
@@ -152,15 +153,6 @@ impl<'p> Stems<'p> {
             // A compiler without a folder of its own writes beside the sources.
             in_sources || self.compiled.contains(&*join(folder, inner))
         })
-    }
-}
-
-/// Returns the path of a file or folder in a folder, which may be empty, as it may be.
-fn join(folder: &str, name: &str) -> String {
-    match (folder, name) {
-        ("", name) => name.into(),
-        (folder, "") => folder.into(),
-        (folder, name) => format!("{folder}/{name}"),
     }
 }
 

@@ -202,7 +202,7 @@ fn chunk(commit: &Commit) -> (Chunk, String) {
         ..Metadata::default()
     };
     let body = without_trailers(&commit.body);
-    let mut chunk = chunk_of(commit, &body, MAX_BODY, (TYPE, metadata));
+    let mut chunk = chunk_of(commit, &body, MAX_BODY, TYPE, metadata);
     // A commit that undoes another one is routine unless it says why.
     let says = without_undone(&body);
     let says_why = !undone(commit).is_empty() && says.contains(char::is_alphanumeric);

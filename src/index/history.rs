@@ -207,7 +207,7 @@ pub fn commit_chunk(commit: &Commit) -> Option<Chunk> {
     }
     let body = without_links(&without_trailers(&commit.body));
     let metadata = Metadata { files: commit.files.clone(), ..Metadata::default() };
-    Some(chunk_of(commit, &body, MAX_BODY, (ChunkType::History, metadata)))
+    Some(chunk_of(commit, &body, MAX_BODY, ChunkType::History, metadata))
 }
 
 /// Returns a chunk with the subject and at most `max_body` characters of `body`, without secrets.
@@ -215,7 +215,8 @@ pub(super) fn chunk_of(
     commit: &Commit,
     body: &str,
     max_body: usize,
-    (chunk_type, metadata): (ChunkType, Metadata),
+    chunk_type: ChunkType,
+    metadata: Metadata,
 ) -> Chunk {
     let subject = cut(&redact(&commit.subject).text, MAX_SUBJECT);
     let body = cut(&redact(body).text, max_body);

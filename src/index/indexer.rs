@@ -263,7 +263,7 @@ impl Indexer {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Summary, IndexError> {
         let start = Instant::now();
-        let once = |trusts| self.run_once((mode, trusts), scope, progress, None);
+        let once = |trusts| self.run_once(mode, trusts, scope, progress, None);
         let (mut summary, reading) = match once(true) {
             // The manifest is wrong about the blocks of the old files, so they cannot be copied.
             Err(IndexError::Write(e)) if e.kind() == io::ErrorKind::InvalidData => once(false)?,
@@ -274,7 +274,7 @@ impl Indexer {
             let nothing = Scope::Paths(BTreeSet::new());
             if let Some(late) = reading.finish(&self.cancel) {
                 let (after, _) =
-                    self.run_once((Mode::Incremental, true), &nothing, progress, Some(late))?;
+                    self.run_once(Mode::Incremental, true, &nothing, progress, Some(late))?;
                 summary.generation = after.generation;
             }
         }
@@ -282,12 +282,13 @@ impl Indexer {
         Ok(summary)
     }
 
-    /// Does the same once, and takes nothing from the old chunk files unless it `trusts` them.
+    /// Runs once, and takes nothing from the old chunk files unless it `trusts` them.
     /// `late` are the commits that an earlier pass did not wait for; the pass returns those that it
     /// does not wait for itself.
     fn run_once(
         &self,
-        (mode, trusts): (Mode, bool),
+        mode: Mode,
+        trusts: bool,
         scope: &Scope,
         progress: &(dyn Fn(Progress) + Sync),
         late: Option<HistoryUpdate>,
@@ -369,9 +370,10 @@ impl Indexer {
                 };
                 let sink = self.relations.as_ref();
                 relating = sink.and_then(|sink| sink.begin(plan.n_parsed()));
-                let parts = (plan, history, packing, relating.as_deref(), mode, machine);
+                let relating = relating.as_deref();
+                let work = RunWork { plan, history, packing, relating, mode, machine };
                 let (manifest, left) =
-                    self.write(&lock, &previous, parts, &mut table, &mut summary, progress)?;
+                    self.write(&lock, &previous, work, &mut table, &mut summary, progress)?;
                 reading = left;
                 manifest
             }
@@ -539,14 +541,7 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        (plan, history, packing, relating, mode, machine): (
-            IndexPlan,
-            HistoryUpdate,
-            Packing,
-            Option<&dyn RelationsRun>,
-            Mode,
-            MachineWatch,
-        ),
+        RunWork { plan, history, packing, relating, mode, machine }: RunWork,
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
@@ -844,6 +839,16 @@ impl Previous {
             symbols,
         })
     }
+}
+
+/// What a run that is not up to date has to do, and how.
+struct RunWork<'a> {
+    plan: IndexPlan,
+    history: HistoryUpdate,
+    packing: Packing,
+    relating: Option<&'a dyn RelationsRun>,
+    mode: Mode,
+    machine: MachineWatch,
 }
 
 /// The state that all parsing threads share.

@@ -23,6 +23,7 @@ use crate::source::{
     self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_rule_file,
 };
 use crate::store::{Announcement, LeaderLock, SourceTable};
+use crate::text::chain;
 use crate::work::STACK_BYTES;
 use crate::worker::{Backoff, Pace, Ticket, Worker, WorkerHandle};
 
@@ -613,12 +614,6 @@ fn to_look_at(root: &Path, options: &WalkOptions, path: &Path) -> Option<String>
     let is_indexed =
         || [false, true].iter().any(|is_dir| options.would_reach(root, &relative, *is_dir));
     (!is_hidden || is_indexed()).then_some(relative)
-}
-
-/// Returns the text of an error with its causes.
-fn chain(e: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(e.source(), |e| e.source()).map(|e| format!(": {e}"));
-    std::iter::once(e.to_string()).chain(causes).collect()
 }
 
 #[cfg(test)]

@@ -19,13 +19,12 @@ use parking_lot::Mutex;
 use self::packed::unpack;
 pub use self::packed::{Key, Packed, pack};
 use self::sql::Entries;
-use crate::dir::{Dir, OwnedDir};
+use crate::dir::{Dir, OwnedDir, PRIVATE_DIR};
 
 /// Below the user's cache directory.
 const PLACE: &str = "cortex/store";
 /// The number is that of the form of the entries.
 const DATABASE: &str = "known-1.db";
-const PRIVATE_DIR: u32 = 0o700;
 /// Permissions for anybody but the user.
 const OF_OTHERS: u32 = 0o077;
 

@@ -149,65 +149,37 @@ pub const GROUPS: &[(&str, bool)] = &[
     ("basePath", true),
 ];
 
-type Actions = &'static [(&'static str, &'static str, &'static str)];
+/// An action of a resource: its name, its method, and its path after the resource.
+type Action = (&'static str, &'static str, &'static str);
 
-/// The routes of a resource in each framework: action, method, and path after the resource.
-pub const ACTIONS: &[(&str, Actions)] = &[
-    (
-        "rails",
-        &[
-            ("index", "GET", ""),
-            ("create", "POST", ""),
-            ("new", "GET", "/new"),
-            ("edit", "GET", "/{id}/edit"),
-            ("show", "GET", "/{id}"),
-            ("update", "PATCH|PUT", "/{id}"),
-            ("destroy", "DELETE", "/{id}"),
-        ],
-    ),
+const INDEX: Action = ("index", "GET", "");
+const CREATE: Action = ("create", "POST", "");
+const STORE: Action = ("store", "POST", "");
+const NEW: Action = ("new", "GET", "/new");
+const SHOW: Action = ("show", "GET", "/{id}");
+const EDIT: Action = ("edit", "GET", "/{id}/edit");
+const UPDATE: Action = ("update", "PATCH|PUT", "/{id}");
+const UPDATE_OF_LARAVEL: Action = ("update", "PUT|PATCH", "/{id}");
+const DESTROY: Action = ("destroy", "DELETE", "/{id}");
+
+/// The routes of a resource in each framework.
+pub const ACTIONS: &[(&str, &[Action])] = &[
+    ("rails", &[INDEX, CREATE, NEW, EDIT, SHOW, UPDATE, DESTROY]),
     (
         "laravel",
-        &[
-            ("index", "GET", ""),
-            ("create", "GET", "/create"),
-            ("store", "POST", ""),
-            ("show", "GET", "/{id}"),
-            ("edit", "GET", "/{id}/edit"),
-            ("update", "PUT|PATCH", "/{id}"),
-            ("destroy", "DELETE", "/{id}"),
-        ],
+        &[INDEX, ("create", "GET", "/create"), STORE, SHOW, EDIT, UPDATE_OF_LARAVEL, DESTROY],
     ),
-    (
-        "laravel-api",
-        &[
-            ("index", "GET", ""),
-            ("store", "POST", ""),
-            ("show", "GET", "/{id}"),
-            ("update", "PUT|PATCH", "/{id}"),
-            ("destroy", "DELETE", "/{id}"),
-        ],
-    ),
-    (
-        "phoenix",
-        &[
-            ("index", "GET", ""),
-            ("create", "POST", ""),
-            ("new", "GET", "/new"),
-            ("edit", "GET", "/{id}/edit"),
-            ("show", "GET", "/{id}"),
-            ("update", "PATCH|PUT", "/{id}"),
-            ("delete", "DELETE", "/{id}"),
-        ],
-    ),
+    ("laravel-api", &[INDEX, STORE, SHOW, UPDATE_OF_LARAVEL, DESTROY]),
+    ("phoenix", &[INDEX, CREATE, NEW, EDIT, SHOW, UPDATE, ("delete", "DELETE", "/{id}")]),
     (
         "django",
         &[
             ("list", "GET", ""),
-            ("create", "POST", ""),
+            CREATE,
             ("retrieve", "GET", "/{id}"),
             ("update", "PUT", "/{id}"),
             ("partial_update", "PATCH", "/{id}"),
-            ("destroy", "DELETE", "/{id}"),
+            DESTROY,
         ],
     ),
 ];

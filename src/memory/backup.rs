@@ -13,15 +13,13 @@ use uuid::Uuid;
 use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::{BACKUPS, DAMAGED, folder_of};
 use super::sql::{self, MemoryStore, Select, StorageError};
-use crate::dir::{Dir, FileKind, Stat};
+use crate::dir::{Dir, FileKind, PRIVATE_FILE, Stat};
 use crate::text::count;
 
 /// Files that SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// Age of the newest backup at which the next one is due.
 const DAY: Duration = Duration::from_hours(24);
-/// Only the user may read the memories.
-const PRIVATE: u32 = 0o600;
 
 /// Makes a backup if the last one is a day old. Returns whether it made one. A damaged or empty
 /// database never replaces a backup.
@@ -35,7 +33,7 @@ pub fn back_up_if_due(store: &MemoryStore) -> Result<bool, StorageError> {
     if !is_due(&folder) || store.read_only().is_some() || store.count(&Select::default())? == 0 {
         return Ok(false);
     }
-    let (name, file) = folder.unfinished(PRIVATE).map_err(unwritable)?;
+    let (name, file) = folder.unfinished(PRIVATE_FILE).map_err(unwritable)?;
     let done = copied(store, &folder.full(&name), &file).and_then(|()| {
         // Another process may have made one meanwhile.
         if !is_due(&folder) {
@@ -91,7 +89,7 @@ pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result
         if !sql::holds_any(&folder.full(name), ids)? {
             continue;
         }
-        let (new, file) = folder.unfinished(PRIVATE).map_err(unwritable)?;
+        let (new, file) = folder.unfinished(PRIVATE_FILE).map_err(unwritable)?;
         let done = without(capture, &folder.full(name), &folder.full(&new), ids).and_then(|()| {
             // The backup keeps the age of its content.
             let kept = file.set_modified(stat.modified).and_then(|()| file.sync_all());
@@ -208,7 +206,7 @@ impl RestorePlan {
             why: e.to_string(),
         };
         let (folder, name) = folder_of(&self.database).map_err(failed)?;
-        let (new, file) = folder.unfinished(PRIVATE).map_err(failed)?;
+        let (new, file) = folder.unfinished(PRIVATE_FILE).map_err(failed)?;
         let path = folder.full(&new);
         let copied =
             sql::copy(&self.file, &path).and_then(|()| MemoryStore::open(&path)?.renew_identity());

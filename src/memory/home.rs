@@ -13,7 +13,7 @@ use super::{
     CaptureError, Memory, MemoryCaptureService, MemoryStore, Select, SessionManager, StorageError,
     sessions, spool, sql,
 };
-use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
+use crate::dir::{Dir, FileKind, OwnedDir, PRIVATE_DIR, SharedDir, own_user};
 use crate::embed::Embedder;
 use crate::graph::Database;
 use crate::source::{self, FileChange, GitWatch};
@@ -24,7 +24,6 @@ const DATABASE: &str = "memory.db";
 /// A database of a linked working tree whose memories are among those of the repository now.
 const TAKEN_OVER: &str = "memory.moved.db";
 const SPOOL: &str = "memory.spool";
-const PRIVATE_DIR: u32 = 0o700;
 
 /// The places of a project's memory. Nothing is opened or created before it is needed.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::now;
 use super::session::{Session, SessionStatus};
 use super::sql::{MemoryStore, Select, StorageError};
-use crate::dir::OwnedDir;
+use crate::dir::{OwnedDir, PRIVATE_FILE};
 
 /// A session without a memory for this long is ended, because hooks do not say which process it
 /// belongs to.
@@ -86,7 +86,7 @@ impl SessionManager {
     }
 
     fn write_current(&self, id: &str) -> Result<(), SessionError> {
-        Ok(self.place.open()?.replace(CURRENT, id.as_bytes(), 0o600, false)?)
+        Ok(self.place.open()?.replace(CURRENT, id.as_bytes(), PRIVATE_FILE, false)?)
     }
 
     /// Ends a session. An unknown or ended session is left unchanged.

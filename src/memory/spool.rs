@@ -11,10 +11,8 @@ use std::time::Duration;
 use super::capture::{CaptureError, MemoryCaptureService, redacted};
 use super::folder::folder_of;
 use super::{Memory, Session, SessionStatus, StorageError};
-use crate::dir::{Dir, FileKind, OpenMode, Stat};
+use crate::dir::{Dir, FileKind, OpenMode, PRIVATE_FILE, Stat};
 
-/// Only the user may read the file.
-const PRIVATE: u32 = 0o600;
 /// A larger spool is neither written nor read.
 const MAX_BYTES: u64 = 64 << 20;
 /// Limit of the file of lines that cannot be stored.
@@ -59,7 +57,7 @@ pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
 /// Opens and locks the spool, so that no other process takes it away before it is written.
 fn own(folder: &Dir, name: &OsStr) -> io::Result<File> {
     for _ in 0..TRIES {
-        let file = folder.file(name, OpenMode::Update, PRIVATE)?;
+        let file = folder.file(name, OpenMode::Update, PRIVATE_FILE)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {}
             // Some file systems have no locks.
@@ -138,7 +136,7 @@ fn drain_one(
     let done = if left.is_empty() {
         folder.remove_file(name)
     } else {
-        folder.replace(name, &left, PRIVATE, true)
+        folder.replace(name, &left, PRIVATE_FILE, true)
     };
     // If the file cannot be written, its memories are stored again later, under the same ids.
     let _ = done.inspect_err(|e| tracing::debug!("{e}"));
@@ -187,7 +185,7 @@ fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Resul
     let Some((_, why)) = bad.first() else { return Ok(()) };
     let mut name = spool.to_os_string();
     name.push(".bad");
-    let mut file = folder.file(&name, OpenMode::Append, PRIVATE)?;
+    let mut file = folder.file(&name, OpenMode::Append, PRIVATE_FILE)?;
     let mut room = MAX_BAD_BYTES.saturating_sub(file.metadata()?.len());
     let mut n_dropped = 0;
     for (line, _) in bad {

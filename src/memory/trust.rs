@@ -10,15 +10,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::dir::{Dir, OpenMode, OwnedDir, SharedDir, own_user};
+use crate::dir::{Dir, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, SharedDir, own_user};
 use crate::platform::make_private_dir;
 
 /// Relative to the state directory.
 const MEMORIES: &str = "cortex/memories";
 const PROJECTS: &str = "cortex/projects";
 const LOCK: &str = "lock";
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 /// Larger files are not read; a record is much shorter.
 const MAX_RECORD: u64 = 1 << 16;
 

@@ -19,6 +19,8 @@ pub use libraries::{Libraries, libraries};
 pub use modules::{Module, modules};
 pub use test_commands::{TestCommands, TestPlace, blocks_around, test_commands};
 
+use crate::text::{cut, join};
+
 /// The files of a repository.
 #[derive(Clone, Copy)]
 pub struct Tree<'a> {
@@ -51,11 +53,6 @@ impl Tree<'_> {
     }
 }
 
-/// Returns the path of a file in a directory; the root is the empty path.
-fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() { name.into() } else { format!("{directory}/{name}") }
-}
-
 /// Returns the directory of a path; empty for the root.
 fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
@@ -79,7 +76,7 @@ fn sentences(text: &str, max_chars: usize) -> String {
     let head: String = text.chars().take(max_chars).collect();
     match head.rmatch_indices(". ").next() {
         Some((end, _)) if end * 3 > head.len() => head[..=end].to_string(),
-        _ => crate::text::cut(&text, max_chars),
+        _ => cut(&text, max_chars),
     }
 }
 
@@ -87,7 +84,7 @@ fn sentences(text: &str, max_chars: usize) -> String {
 fn sentence(text: &str, max_chars: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = text.find(". ").filter(|end| *end > 15).map_or(text.len(), |end| end + 1);
-    crate::text::cut(&text[..end], max_chars)
+    cut(&text[..end], max_chars)
 }
 
 #[cfg(test)]

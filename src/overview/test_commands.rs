@@ -38,38 +38,42 @@ const MAX_BYTES: usize = 2_500;
 /// runner takes these.
 const MAX_FILES: usize = 8;
 
-/// Arguments by command. The name of a test selects it; a file without names runs as a whole.
+/// The names that select tests, by the argument that they share. An argument without names selects
+/// all that it stands for, and an empty map all tests of a package.
 type Selected = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns the commands that run these tests and, as far as the runner can select them, no others.
 #[must_use]
 pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
-    let mut by_runner: BTreeMap<(Runner, String), (Selected, BTreeSet<&str>)> = BTreeMap::new();
+    let mut by_runner: BTreeMap<(usize, String), (Selected, BTreeSet<&str>)> = BTreeMap::new();
     let mut out = TestCommands::default();
     for test in tests {
         let selected = Runner::of(tree, test.path).and_then(|(runner, package)| {
-            let (head, names) = runner.select(tree, &package, test)?;
-            Some(((runner, package), head, names))
+            let (shared, names) = RUNNERS[runner].select(tree, &package, test)?;
+            Some(((runner, package), shared, names))
         });
-        let Some((runner, head, names)) = selected else {
+        let Some((runner, shared, names)) = selected else {
             out.n_left_out += 1;
             continue;
         };
         let (selected, files) = by_runner.entry(runner).or_default();
-        selected.entry(head).or_default().extend(names);
+        selected.entry(shared).or_default().extend(names);
         files.insert(test.path);
     }
     for ((runner, package), (mut selected, files)) in by_runner {
-        if files.len() > MAX_FILES && runner.takes_folders() {
+        let runner = &RUNNERS[runner];
+        if files.len() > MAX_FILES && runner.takes_folders {
             let folders = folders(files.iter().map(|path| below(path, &package)));
-            selected = runner.select_folders(&folders).unwrap_or_else(|| runner.everything());
+            // The folder of the package itself has no word: all tests run.
+            let words: Option<Vec<String>> = folders.into_iter().map(shell).collect();
+            selected = words.into_iter().flatten().map(|word| (word, BTreeSet::new())).collect();
         }
         let mut run = runner.commands(tree, &package, &selected);
         if run.len() > MAX_COMMANDS || run.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             // Nobody pastes such a list, and a reply has no room for it.
-            run = runner.commands(tree, &package, &runner.everything());
+            run = runner.commands(tree, &package, &Selected::new());
         }
-        out.run.extend(run.into_iter().map(|command| command.trim_end().to_string()));
+        out.run.extend(run);
     }
     out.n_more = out.run.len().saturating_sub(MAX_COMMANDS);
     out.run.truncate(MAX_COMMANDS);
@@ -94,429 +98,405 @@ fn folders<'p>(files: impl Iterator<Item = &'p str>) -> BTreeSet<&'p str> {
     }
 }
 
+/// The argument that tests share in a command, and the names that select a test beside it.
+type Names = Option<(String, Vec<String>)>;
+
 /// A program that runs tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Runner {
-    Cargo,
-    Go,
-    Pytest,
-    Unittest,
-    Django,
-    Vitest,
-    Jest,
-    Playwright,
-    Mocha,
-    Node,
-    Gradle,
-    Maven,
-    Rspec,
-    Rails,
-    Minitest,
-    Phpunit,
-    Pest,
-    Mix,
-    Dotnet,
-    Prove,
+struct Runner {
+    /// The extensions of the files that it may run.
+    extensions: &'static [&'static str],
+    /// Returns the directory of the package that a file belongs to; `None` if the runner does not
+    /// run this file.
+    package: fn(&Tree, &str) -> Option<String>,
+    program: Program,
+    select: fn(&Tree, &Test) -> Names,
+    arguments: Arguments,
+    /// The arguments that run all tests of a package.
+    all: &'static str,
+    /// Whether a command runs the tests of a folder that it names.
+    takes_folders: bool,
+}
+
+enum Program {
+    /// Runs in the directory of the package.
+    Within(&'static str),
+    /// Runs in the root: made from the package, and the package as a word of a shell.
+    InRoot(fn(&Tree, &str, &str) -> String),
+}
+
+/// The arguments for selected tests. A function makes text of the names beside a shared argument.
+enum Arguments {
+    /// One command for each shared argument.
+    Each(fn(&[&str]) -> String),
+    /// One command for all.
+    Together(fn(&[&str]) -> String),
+    /// The arguments of each command, made from the package as a word of a shell.
+    By(fn(&str, &Selected) -> Vec<String>),
+}
+
+/// A test that a runner selects.
+struct Test<'a> {
+    place: &'a TestPlace<'a>,
+    /// The path within the package.
+    path: &'a str,
+    /// The names of its symbol, from the outermost to its own. A file has none.
+    names: Vec<&'a str>,
+    /// The last of the names, and the one before it.
+    name: Option<&'a str>,
+    class: Option<&'a str>,
+}
+
+use Arguments::{By, Each, Together};
+use Program::{InRoot, Within};
+
+const SCRIPTS: &[&str] = &["js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts"];
+const JAVA: &[&str] = &["java", "kt", "groovy", "scala"];
+const PLACES: Arguments = Together(|places| places.join(" "));
+const TITLES: Arguments = Each(|titles| format!(" -t '{}'", titles.join("|")));
+const PATTERNS: Arguments = Each(|titles| format!(" -g '{}'", titles.join("|")));
+const METHODS: Arguments = Each(|names| format!(" --filter '/::({})( |$)/'", names.join("|")));
+
+/// The runners, in the order of their commands. The first one that knows the package of a file runs
+/// it.
+#[rustfmt::skip]
+static RUNNERS: [Runner; 20] = [
+    row(&["rs"], |t, p| nearest(t, p, &["Cargo.toml"]), InRoot(cargo), cargo_test,
+        Each(|names| format!(" -- {}", names.join(" ")))),
+    Runner { all: "./...", ..row(&["go"], |t, p| nearest(t, p, &["go.mod"]), InRoot(go), go_test,
+        Each(|names| match names {
+            [name] => format!(" -run '^{name}$'"),
+            names => format!(" -run '^({})$'", names.join("|")),
+        })) },
+    Runner { takes_folders: true, ..row(&["py"], |t, _| is_pytest(t).then(String::new),
+        InRoot(pytest), pytest_place, PLACES) },
+    row(&["py"], |t, p| manage(t, p).is_none().then(String::new), Within("python -m unittest"),
+        python_module, PLACES),
+    row(&["py"], manage, Within("python manage.py test"), python_module, PLACES),
+    Runner { takes_folders: true, ..row(SCRIPTS, |t, p| script_package(t, p, "vitest"),
+        Within("npx vitest run"), named_blocks, TITLES) },
+    Runner { takes_folders: true, ..row(SCRIPTS, |t, p| script_package(t, p, "jest"),
+        Within("npx jest"), named_blocks, TITLES) },
+    row(SCRIPTS, |t, p| script_package(t, p, "\"@playwright/test\""),
+        Within("npx playwright test"), named_blocks, PATTERNS),
+    row(SCRIPTS, |t, p| script_package(t, p, "\"mocha\""), Within("npx mocha"), named_blocks,
+        PATTERNS),
+    row(SCRIPTS, |t, p| script_package(t, p, "node --test"), Within("node --test"), file, PLACES),
+    row(JAVA, gradle_package, InRoot(gradle), gradle_test,
+        Together(|names| format!("--tests {}", names.join(" --tests ")))),
+    row(JAVA, pom, InRoot(|t, _, _| either(t, "mvnw", "./mvnw", "mvn")), java_class, By(maven)),
+    Runner { takes_folders: true, ..row(&["rb"], |_, p| p.ends_with("_spec.rb").then(String::new),
+        InRoot(|t, _, _| either(t, "Gemfile", "bundle exec rspec", "rspec")), lines_of_blocks,
+        Together(sorted_lines)) },
+    row(&["rb"], |t, _| (t.has)("bin/rails").then(String::new), Within("bin/rails test"),
+        rails_test, PLACES),
+    Runner { all: "rake test", ..row(&["rb"], |_, _| Some(String::new()), Within(""), ruby_test,
+        Each(|names| format!(" -n '/^({})$/'", names.join("|")))) },
+    row(&["php"], |t, p| (t.has)("tests/Pest.php").then(|| php(t, p)).flatten(),
+        Within("vendor/bin/pest"), functions_of_file, METHODS),
+    row(&["php"], php, Within("vendor/bin/phpunit"), functions_of_file, METHODS),
+    row(&["exs"], |t, p| nearest(t, p, &["mix.exs"]), Within("mix test"), line_or_file, PLACES),
+    row(&["cs"], |_, _| Some(String::new()), Within("dotnet test"), dotnet_test, Together(|names|
+        format!("--filter 'FullyQualifiedName~{}'", names.join("|FullyQualifiedName~")))),
+    Runner { all: "-lr t", ..row(&["t"], |_, _| Some(String::new()), Within("prove"), file,
+        Together(|paths| format!("-l {}", paths.join(" ")))) },
+];
+
+const fn row(
+    extensions: &'static [&'static str],
+    package: fn(&Tree, &str) -> Option<String>,
+    program: Program,
+    select: fn(&Tree, &Test) -> Names,
+    arguments: Arguments,
+) -> Runner {
+    Runner { extensions, package, program, select, arguments, all: "", takes_folders: false }
 }
 
 impl Runner {
-    /// Returns the runner of a file, and the directory of the package that the file belongs to.
-    fn of(tree: &Tree, path: &str) -> Option<(Self, String)> {
-        let nearest = |manifests: &[&str]| -> Option<String> {
-            let mut at = directory(path);
-            loop {
-                if manifests.iter().any(|manifest| (tree.has)(&join(at, manifest))) {
-                    return Some(at.to_string());
-                }
-                if at.is_empty() {
-                    return None;
-                }
-                at = directory(at);
-            }
+    /// Returns the place among [`RUNNERS`] of the runner of a file, and the directory of the package
+    /// that the file belongs to.
+    fn of(tree: &Tree, path: &str) -> Option<(usize, String)> {
+        let runs = |(_, runner): &(usize, &Self)| runner.extensions.contains(&extension(path));
+        let mut known = RUNNERS.iter().enumerate().filter(runs);
+        known.find_map(|(at, runner)| Some((at, (runner.package)(tree, path)?)))
+    }
+
+    /// Returns the argument that tests share, and the names that select this test.
+    fn select(&self, tree: &Tree, package: &str, place: &TestPlace) -> Names {
+        let path = below(place.path, package);
+        let parts = place.symbol.split(['.', ':', '#', '\\']).filter(|part| !part.is_empty());
+        let parts: Vec<&str> = parts.collect();
+        let is_file = place.line == 0;
+        // Only a path that is safe in a shell is in a command.
+        shell(path)?;
+        let test = Test {
+            place,
+            path,
+            name: parts.last().copied().filter(|_| !is_file),
+            class: parts.iter().rev().nth(1).copied(),
+            names: if is_file { Vec::new() } else { parts },
         };
-        let says = |file: &str, word: &str| {
-            (tree.has)(file) && (tree.read)(file).is_some_and(|text| text.contains(word))
-        };
-        match extension(path) {
-            "rs" => Some((Self::Cargo, nearest(&["Cargo.toml"])?)),
-            "go" => Some((Self::Go, nearest(&["go.mod"])?)),
-            "py" => {
-                let is_pytest = (tree.has)("pytest.ini")
-                    || tree.paths.iter().any(|path| file_name(path) == "conftest.py")
-                    || tree.paths.iter().any(|path| {
-                        let name = file_name(path);
-                        let may = matches!(
-                            name,
-                            "pyproject.toml" | "tox.ini" | "setup.cfg" | "setup.py" | "Pipfile"
-                        ) || (name.contains("requirements") && extension(name) == "txt");
-                        may && path.matches('/').count() <= 1 && says(path, "pytest")
-                    });
-                let runner = match (is_pytest, nearest(&["manage.py"])) {
-                    (false, Some(at)) => return Some((Self::Django, at)),
-                    (true, _) => Self::Pytest,
-                    (false, None) => Self::Unittest,
-                };
-                Some((runner, String::new()))
-            }
-            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" => {
-                let mut at = nearest(&["package.json"])?;
-                let start = at.clone();
-                loop {
-                    let manifest = join(&at, "package.json");
-                    let text = (tree.read)(&manifest).unwrap_or_default();
-                    let is_browser = says(path, "@playwright/test");
-                    let known = [
-                        ("\"@playwright/test\"", Self::Playwright),
-                        ("vitest", Self::Vitest),
-                        ("jest", Self::Jest),
-                        ("\"mocha\"", Self::Mocha),
-                        ("node --test", Self::Node),
-                    ];
-                    let known = known.iter().find(|(word, runner)| {
-                        text.contains(word) && (is_browser || *runner != Self::Playwright)
-                    });
-                    if let Some((_, runner)) = known {
-                        return Some((*runner, if at.is_empty() { at } else { start }));
-                    }
-                    if at.is_empty() {
-                        return None;
-                    }
-                    at = directory(&at).to_string();
-                }
-            }
-            "java" | "kt" | "groovy" | "scala" => {
-                let gradle = nearest(&["build.gradle", "build.gradle.kts"]);
-                let maven = nearest(&["pom.xml"]);
-                match (gradle, maven) {
-                    (Some(gradle), maven)
-                        if maven.as_ref().is_none_or(|m| m.len() <= gradle.len()) =>
-                    {
-                        Some((Self::Gradle, gradle))
-                    }
-                    (_, Some(maven)) => Some((Self::Maven, maven)),
-                    _ => None,
-                }
-            }
-            "rb" if file_name(path).ends_with("_spec.rb") => Some((Self::Rspec, String::new())),
-            "rb" if (tree.has)("bin/rails") => Some((Self::Rails, String::new())),
-            "rb" => Some((Self::Minitest, String::new())),
-            "php" => {
-                let is_pest = (tree.has)("tests/Pest.php");
-                Some((
-                    if is_pest { Self::Pest } else { Self::Phpunit },
-                    nearest(&["composer.json", "phpunit.xml", "phpunit.xml.dist"])?,
-                ))
-            }
-            "exs" => Some((Self::Mix, nearest(&["mix.exs"])?)),
-            "cs" => Some((Self::Dotnet, String::new())),
-            "t" => Some((Self::Prove, String::new())),
-            _ => None,
-        }
+        (self.select)(tree, &test)
     }
 
-    /// Returns the part of the command that tests share, and the names that select this test.
-    #[expect(clippy::too_many_lines, reason = "one arm for each runner")]
-    fn select(self, tree: &Tree, package: &str, test: &TestPlace) -> Option<(String, Vec<String>)> {
-        let path = below(test.path, package);
-        let shown = shell(path)?;
-        let parts: Vec<&str> =
-            test.symbol.split(['.', ':', '#', '\\']).filter(|part| !part.is_empty()).collect();
-        let name = parts.last().copied().filter(|_| test.line > 0);
-        let class = parts.len().checked_sub(2).and_then(|at| parts.get(at)).copied();
-        let words = |name: &str| is_word(name).then(|| name.to_string());
-        match self {
-            Self::Cargo => {
-                let (target, module) = cargo_target(path);
-                let module = test.symbol.split("::").filter(|_| test.line > 0).fold(
-                    module,
-                    |module, part| {
-                        if module.is_empty() { part.into() } else { format!("{module}::{part}") }
-                    },
-                );
-                let target =
-                    target.map(|name| words(&name)).map_or(Some(String::new()), |name| {
-                        name.map(|name| format!(" --test {name}"))
-                    })?;
-                if module.is_empty() {
-                    return Some((target, Vec::new()));
-                }
-                let is_safe = module.split("::").all(is_word);
-                is_safe.then(|| (target, vec![module]))
-            }
-            Self::Go => {
-                let folder = shell(&format!("./{}", directory(path)))?;
-                let folder = folder.trim_end_matches('/').to_string();
-                // A method of a suite is run by a function that has any name.
-                let is_plain = test.is_function && class.is_none();
-                let names = name.filter(|name| is_plain && !name.starts_with("Benchmark"));
-                Some((
-                    folder,
-                    match names {
-                        Some(name) => vec![words(name)?],
-                        None => Vec::new(),
-                    },
-                ))
-            }
-            Self::Pytest => {
-                let names: Vec<&str> = if test.line > 0 { parts.clone() } else { Vec::new() };
-                if !names.iter().copied().all(is_word) {
-                    return None;
-                }
-                let place = [&[&*shown], &*names].concat().join("::");
-                Some((String::new(), vec![place]))
-            }
-            Self::Unittest | Self::Django => {
-                let module = path.strip_suffix(".py")?.replace('/', ".");
-                let names: Vec<&str> = if test.line > 0 { parts.clone() } else { Vec::new() };
-                let place = [&[&*module], &*names].concat().join(".");
-                place.split('.').all(is_word).then(|| (String::new(), vec![place]))
-            }
-            Self::Vitest | Self::Jest | Self::Playwright | Self::Mocha => {
-                let blocks = blocks(tree, test);
-                Some((
-                    shown,
-                    blocks
-                        .into_values()
-                        .map(|name| pattern(&name))
-                        .filter(|name| !name.is_empty())
-                        .collect(),
-                ))
-            }
-            Self::Node | Self::Prove => Some((String::new(), vec![shown])),
-            Self::Gradle => {
-                let class = if test.is_function { class } else { name };
-                let class = class.unwrap_or_else(|| stem(path));
-                let mut place = words(class)?;
-                if let Some(name) = name.filter(|_| test.is_function) {
-                    place = format!("{place}.{}", words(name)?);
-                }
-                Some((String::new(), vec![place]))
-            }
-            Self::Maven => {
-                let class = if test.is_function { class } else { name };
-                let class = words(class.unwrap_or_else(|| stem(path)))?;
-                let names = match name.filter(|_| test.is_function) {
-                    Some(name) => vec![words(name)?],
-                    None => Vec::new(),
-                };
-                Some((class, names))
-            }
-            Self::Rspec => {
-                let lines = blocks(tree, test).into_keys().map(|line| line.to_string());
-                Some((shown, lines.collect()))
-            }
-            Self::Rails | Self::Mix => {
-                let place = if test.line > 0 && test.is_function {
-                    format!("{shown}:{}", test.line)
-                } else {
-                    let lines: Vec<_> = blocks(tree, test)
-                        .into_keys()
-                        .map(|line| format!("{shown}:{line}"))
-                        .collect();
-                    if !lines.is_empty() && self == Self::Rails {
-                        return Some((String::new(), lines));
-                    }
-                    shown
-                };
-                Some((String::new(), vec![place]))
-            }
-            Self::Minitest | Self::Phpunit | Self::Pest => {
-                let names = name.filter(|_| test.is_function);
-                Some((
-                    shown,
-                    match names {
-                        Some(name) => vec![words(name)?],
-                        None => Vec::new(),
-                    },
-                ))
-            }
-            Self::Dotnet => {
-                let place = if test.line > 0 { parts.join(".") } else { stem(path).to_string() };
-                place.split('.').all(is_word).then(|| (String::new(), vec![place]))
-            }
-        }
-    }
-
-    /// Whether a command runs the tests of a folder that it names.
-    fn takes_folders(self) -> bool {
-        matches!(self, Self::Pytest | Self::Vitest | Self::Jest | Self::Rspec)
-    }
-
-    /// Selects all tests of folders of a package. Returns `None` if they are the whole package, or a
-    /// name is not safe in a shell.
-    fn select_folders(self, folders: &BTreeSet<&str>) -> Option<Selected> {
-        let folders: BTreeSet<String> = folders.iter().map(|f| shell(f)).collect::<Option<_>>()?;
-        Some(match self {
-            Self::Pytest => Selected::from([(String::new(), folders)]),
-            _ => folders.into_iter().map(|folder| (folder, BTreeSet::new())).collect(),
-        })
-    }
-
-    /// Selects all tests of a package.
-    fn everything(self) -> Selected {
-        let head = if self == Self::Go { "./..." } else { "" };
-        Selected::from([(head.to_string(), BTreeSet::new())])
-    }
-
-    /// Returns the commands for the selected tests of a package.
-    #[expect(clippy::too_many_lines, reason = "one arm for each runner")]
-    fn commands(self, tree: &Tree, package: &str, selected: &Selected) -> Vec<String> {
+    /// Returns the commands for the selected tests of a package; for all its tests if none are.
+    fn commands(&self, tree: &Tree, package: &str, selected: &Selected) -> Vec<String> {
         let Some(at) = (if package.is_empty() { Some(String::new()) } else { shell(package) })
         else {
             return Vec::new();
         };
-        let within = |command: String| {
-            if at.is_empty() { command } else { format!("(cd {at} && {command})") }
+        let each = |to_text: fn(&[&str]) -> String| -> Vec<String> {
+            let one = |(shared, names): (&String, &BTreeSet<String>)| {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let names = if names.is_empty() { String::new() } else { to_text(&names) };
+                format!("{shared}{names}")
+            };
+            selected.iter().map(one).collect()
         };
-        let has = |file: &str| (tree.has)(file);
-        let all: Vec<String> = selected.values().flatten().cloned().collect();
-        let each = |make: &dyn Fn(&str, &[String]) -> String| -> Vec<String> {
-            selected
-                .iter()
-                .map(|(head, names)| make(head, &names.iter().cloned().collect::<Vec<_>>()))
-                .collect()
+        let arguments = match self.arguments {
+            By(make) => make(&at, selected),
+            _ if selected.is_empty() => vec![self.all.to_string()],
+            Each(to_text) => each(to_text),
+            Together(to_text) => vec![each(to_text).join(" ")],
         };
-        let either = |names: &[String]| names.join("|");
-        match self {
-            Self::Cargo => {
-                let of = package_name(tree, package)
-                    .map(|name| format!(" -p {name}"))
-                    .unwrap_or_default();
-                each(&|target, names| {
-                    let names = if names.is_empty() {
-                        String::new()
-                    } else {
-                        format!(" -- {}", names.join(" "))
-                    };
-                    format!("cargo test{of}{target}{names}")
-                })
-            }
-            Self::Go => {
-                let at = if at.is_empty() { String::new() } else { format!(" -C {at}") };
-                each(&|folder, names| match names {
-                    [] => format!("go{at} test {folder}"),
-                    [name] => format!("go{at} test {folder} -run '^{name}$'"),
-                    names => format!("go{at} test {folder} -run '^({})$'", either(names)),
-                })
-            }
-            Self::Pytest => {
-                let runner = if has("uv.lock") {
-                    "uv run pytest"
-                } else if has("poetry.lock") {
-                    "poetry run pytest"
-                } else {
-                    "pytest"
-                };
-                vec![format!("{runner} {}", all.join(" "))]
-            }
-            Self::Unittest => vec![format!("python -m unittest {}", all.join(" "))],
-            Self::Django => vec![within(format!("python manage.py test {}", all.join(" ")))],
-            Self::Vitest | Self::Jest | Self::Playwright | Self::Mocha => {
-                let (runner, option) = match self {
-                    Self::Vitest => ("npx vitest run", "-t"),
-                    Self::Jest => ("npx jest", "-t"),
-                    Self::Playwright => ("npx playwright test", "-g"),
-                    _ => ("npx mocha", "-g"),
-                };
-                let commands = each(&|path, names| match names {
-                    [] => format!("{runner} {path}"),
-                    names => format!("{runner} {path} {option} '{}'", either(names)),
-                });
-                commands.into_iter().map(within).collect()
-            }
-            Self::Node => vec![within(format!("node --test {}", all.join(" ")))],
-            Self::Gradle => {
-                let gradle = if has("gradlew") { "./gradlew" } else { "gradle" };
-                let task = if package.is_empty() {
-                    "test".to_string()
-                } else {
-                    format!(":{}:test", at.replace('/', ":"))
-                };
-                let tests: Vec<String> = all.iter().map(|test| format!("--tests {test}")).collect();
-                vec![format!("{gradle} {task} {}", tests.join(" "))]
-            }
-            Self::Maven => {
-                let maven = if has("mvnw") { "./mvnw" } else { "mvn" };
-                let of = if at.is_empty() {
-                    String::new()
-                } else {
-                    format!(" -pl {at} -am -Dsurefire.failIfNoSpecifiedTests=false")
-                };
-                let tests = |is_slow: bool| -> Vec<String> {
-                    let classes =
-                        selected.iter().filter(|(class, _)| class.ends_with("IT") == is_slow);
-                    classes
-                        .map(|(class, names)| {
-                            if names.is_empty() {
-                                class.clone()
-                            } else {
-                                format!(
-                                    "{class}#{}",
-                                    names.iter().cloned().collect::<Vec<_>>().join("+")
-                                )
-                            }
-                        })
-                        .collect()
-                };
-                let (quick, slow) = (tests(false), tests(true));
-                let mut run = Vec::new();
-                if quick == [""] {
-                    run.push(format!("{maven} test{of}"));
-                } else if !quick.is_empty() {
-                    run.push(format!("{maven} test{of} -Dtest='{}'", quick.join(",")));
-                }
-                if !slow.is_empty() {
-                    run.push(format!("{maven} verify{of} -Dit.test='{}'", slow.join(",")));
-                }
-                run
-            }
-            Self::Rspec => {
-                let runner = if has("Gemfile") { "bundle exec rspec" } else { "rspec" };
-                let places = selected.iter().map(|(path, lines)| {
-                    let mut lines: Vec<u32> =
-                        lines.iter().filter_map(|line| line.parse().ok()).collect();
-                    lines.sort_unstable();
-                    lines.iter().fold(path.clone(), |place, line| format!("{place}:{line}"))
-                });
-                vec![format!("{runner} {}", places.collect::<Vec<_>>().join(" "))]
-            }
-            Self::Rails => vec![format!("bin/rails test {}", all.join(" "))],
-            Self::Mix => vec![within(format!("mix test {}", all.join(" ")))],
-            Self::Minitest if selected.contains_key("") => vec!["rake test".into()],
-            Self::Minitest => each(&|path, names| {
-                let only = if names.is_empty() {
-                    String::new()
-                } else {
-                    format!(" -n '/^({})$/'", either(names))
-                };
-                format!("ruby -Ilib -Itest {path}{only}")
-            }),
-            Self::Phpunit | Self::Pest => {
-                let runner =
-                    if self == Self::Pest { "vendor/bin/pest" } else { "vendor/bin/phpunit" };
-                let commands = each(&|path, names| {
-                    let only = if names.is_empty() {
-                        String::new()
-                    } else {
-                        format!(" --filter '/::({})( |$)/'", either(names))
-                    };
-                    format!("{runner} {path}{only}")
-                });
-                commands.into_iter().map(within).collect()
-            }
-            Self::Dotnet => {
-                let tests: Vec<String> =
-                    all.iter().map(|test| format!("FullyQualifiedName~{test}")).collect();
-                if tests.is_empty() {
-                    vec!["dotnet test".into()]
-                } else {
-                    vec![format!("dotnet test --filter '{}'", tests.join("|"))]
-                }
-            }
-            Self::Prove if all.is_empty() => vec!["prove -lr t".into()],
-            Self::Prove => vec![format!("prove -l {}", all.join(" "))],
-        }
+        let (program, is_within) = match self.program {
+            Within(program) => (program.to_string(), !at.is_empty()),
+            InRoot(make) => (make(tree, package, &at), false),
+        };
+        let command = |arguments: String| {
+            let command = format!("{program} {}", arguments.trim_start());
+            let command = command.trim();
+            if is_within { format!("(cd {at} && {command})") } else { command.to_string() }
+        };
+        arguments.into_iter().map(command).collect()
     }
+}
+
+/// Returns the nearest directory around a file that has one of these files.
+fn nearest(tree: &Tree, path: &str, manifests: &[&str]) -> Option<String> {
+    let mut at = directory(path);
+    loop {
+        if manifests.iter().any(|manifest| (tree.has)(&join(at, manifest))) {
+            return Some(at.to_string());
+        }
+        if at.is_empty() {
+            return None;
+        }
+        at = directory(at);
+    }
+}
+
+fn says(tree: &Tree, file: &str, word: &str) -> bool {
+    (tree.has)(file) && (tree.read)(file).is_some_and(|text| text.contains(word))
+}
+
+fn is_pytest(tree: &Tree) -> bool {
+    let requires = |path: &&str| {
+        let name = file_name(path);
+        let may =
+            matches!(name, "pyproject.toml" | "tox.ini" | "setup.cfg" | "setup.py" | "Pipfile")
+                || (name.contains("requirements") && extension(name) == "txt");
+        may && path.matches('/').count() <= 1 && says(tree, path, "pytest")
+    };
+    (tree.has)("pytest.ini")
+        || tree.paths.iter().any(|path| file_name(path) == "conftest.py")
+        || tree.paths.iter().any(requires)
+}
+
+/// Returns the package of a script whose manifest, or the nearest above it that names a runner, names
+/// this one first. A runner that only the root names runs in the root.
+fn script_package(tree: &Tree, path: &str, wanted: &str) -> Option<String> {
+    let start = nearest(tree, path, &["package.json"])?;
+    let mut at = &*start;
+    loop {
+        let text = (tree.read)(&join(at, "package.json")).unwrap_or_default();
+        let is_used = |word: &str| !word.contains('@') || says(tree, path, "@playwright/test");
+        let known = ["\"@playwright/test\"", "vitest", "jest", "\"mocha\"", "node --test"];
+        let mut known = known.into_iter().filter(|word| text.contains(word));
+        if let Some(word) = known.find(|word| is_used(word)) {
+            let package = if at.is_empty() { String::new() } else { start.clone() };
+            return (word == wanted).then_some(package);
+        }
+        if at.is_empty() {
+            return None;
+        }
+        at = directory(at);
+    }
+}
+
+fn manage(tree: &Tree, path: &str) -> Option<String> {
+    nearest(tree, path, &["manage.py"])
+}
+
+fn pom(tree: &Tree, path: &str) -> Option<String> {
+    nearest(tree, path, &["pom.xml"])
+}
+
+fn gradle_package(tree: &Tree, path: &str) -> Option<String> {
+    let gradle = nearest(tree, path, &["build.gradle", "build.gradle.kts"])?;
+    pom(tree, path).is_none_or(|maven| maven.len() <= gradle.len()).then_some(gradle)
+}
+
+fn php(tree: &Tree, path: &str) -> Option<String> {
+    nearest(tree, path, &["composer.json", "phpunit.xml", "phpunit.xml.dist"])
+}
+
+fn either(tree: &Tree, file: &str, with: &str, without: &str) -> String {
+    if (tree.has)(file) { with.into() } else { without.into() }
+}
+
+fn cargo(tree: &Tree, package: &str, _: &str) -> String {
+    let name = package_name(tree, package);
+    name.map_or("cargo test".into(), |name| format!("cargo test -p {name}"))
+}
+
+fn go(_: &Tree, _: &str, at: &str) -> String {
+    if at.is_empty() { "go test".into() } else { format!("go -C {at} test") }
+}
+
+fn pytest(tree: &Tree, _: &str, _: &str) -> String {
+    let poetry = || either(tree, "poetry.lock", "poetry run pytest", "pytest");
+    if (tree.has)("uv.lock") { "uv run pytest".into() } else { poetry() }
+}
+
+fn gradle(tree: &Tree, _: &str, at: &str) -> String {
+    let program = either(tree, "gradlew", "./gradlew", "gradle");
+    let project = if at.is_empty() { String::new() } else { format!(":{}:", at.replace('/', ":")) };
+    format!("{program} {project}test")
+}
+
+fn word(name: &str) -> Option<String> {
+    is_word(name).then(|| name.to_string())
+}
+
+/// Returns an optional name as a list; `None` if it is not safe.
+fn words(name: Option<&str>) -> Option<Vec<String>> {
+    name.map(word).into_iter().collect()
+}
+
+/// Selects by names with dots between them, if they are safe.
+fn dotted(place: String) -> Names {
+    place.split('.').all(is_word).then(|| (String::new(), vec![place]))
+}
+
+fn file(_: &Tree, test: &Test) -> Names {
+    Some((String::new(), vec![shell(test.path)?]))
+}
+
+fn cargo_test(_: &Tree, test: &Test) -> Names {
+    let (target, module) = cargo_target(test.path);
+    let target = match target {
+        Some(name) => format!("--test {}", word(&name)?),
+        None => String::new(),
+    };
+    let around = Some(&*module).filter(|module| !module.is_empty());
+    let own = test.place.symbol.split("::").filter(|_| test.place.line > 0);
+    let name = around.into_iter().chain(own).collect::<Vec<_>>().join("::");
+    if name.is_empty() {
+        return Some((target, Vec::new()));
+    }
+    name.split("::").all(is_word).then(|| (target, vec![name]))
+}
+
+fn go_test(_: &Tree, test: &Test) -> Names {
+    let folder = shell(&format!("./{}", directory(test.path)))?;
+    // A method of a suite is run by a function that has any name.
+    let is_plain = test.place.is_function && test.class.is_none();
+    let name = test.name.filter(|name| is_plain && !name.starts_with("Benchmark"));
+    Some((folder.trim_end_matches('/').to_string(), words(name)?))
+}
+
+fn pytest_place(_: &Tree, test: &Test) -> Names {
+    let place = [&[&*shell(test.path)?], &*test.names].concat().join("::");
+    test.names.iter().copied().all(is_word).then(|| (String::new(), vec![place]))
+}
+
+fn python_module(_: &Tree, test: &Test) -> Names {
+    let module = test.path.strip_suffix(".py")?.replace('/', ".");
+    dotted([&[&*module], &*test.names].concat().join("."))
+}
+
+fn dotnet_test(_: &Tree, test: &Test) -> Names {
+    dotted(if test.place.line > 0 { test.names.join(".") } else { stem(test.path).to_string() })
+}
+
+fn named_blocks(tree: &Tree, test: &Test) -> Names {
+    let patterns = blocks(tree, test.place).into_values().map(|name| pattern(&name));
+    Some((shell(test.path)?, patterns.filter(|name| !name.is_empty()).collect()))
+}
+
+/// Selects by the class of a test, which may have the name of its file, and the name of its method.
+fn java_class(_: &Tree, test: &Test) -> Names {
+    let (class, name) =
+        if test.place.is_function { (test.class, test.name) } else { (test.name, None) };
+    Some((word(class.unwrap_or_else(|| stem(test.path)))?, words(name)?))
+}
+
+fn gradle_test(tree: &Tree, test: &Test) -> Names {
+    let (class, names) = java_class(tree, test)?;
+    Some((String::new(), vec![[vec![class], names].concat().join(".")]))
+}
+
+/// Integration tests, whose classes end in `IT`, run in a later phase.
+fn maven(at: &str, selected: &Selected) -> Vec<String> {
+    let of = if at.is_empty() {
+        String::new()
+    } else {
+        format!(" -pl {at} -am -Dsurefire.failIfNoSpecifiedTests=false")
+    };
+    let one = |(class, names): (&String, &BTreeSet<String>)| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if names.is_empty() { class.clone() } else { format!("{class}#{}", names.join("+")) }
+    };
+    let tests = |is_slow: bool| -> Vec<String> {
+        let classes = selected.iter().filter(|(class, _)| class.ends_with("IT") == is_slow);
+        classes.map(one).collect()
+    };
+    let (quick, slow) = (tests(false), tests(true));
+    let mut run = Vec::new();
+    if selected.is_empty() {
+        run.push(format!("test{of}"));
+    }
+    if !quick.is_empty() {
+        run.push(format!("test{of} -Dtest='{}'", quick.join(",")));
+    }
+    if !slow.is_empty() {
+        run.push(format!("verify{of} -Dit.test='{}'", slow.join(",")));
+    }
+    run
+}
+
+fn line_or_file(_: &Tree, test: &Test) -> Names {
+    let is_function = test.place.line > 0 && test.place.is_function;
+    let line = if is_function { format!(":{}", test.place.line) } else { String::new() };
+    Some((String::new(), vec![format!("{}{line}", shell(test.path)?)]))
+}
+
+fn lines_of_blocks(tree: &Tree, test: &Test) -> Names {
+    let lines = blocks(tree, test.place).into_keys().map(|line| line.to_string());
+    Some((shell(test.path)?, lines.collect()))
+}
+
+fn sorted_lines(lines: &[&str]) -> String {
+    let mut lines: Vec<u32> = lines.iter().filter_map(|line| line.parse().ok()).collect();
+    lines.sort_unstable();
+    lines.iter().fold(String::new(), |place, line| format!("{place}:{line}"))
+}
+
+fn rails_test(tree: &Tree, test: &Test) -> Names {
+    let (path, lines) = lines_of_blocks(tree, test)?;
+    if lines.is_empty() || (test.place.line > 0 && test.place.is_function) {
+        return line_or_file(tree, test);
+    }
+    Some((String::new(), lines.iter().map(|line| format!("{path}:{line}")).collect()))
+}
+
+fn functions_of_file(_: &Tree, test: &Test) -> Names {
+    Some((shell(test.path)?, words(test.name.filter(|_| test.place.is_function))?))
+}
+
+fn ruby_test(tree: &Tree, test: &Test) -> Names {
+    let (path, names) = functions_of_file(tree, test)?;
+    Some((format!("ruby -Ilib -Itest {path}"), names))
 }
 
 /// Returns the integration test that a file of a crate belongs to, if it is one, and its module.

@@ -226,7 +226,10 @@ fn each_kind_of_project_runs_its_tests_by_name() {
         })
     };
     let spec = "describe 'a' do\n  it 'adds' do\n    add\n  end\nend\n";
-    let rows: [Case; 12] = [
+    let vitest = "describe('sums', () => {\n  it('adds two', () => {\n    add();\n  });\n});\n";
+    let both = r#"{"devDependencies": {"@playwright/test": "1", "vitest": "1"}}"#;
+    let page = "import { test } from '@playwright/test';\ntest('opens', () => {\n  go();\n});\n";
+    let rows: [Case; 23] = [
         (&[("go.mod", "")], "a_test.go", "TestA", 3, &[], "go test . -run '^TestA$'"),
         (&[("sub/go.mod", "")], "sub/p/a_test.go", "Suite.TestA", 3, &[], "go -C sub test ./p"),
         (
@@ -309,6 +312,66 @@ fn each_kind_of_project_runs_its_tests_by_name() {
             &[],
             "dotnet test --filter 'FullyQualifiedName~N.ATests.Adds'",
         ),
+        (&[("Cargo.toml", "")], "tests/it/x.rs", "adds", 3, &[], "cargo test --test it -- x::adds"),
+        (&[], "tests/test_a.py", "T.test_a", 3, &[], "python -m unittest tests.test_a.T.test_a"),
+        (
+            &[("package.json", both), ("web/package.json", "{}"), ("web/a.test.ts", vitest)],
+            "web/a.test.ts",
+            "web/a.test.ts",
+            0,
+            &[3],
+            "npx vitest run web/a.test.ts -t 'adds two'",
+        ),
+        (
+            &[("package.json", both), ("e2e/a.spec.ts", page)],
+            "e2e/a.spec.ts",
+            "e2e/a.spec.ts",
+            0,
+            &[3],
+            "npx playwright test e2e/a.spec.ts -g 'opens'",
+        ),
+        (&[("package.json", "\"mocha\"")], "a.test.js", "a.test.js", 0, &[], "npx mocha a.test.js"),
+        (
+            &[("package.json", "{\"test\": \"node --test\"}")],
+            "a.test.js",
+            "a.test.js",
+            0,
+            &[],
+            "node --test a.test.js",
+        ),
+        (
+            &[("mvnw", ""), ("core/pom.xml", "")],
+            "core/src/test/java/ATest.java",
+            "ATest.adds",
+            3,
+            &[],
+            "./mvnw test -pl core -am -Dsurefire.failIfNoSpecifiedTests=false -Dtest='ATest#adds'",
+        ),
+        (
+            &[("bin/rails", "")],
+            "test/a_test.rb",
+            "ATest.test_adds",
+            3,
+            &[],
+            "bin/rails test test/a_test.rb:3",
+        ),
+        (
+            &[],
+            "test/a_test.rb",
+            "ATest.test_adds",
+            3,
+            &[],
+            "ruby -Ilib -Itest test/a_test.rb -n '/^(test_adds)$/'",
+        ),
+        (
+            &[("composer.json", ""), ("tests/Pest.php", "")],
+            "tests/ATest.php",
+            "ATest::adds",
+            3,
+            &[],
+            "vendor/bin/pest tests/ATest.php --filter '/::(adds)( |$)/'",
+        ),
+        (&[], "t/a.t", "t/a.t", 0, &[], "prove -l t/a.t"),
     ];
     for (files, path, symbol, line, sites, want) in rows {
         assert_eq!(run(files, path, symbol, line, sites), [want], "{path}");

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::text::regex;
+
 /// A part of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -104,10 +106,6 @@ impl Reading {
         let lines = self.lines.iter().filter(|(part, _)| parts.contains(part));
         lines.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
     }
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is valid")
 }
 
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!--.*?-->"));

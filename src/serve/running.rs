@@ -18,10 +18,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::access::{Access, CHALLENGE, OPEN, PROOF, Prover};
 use super::http::TICKET;
-use crate::dir::OwnedDir;
+use crate::dir::{OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
 use crate::user_secret::random;
 
-const PRIVATE_FILE: u32 = 0o600;
 /// How long a server may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longer notes and answers are not read, in bytes.
@@ -127,7 +126,7 @@ impl RunningNote {
         let file = file_of(root);
         let (key, prover) = (access.key(), access.prover().clone());
         let note = Note { at: reachable(at), pid: process::id(), key, prover, given };
-        dir.make(0o700)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
+        dir.make(PRIVATE_DIR)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
         Ok(Self { dir, file, at })
     }
 }

@@ -113,8 +113,10 @@ fn walked(
                 Some(_) => OriginRules::default(),
                 None => OriginRules::above(&base),
             };
-            let rules = (options.rules_above(&base), origins);
-            rayon::scope(|tasks| walk.enter(tasks, Path::new(""), rules, FolderScope::All));
+            let above = options.rules_above(&base);
+            rayon::scope(|tasks| {
+                walk.enter(tasks, Path::new(""), above, origins, FolderScope::All);
+            });
         }
         Err(e) => tree.lock().skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
     }
@@ -147,7 +149,8 @@ impl<'a> Walk<'a> {
         self,
         tasks: &rayon::Scope<'a>,
         directory: &Path,
-        (above, origins): (Option<Arc<Rules>>, OriginRules),
+        above: Option<Arc<Rules>>,
+        origins: OriginRules,
         mut reach: FolderScope,
     ) {
         let is_root = directory.as_os_str().is_empty();
@@ -213,8 +216,8 @@ impl<'a> Walk<'a> {
                 }
             }
             if is_dir {
-                let rules = (rules.clone(), origins.clone());
-                tasks.spawn(move |tasks| self.enter(tasks, &path, rules, reach));
+                let (rules, origins) = (rules.clone(), origins.clone());
+                tasks.spawn(move |tasks| self.enter(tasks, &path, rules, origins, reach));
             } else {
                 match self.file(&dir, name, &path, shown) {
                     Ok(mut file) => {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Layout;
-use super::layout::{CACHE, CHUNKS, GRAMS, GRAPH, PRIVATE_DIR};
-use crate::dir::{Dir, FileKind, OpenMode, OwnedDir};
+use super::layout::{CACHE, CHUNKS, GRAMS, GRAPH};
+use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
 
 /// Where archives are packed and unpacked, below the user's cache directory.
 const ASIDE: &str = "cortex/aside";
@@ -29,7 +29,6 @@ const MAX_BYTES: u64 = 16 << 30;
 /// An archive unpacks to at most this multiple of its bytes, and this number of bytes.
 const MAX_RATIO: u64 = 64;
 const ALWAYS: u64 = 16 << 20;
-const PRIVATE_FILE: u32 = 0o600;
 const END: &str = "0 0";
 
 /// A place for an index of a project beside its own, until this is dropped.

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::seal::without_seal;
 use super::{FileEntry, Layout};
 use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
-use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
+use crate::dir::{Dir, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, Stat};
 use crate::platform::read_exact_at;
 
 /// A hash of the code that decides what is saved and what is computed from the same chunks. It
@@ -31,9 +31,6 @@ const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";
 /// Largest `saved.json` that is read, in bytes.
 const MAX_CONTENTS: u64 = 1 << 20;
-/// Only the user may read the directory, since the saved data may be private.
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 /// An unfinished directory without a lock that is older than this was left by a writer that crashed.
 const SOON: Duration = Duration::from_mins(1);
 /// Held in an unfinished directory by its writer. The system releases it when the writer dies.

@@ -286,7 +286,7 @@ fn parse(
                 .filter(|(_, (_, source))| !known.contains_key(&source.hash))
             {
                 let chunk = parse_part(part, file_type)
-                    .map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
+                    .map_err(|(id, e)| trouble(id, e, text, part.json, at * BATCH + i + 1))?;
                 if let Some(numbers) = part.numbers().filter(|_| keeps_vectors) {
                     kept.add_numbers(numbers)
                         .map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))?;
@@ -348,12 +348,7 @@ fn parse_part(
 
 /// Says what is wrong with a chunk, and where in the file. `number` is the 1-based number of the
 /// chunk.
-fn trouble(
-    (id, e): (Option<String>, ParseError),
-    text: &str,
-    json: &str,
-    number: usize,
-) -> Trouble {
+fn trouble(id: Option<String>, e: ParseError, text: &str, json: &str, number: usize) -> Trouble {
     let (line, column) = position(text.as_bytes(), json.as_ptr() as usize - text.as_ptr() as usize);
     match e {
         ParseError::Json(e) => {

@@ -15,10 +15,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::layout::{GRAMS, SHARED_FILE, SOURCES};
+use super::layout::{GRAMS, SOURCES};
 use super::sources::{GramFile, MAX_BYTES as MAX_TABLE, trusted_before};
 use super::{Layout, WriteLock};
-use crate::dir::{OpenMode, Stat};
+use crate::dir::{OpenMode, SHARED_FILE, Stat};
 use crate::platform::read_exact_at;
 use crate::source::nanoseconds;
 

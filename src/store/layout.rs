@@ -12,7 +12,10 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::chunk_file::{is_ours, is_stranger};
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
-use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, SharedDir, Stat, own_user};
+use crate::dir::{
+    Dir, FileKind, OpenMode, OwnedDir, PRIVATE_DIR, SHARED_DIR, SHARED_FILE, SharedDir, Stat,
+    own_user,
+};
 use crate::source;
 
 /// Name of the directory that holds everything that Cortex writes.
@@ -73,11 +76,6 @@ pub(super) const WORDS: &str = "words.bin";
 pub(super) const WRITE_LOCK: &str = "write.lock";
 pub(super) const LEADER_LOCK: &str = "leader.lock";
 pub(super) const EMBED_LOCK: &str = "embed.lock";
-
-/// Permissions of directories and files that others may read, as far as the user's umask allows it.
-const SHARED_DIR: u32 = 0o777;
-pub(super) const PRIVATE_DIR: u32 = 0o700;
-pub(super) const SHARED_FILE: u32 = 0o666;
 
 /// The paths of one project. All access to its files goes through this type, below directories that
 /// are held open.

@@ -4,13 +4,13 @@
 use std::io;
 use std::time::Duration;
 
-use super::layout::{MANIFEST, SHARED_FILE, next_name};
+use super::layout::{MANIFEST, next_name};
 use super::lock::WriteLock;
 use super::manifest::Manifest;
 use super::writer::recover;
 use super::{Layout, SourceTable, cache, vectors};
 use crate::chunk::ChunkType;
-use crate::dir::Dir;
+use crate::dir::{Dir, SHARED_FILE};
 
 /// Copies the index of `from`, unless somebody writes it at this moment. Returns whether it did. Dying
 /// within leaves no index, or a whole one.

@@ -15,10 +15,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::blocks::at;
-use super::layout::{SHARED_FILE, next_name};
+use super::layout::next_name;
 use super::{Layout, WriteLock};
 use crate::chunk::{Fingerprint, Quantized, StoredVectors};
-use crate::dir::OpenMode;
+use crate::dir::{OpenMode, SHARED_FILE};
 
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;

@@ -16,12 +16,12 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::blocks::{ChunkLines, WholeBlock, at};
 use super::chunk_file::{CLOSE, Header, opening};
-use super::layout::{MANIFEST, SHARED_FILE, next_name};
+use super::layout::{MANIFEST, next_name};
 use super::others::set_aside;
 use super::packing::{FRAME_BYTES, Packing, pack};
 use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
-use crate::dir::Dir;
+use crate::dir::{Dir, SHARED_FILE};
 
 /// Writes the files of one new generation, one for each type, chunk by chunk.
 pub struct ChunkWriter<'a> {

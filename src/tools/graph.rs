@@ -132,9 +132,6 @@ pub(super) fn user_lines(row: &GraphRow) -> Vec<String> {
 pub(super) fn tests_lines(tests: &TestsByClass) -> Vec<String> {
     let mut text = vec![tests.heading()];
     for (heading, groups) in tests.parts() {
-        if groups.is_empty() {
-            continue;
-        }
         text.push(heading.to_string());
         text.extend(groups.into_iter().map(|group| {
             let class = if group.class.is_empty() {
@@ -145,19 +142,14 @@ pub(super) fn tests_lines(tests: &TestsByClass) -> Vec<String> {
             format!("{}{class}: {}", shown_place(&group.path), printable(&group.summary()))
         }));
     }
-    if tests.n_more() > 0 {
-        text.push(format!("and {} more classes or files of tests", tests.n_more()));
-    }
+    text.extend(tests.more_note());
     text.extend(tests.untested_note().map(|note| printable(&note)));
     text
 }
 
 /// Shows the lines of one file that use a name with an unknown meaning.
 fn uses_in_file(file: &UsesInFile) -> String {
-    let lines: Vec<String> = file.lines.iter().map(u32::to_string).collect();
-    let more = if file.uses > lines.len() && !lines.is_empty() { " …" } else { "" };
-    let at =
-        if lines.is_empty() { String::new() } else { format!(" ({}{more})", lines.join(", ")) };
+    let at = file.shown_lines().map(|lines| format!(" ({lines})")).unwrap_or_default();
     format!("{} {}{at}", shown_place(&file.path), count(file.uses, "line"))
 }
 

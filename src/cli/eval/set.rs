@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use super::files::{JsonLinesWriter, read_file};
+use crate::dir::{SHARED_DIR, SHARED_FILE};
 use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, EvalQuestion, SourceText};
 use crate::index::{MAX_COMMITS, commit_chunk, line_limit};
@@ -25,8 +26,6 @@ const HISTORY: &str = ".cortex/chunks/code-history.git.json";
 const CONFIG: &str = ".cortex/config.toml";
 /// Larger settings are not read, as in any other command.
 const MAX_CONFIG: u64 = 64 << 10;
-const DIRECTORY_MODE: u32 = 0o777;
-const FILE_MODE: u32 = 0o666;
 
 /// Questions, and where to ask them.
 pub(super) struct Set {
@@ -172,22 +171,22 @@ fn write_tree(
     let copy = layout.tree();
     // A link would not be followed: the repository may have put it there.
     if let Ok(settings) = of.layout.tree().read(CONFIG, MAX_CONFIG) {
-        copy.replace(CONFIG, &settings, FILE_MODE, false)?;
+        copy.replace(CONFIG, &settings, SHARED_FILE, false)?;
     }
     if of.config.history {
         let lines: Vec<String> =
             commits.iter().filter_map(commit_chunk).map(|chunk| chunk.to_json()).collect();
         let text = format!("{{\"chunks\":[\n{}\n]}}\n", lines.join(",\n"));
-        copy.make_dir(Path::new(".cortex/chunks"), DIRECTORY_MODE)?;
-        copy.replace(HISTORY, text.as_bytes(), FILE_MODE, false)?;
+        copy.make_dir(Path::new(".cortex/chunks"), SHARED_DIR)?;
+        copy.replace(HISTORY, text.as_bytes(), SHARED_FILE, false)?;
     }
     for file in files {
         if let Some(folder) =
             Path::new(&file.path).parent().filter(|folder| !folder.as_os_str().is_empty())
         {
-            copy.make_dir(folder, DIRECTORY_MODE)?;
+            copy.make_dir(folder, SHARED_DIR)?;
         }
-        copy.replace(&file.path, file.text.as_bytes(), FILE_MODE, false)?;
+        copy.replace(&file.path, file.text.as_bytes(), SHARED_FILE, false)?;
     }
     Ok(())
 }

@@ -69,9 +69,6 @@ pub(super) fn print_tests(tests: &TestsByClass, commands: &[String], paths: &Pat
         line(&style(tests.heading()).dim().to_string())?;
     }
     for (heading, groups) in tests.parts() {
-        if groups.is_empty() {
-            continue;
-        }
         line(&style(heading).dim().to_string())?;
         for group in groups {
             let class = match &*group.class {
@@ -87,8 +84,8 @@ pub(super) fn print_tests(tests: &TestsByClass, commands: &[String], paths: &Pat
             )))?;
         }
     }
-    if tests.n_more() > 0 {
-        tell!("and {} more classes or files of tests", tests.n_more());
+    if let Some(note) = tests.more_note() {
+        tell!("{note}");
     }
     if let Some(note) = tests.untested_note() {
         line(&style(printable(&note)).dim().to_string())?;
@@ -102,9 +99,7 @@ pub(super) fn print_tests(tests: &TestsByClass, commands: &[String], paths: &Pat
 
 /// Prints the lines of one file that use a name with an unknown meaning.
 pub(super) fn print_uses_in_file(file: &UsesInFile, paths: &Paths) -> Result<()> {
-    let lines: Vec<String> = file.lines.iter().map(u32::to_string).collect();
-    let more = if file.uses > lines.len() && !lines.is_empty() { " …" } else { "" };
-    let at = if lines.is_empty() { String::new() } else { format!("  {}{more}", lines.join(", ")) };
+    let at = file.shown_lines().map(|lines| format!("  {lines}")).unwrap_or_default();
     let first = file.lines.first().map(|line| u64::from(*line));
     line(&fitted(&format!(
         "{}  {}{at}",

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
 use super::super::temporary::PrivateFolder;
-use crate::dir::OpenMode;
+use crate::dir::{OpenMode, PRIVATE_FILE};
 use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};
 
@@ -158,7 +158,7 @@ fn copied(file: &Path) -> Result<PrivateFolder> {
         if end.is_empty() || Path::new(&from).is_file() {
             std::io::copy(
                 &mut File::open(from)?,
-                &mut folder.dir.file(format!("{COPY}{end}"), OpenMode::New, 0o600)?,
+                &mut folder.dir.file(format!("{COPY}{end}"), OpenMode::New, PRIVATE_FILE)?,
             )?;
         }
     }

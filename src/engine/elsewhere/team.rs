@@ -488,7 +488,7 @@ impl PublishedRepository<'_> {
                 count(files.len(), "file")
             ));
         }
-        let mut page = Matches::new(&corpus, counts, (files.len(), skipped, is_whole));
+        let mut page = Matches::new(&corpus, counts, files.len(), skipped, is_whole);
         if request.folds {
             page.fold(&paths.wanted);
         }

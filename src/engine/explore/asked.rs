@@ -6,6 +6,7 @@ use regex::Regex;
 
 use crate::engine::read::places::ReadPlace;
 use crate::graph::Node;
+use crate::text::regex;
 
 /// Shortest name that counts, in bytes.
 const LEAST_NAME: usize = 3;
@@ -51,11 +52,6 @@ fn looks_like_code(word: &str) -> bool {
     let humps =
         word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     humps || word.contains(|c: char| c == '_' || c.is_numeric())
-}
-
-fn regex(pattern: &str) -> Regex {
-    // The patterns are part of the source, and a test uses each.
-    Regex::new(pattern).expect("a pattern of this module is well-formed")
 }
 
 #[cfg(test)]

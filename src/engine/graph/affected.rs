@@ -160,19 +160,21 @@ impl TestsByClass {
     }
 
     /// Returns the groups whose tests use the target themselves, those that reach it through others,
-    /// and those that no step leads to.
-    #[must_use]
-    pub fn parts(&self) -> [(&'static str, Vec<&TestGroup>); 3] {
+    /// and those that no step leads to; each with its heading, if it has any.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, Vec<&TestGroup>)> {
         let (direct, others): (Vec<&TestGroup>, Vec<&TestGroup>) =
             self.test_groups.iter().partition(|group| group.is_direct());
         let (reached, named) = others.into_iter().partition(|group| group.is_reached);
         [("directly:", direct), ("through callers:", reached), ("without a known step:", named)]
+            .into_iter()
+            .filter(|(_, groups)| !groups.is_empty())
     }
 
-    /// Number of groups that are not listed.
+    /// Says how many groups are not listed.
     #[must_use]
-    pub fn n_more(&self) -> usize {
-        self.total_groups.saturating_sub(self.test_groups.len())
+    pub fn more_note(&self) -> Option<String> {
+        let n_more = self.total_groups.saturating_sub(self.test_groups.len());
+        (n_more > 0).then(|| format!("and {n_more} more classes or files of tests"))
     }
 
     /// Returns a copy with the first `n` groups.

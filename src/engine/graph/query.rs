@@ -210,6 +210,16 @@ pub struct UsesInFile {
     pub lines: Vec<u32>,
 }
 
+impl UsesInFile {
+    /// Returns the lines as text, if any are known, with `…` if there are more.
+    #[must_use]
+    pub fn shown_lines(&self) -> Option<String> {
+        let lines: Vec<String> = self.lines.iter().map(u32::to_string).collect();
+        let more = if self.uses > lines.len() { " …" } else { "" };
+        (!lines.is_empty()).then(|| format!("{}{more}", lines.join(", ")))
+    }
+}
+
 /// Another symbol of the same name, which further lines use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Namesake {

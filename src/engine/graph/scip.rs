@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 use crate::config;
-use crate::dir::{Dir, OwnedDir, Stat};
+use crate::dir::{Dir, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, Stat};
 use crate::engine::door::project::Project;
 use crate::engine::door::serving::Engine;
 use crate::engine::{AskError, Call};
@@ -15,8 +15,6 @@ use crate::source::nanoseconds;
 
 /// The folder of the indexes, in the project's own folder of the state directory.
 const FOLDER: &str = "scip";
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 /// Largest index that is kept.
 const MAX_BYTES: u64 = 4 << 30;
 /// How long inference is compared with the indexes.

@@ -199,13 +199,23 @@ fn dense(line: &str) -> String {
     line.split_whitespace().collect()
 }
 
-/// Finds the newest commits that changed what is wanted, at most `limit`. `allowed`: only these.
-/// `older`: Cortex also asks git for commits beyond the indexed ones.
+/// The commits among which changes are searched.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Bounds<'a> {
+    /// Only these, if it is set.
+    pub(in crate::engine) allowed: Option<&'a HashSet<String>>,
+    /// Largest number of commits that are found.
+    pub(in crate::engine) limit: usize,
+    /// Whether Cortex also asks git for commits beyond the indexed ones.
+    pub(in crate::engine) older: bool,
+}
+
+/// Finds the newest commits that changed what is wanted.
 pub(in crate::engine) fn changes(
     project: &Project,
     commits: &Commits,
     wanted: &Wanted,
-    (allowed, limit, older): (Option<&HashSet<String>>, usize, bool),
+    Bounds { allowed, limit, older }: Bounds,
     wait: Duration,
     call: &Call,
 ) -> Result<Changes, AskError> {

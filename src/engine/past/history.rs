@@ -199,7 +199,8 @@ impl Engine {
             if !Patches::are_there(&self.project.layout.of_commits()) {
                 tell();
             }
-            let bounds = (ids.as_ref(), page.n_wanted(), request.older);
+            let (allowed, limit) = (ids.as_ref(), page.n_wanted());
+            let bounds = diffs::Bounds { allowed, limit, older: request.older };
             let found = diffs::changes(&self.project, &commits, &wanted, bounds, wait, call)?;
             answer.searched = found.searched;
             answer.state.warnings.extend(found.notes);

@@ -189,7 +189,7 @@ impl Engine {
         let counts: Vec<(&str, usize)> =
             found.files.iter().map(|(at, n)| (files[*at], *n)).collect();
         let is_whole = found.unread.n_left + found.unread.n_refused == 0;
-        let mut page = Matches::new(&code.corpus, counts, (found.n_files, skipped, is_whole));
+        let mut page = Matches::new(&code.corpus, counts, found.n_files, skipped, is_whole);
         if request.folds {
             page.fold(&paths.wanted);
         }
@@ -257,7 +257,9 @@ impl<'a> Matches<'a> {
     pub(in crate::engine) fn new(
         corpus: &Corpus,
         counts: Vec<(&'a str, usize)>,
-        (n_files, skipped, is_whole): (usize, usize, bool),
+        n_files: usize,
+        skipped: usize,
+        is_whole: bool,
     ) -> Self {
         let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
         let group = |path: &str| groups.get(path).copied();

@@ -8,7 +8,8 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use uuid::Uuid;
 
 use super::super::EpisodeSource;
-use super::{MemoryStore, StorageError, Stored, check, delete, put, time};
+use super::rows::{check, delete, put, time};
+use super::{MemoryStore, StorageError, Stored};
 use crate::source::FileChange;
 
 /// Separates the name of a linked working tree from a tree in it. Names have no such character.

@@ -11,13 +11,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::wire::{Reply, ServerStatus, Want};
-use crate::dir::{Dir, OpenMode, OwnedDir};
+use crate::dir::{Dir, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
 use crate::platform::LocalStream;
 
 /// Users other than the owner may not change the directory of the sockets.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 /// Longest path of a socket, in bytes, on every system.
 const MAX_SOCKET_PATH: usize = 103;
 /// How long a server may take to begin, and to answer the first line.

@@ -5,16 +5,13 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::{Dir, GitDir, MAX_SMALL_BYTES, command, output};
-use crate::dir::own_user;
+use crate::dir::{SHARED_DIR, SHARED_FILE, own_user};
 use crate::platform::name_bytes;
 
 const INFO: &str = "info";
 const EXCLUDE: &str = "info/exclude";
 const COMMENT: &str =
     "# Written by cortex: what it keeps for one user stays out of the repository.";
-/// Permissions of new directories and files, as far as the user's umask allows.
-const DIRECTORY_MODE: u32 = 0o777;
-const FILE_MODE: u32 = 0o666;
 
 /// Adds rules to `.git/info/exclude` of the repository that contains a tree, unless they are there.
 /// The rules are relative to the tree and start with `/`. The rest of the file stays as it is. Does
@@ -46,8 +43,8 @@ pub fn exclude_from_git(tree: &Path, rules: &[&str]) -> io::Result<()> {
         after.extend(line);
         after.push(b'\n');
     }
-    let mode = common.stat(EXCLUDE)?.map_or(FILE_MODE, |stat| stat.mode);
-    common.make_dir(INFO, DIRECTORY_MODE)?;
+    let mode = common.stat(EXCLUDE)?.map_or(SHARED_FILE, |stat| stat.mode);
+    common.make_dir(INFO, SHARED_DIR)?;
     common.replace(EXCLUDE, &after, mode, false)
 }
 
