@@ -285,7 +285,20 @@ pub struct NameUses {
     pub elsewhere: BTreeSet<Line>,
 }
 
+/// Most lines from the first one of a definition to that with its name.
+const MAX_HEAD: u32 = 3;
+
 impl NameUses {
+    /// Whether a line with the name is in the answer, or defines a symbol of the name. `last`: the line
+    /// before it that has the name, 0 if there is none.
+    #[must_use]
+    pub fn accounts_for(&self, line: &Line, last: u32) -> bool {
+        let (path, number) = line;
+        let begins = |first: u32| self.defined.contains(&(path.clone(), first));
+        let is_own_name = || (number.saturating_sub(MAX_HEAD).max(last + 1)..*number).any(begins);
+        self.accounted.contains(line) || is_own_name()
+    }
+
     /// Number of lines of a file of which the meaning is known.
     #[must_use]
     pub fn known_in(&self, path: &str) -> usize {

@@ -218,6 +218,7 @@ fn modules_are_the_main_directories_with_their_own_words() {
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str, u32, &'a [u32], &'a str);
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn each_kind_of_project_runs_its_tests_by_name() {
     let run = |files: &[(&str, &str)], path: &str, symbol: &str, line: u32, sites: &[u32]| {
         with(files, |tree| {

@@ -527,7 +527,7 @@ impl Reader<'_> {
                 framework: family.and_then(|of| framework_of(of, self.source(node))),
             });
         } else if let Some(node) = captured.route {
-            self.add_route(out, node, captured, own, router, setting);
+            self.add_route(out, node, captured, &own, router, setting);
         }
     }
 
@@ -664,7 +664,7 @@ impl Reader<'_> {
         out: &mut RouteFile,
         node: Node,
         captured: &Captured,
-        own: String,
+        own: &str,
         router: Option<String>,
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {

@@ -667,7 +667,9 @@ fn the_form_of_a_lock_file_changes_no_version() {
 fn the_hash_of_a_version_is_a_fixed_function() {
     let of = |parts: &[&str]| {
         let mut hash = Hash::default();
-        parts.iter().for_each(|part| hash.add(part.as_bytes()));
+        for part in parts {
+            hash.add(part.as_bytes());
+        }
         hash.version()
     };
     assert_eq!(of(&["tree-sitter", "0.27.0"]), 245_792_029);

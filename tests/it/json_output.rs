@@ -171,7 +171,7 @@ fn kettle() -> Project {
         })
         .collect();
     p.write("src/many.rs", many.join("\n"));
-    let rows: String = (0..60).map(|i| format!("pub fn row_{i}() {{}}\n")).collect();
+    let rows: String = (0..90).map(|i| format!("pub fn row_{i}() {{}}\n")).collect();
     p.write("src/long.rs", format!("use std::fs;\nuse std::io;\nuse std::path;\n\n{rows}"));
     p.write(".env", "secret");
     p.write(".cortexignore", "drafts\n");

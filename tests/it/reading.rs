@@ -201,7 +201,7 @@ fn patterns_keep_within_the_limit_of_the_caller() {
     }
     // Without a limit, all of them are shown.
     let text = reader.text(&json!({ "places": places }));
-    has_in_order(&text, &["scripts/first.js:1-60 of 60 lines", "80 shown", "second_19 ="]);
+    has_in_order(&text, &["scripts/first.js:1-30 of 60 lines", "80 shown", "second_19 ="]);
 }
 
 /// The values of a long enum are divided between chunks.

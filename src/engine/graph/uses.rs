@@ -31,8 +31,6 @@ const LEAST_PARSED: usize = 8;
 const MAX_TEXT: usize = 120;
 /// Most targets whose files are looked at for a default export.
 const MAX_DEFAULTS: usize = 4;
-/// Most lines from the first one of a definition to that with its name.
-const MAX_HEAD: u32 = 3;
 /// Most files with uses that an answer lists beside results, and most lines of each.
 const MAX_FILES: usize = 5;
 const MAX_LINES: usize = 3;
@@ -113,11 +111,7 @@ impl Engine {
             for line in matcher.lines(&text) {
                 let number = u32::try_from(line.line).unwrap_or(u32::MAX);
                 let key = (path.to_string(), number);
-                let begins = |first: u32| known.defined.contains(&(path.to_string(), first));
-                let is_own_name =
-                    (number.saturating_sub(MAX_HEAD).max(last + 1)..number).any(begins);
-                last = number;
-                if is_own_name || known.accounted.contains(&key) {
+                if known.accounts_for(&key, std::mem::replace(&mut last, number)) {
                     continue;
                 }
                 let is_other =
