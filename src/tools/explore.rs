@@ -14,8 +14,6 @@ const TOKENS: usize = 7000;
 /// Rows of users of each named symbol in the smallest reply, and in the largest.
 const FEW_USERS: usize = 4;
 const MANY_USERS: usize = 16;
-/// Lines that use a name with an unknown meaning are shown if they are no more.
-const FEW_UNRESOLVED: usize = 8;
 /// Of more lines with a text, only their numbers are shown.
 const MANY_LINES: usize = 60;
 /// The code of a reply grows by this many bytes.
@@ -85,10 +83,10 @@ impl ExploreAnswer {
             } else {
                 text.extend(users.users(&shows));
             }
-            // Many are uses of a common word.
-            let few = users.unresolved.iter().filter(|_| users.total_unresolved <= FEW_UNRESOLVED);
-            let others = few.filter(|one| !shows(&one.path, one.line));
-            text.extend(others.map(super::graph::unresolved));
+            if users.unresolved_in.is_empty() {
+                let others = users.unresolved.iter().filter(|one| !shows(&one.path, one.line));
+                text.extend(others.map(super::graph::unresolved));
+            }
             if self.wants_tests {
                 text.extend(users.tests_to_run());
             }

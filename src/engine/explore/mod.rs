@@ -238,7 +238,6 @@ impl Engine {
                     target: address(first),
                     depth: Some(depth),
                     limit: Some(MAX_USERS),
-                    unresolved: true,
                     without_tests: !named.wants_tests,
                     ..GraphRequest::default()
                 };
@@ -451,7 +450,14 @@ impl ExploreAnswer {
             ..self.clone()
         };
         for subject in &mut answer.subjects {
-            subject.users = subject.users.as_ref().map(|users| Box::new(users.first(n_rows)));
+            subject.users = subject.users.as_ref().map(|users| {
+                let mut users = users.first(n_rows);
+                // The lines say more than their numbers by file.
+                if users.unresolved.len() == users.total_unresolved {
+                    users.unresolved_in.clear();
+                }
+                Box::new(users)
+            });
             if let Some(TextLines { lines, .. }) = &mut subject.lines {
                 lines.truncate(n_rows);
             }
