@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of specs/graph.md from answers of `cortex eval --graph --json`.
+"""Prints the tables of specs/graph.md and specs/graph-measured.md from answers of `cortex eval --graph --json`.
 
 Usage: graph_table.py NAME=FILE.json ...
 Each file holds the answer for one repository. A row is one language of one repository.

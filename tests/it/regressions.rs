@@ -1,4 +1,4 @@
-//! One test for each bug that was found after the fact, named after its symptom.
+//! What bugs showed that were found after the fact. Each test is named after what holds.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
