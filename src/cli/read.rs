@@ -19,7 +19,7 @@ use crate::tools::{address_of, lines_left_out, pattern_lines};
 pub(super) struct Args {
     /// Files, lines of files or symbols: src/a.rs, src/a.rs:10-40,80-90, src/a.rs#retry, retry. Files
     /// are relative to the working directory or the project root. '/REGEX/' prints the lines that match,
-    /// up to 40 of each pattern
+    /// up to 80 of each pattern
     #[arg(value_name = "PLACE", required_unless_present = "chunk_id")]
     places: Vec<String>,
     /// Print these lines of one file: 10-40, 10-, 10, or several: 10-40,80-90 [default: all]

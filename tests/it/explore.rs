@@ -250,3 +250,14 @@ fn a_function_whose_type_is_on_a_line_of_its_own_has_all_its_users() {
     assert!(text.contains("complete: every line of code that uses the name step"), "{text}");
     assert!(!text.contains("not complete"), "{text}");
 }
+
+/// A guess that is wrong costs nothing.
+#[test]
+fn an_entry_that_is_no_regular_expression_leaves_the_others_their_answer() {
+    let p = shop();
+    let mut explore = exploring(&p);
+    let text = explore(json!({ "about": ["what does an order cost", "total", "/total(/"] }));
+    assert!(text.contains("## shop/price.py\n"), "{text}");
+    let note = text.lines().find(|line| line.starts_with("/total(/: ")).unwrap_or_default();
+    assert!(note.contains("unclosed group"), "{text}");
+}

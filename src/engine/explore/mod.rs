@@ -31,7 +31,7 @@ use crate::excerpt::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::graph::{Around, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
 use crate::languages::is_test_file;
 use crate::search::{Searcher, search_words};
-use crate::text::count;
+use crate::text::{count, folded};
 
 /// Most entries of one request.
 const MAX_ENTRIES: usize = 16;
@@ -254,12 +254,16 @@ impl Engine {
                 asked.push(about);
             }
             Entry::Text(about) => {
-                if let Some(note) = self.unknown_name(&about, call) {
-                    let note = Some(note);
-                    named.subjects.push(Subject { note, ..Subject::of(about.clone()) });
-                } else if let Some(lines) = self.lines_with(&about, call)? {
-                    let lines = Some(lines);
-                    named.subjects.push(Subject { lines, ..Subject::of(about.clone()) });
+                let (note, lines) = match self.unknown_name(&about, call) {
+                    None => match self.lines_with(&about, call) {
+                        // An entry that is no regular expression costs the others nothing.
+                        Err(AskError::Arguments(why)) => (Some(folded(&why)), None),
+                        lines => (None, lines?),
+                    },
+                    note => (note, None),
+                };
+                if note.is_some() || lines.is_some() {
+                    named.subjects.push(Subject { note, lines, ..Subject::of(about.clone()) });
                 }
                 asked.push(about);
             }
