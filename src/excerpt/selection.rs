@@ -292,11 +292,10 @@ impl Candidates {
         for (n, at) in order.iter().enumerate() {
             let candidate = &self.all[*at];
             let probable = SCORE * candidate.score() - (LATER + n as f64).ln();
-            let most = candidate.wanted.values().copied().fold(candidate.named, f64::max);
             for (lines, share, cost) in parts(candidate, &mut self.words) {
                 let against = COST * (cost.max(LEAST_COST) as f64).ln();
                 // What is wanted of a region that is not named are some of its lines.
-                let beside = SCORE * NAMED * (most - candidate.wanted_in(&lines));
+                let beside = SCORE * NAMED * (candidate.wanted() - candidate.wanted_in(&lines));
                 let value = probable - beside + share.ln() - against;
                 selection.steps.push(Step { region: n, lines, value, cost });
             }
@@ -312,6 +311,11 @@ impl Candidates {
 }
 
 impl Candidate {
+    /// Returns how sure it is that some of its lines are wanted.
+    fn wanted(&self) -> f64 {
+        self.wanted.values().copied().fold(self.named, f64::max)
+    }
+
     /// Returns how sure it is that some of its lines, given by their positions, are wanted.
     fn wanted_in(&self, lines: &Range<usize>) -> f64 {
         let lines = self.region.lines[lines.clone()].iter();
@@ -322,7 +326,7 @@ impl Candidate {
     fn score(&self) -> f64 {
         let sum: f64 =
             self.features.iter().zip(FEATURES).map(|(value, (_, weight))| value * weight).sum();
-        sum + NAMED * self.wanted.values().copied().fold(self.named, f64::max)
+        sum + NAMED * self.wanted()
     }
 }
 

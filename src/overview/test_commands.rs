@@ -46,9 +46,12 @@ type Selected = BTreeMap<String, BTreeSet<String>>;
 #[must_use]
 pub fn test_commands(tree: &Tree, tests: &[TestPlace]) -> TestCommands {
     let mut by_runner: BTreeMap<(usize, String), (Selected, BTreeSet<&str>)> = BTreeMap::new();
+    // Manifests are read for each file, not for each test.
+    let mut by_file: BTreeMap<&str, Option<(usize, String)>> = BTreeMap::new();
     let mut out = TestCommands::default();
     for test in tests {
-        let selected = Runner::of(tree, test.path).and_then(|(runner, package)| {
+        let runner = by_file.entry(test.path).or_insert_with(|| Runner::of(tree, test.path));
+        let selected = runner.clone().and_then(|(runner, package)| {
             let (shared, names) = RUNNERS[runner].select(tree, &package, test)?;
             Some(((runner, package), shared, names))
         });

@@ -8,13 +8,14 @@ use parking_lot::Mutex;
 
 use crate::chunk::{Cancel, Chunk, Feed};
 use crate::embed::{BundledModel, Embedder};
+use crate::engine::AskError;
 use crate::engine::door::project::{Project, SHORT_WAIT};
 use crate::engine::door::reverts::{RevertNote, Reverts};
-use crate::engine::{AskError, chain};
 use crate::index::index_commits;
 use crate::live::ChunkManager;
 use crate::source;
 use crate::store::{ChunkFiles, CommitTable, CommitsStamp};
+use crate::text::chain;
 use crate::work::STACK_BYTES;
 
 /// The index of commits that an engine holds open. Clones share it.

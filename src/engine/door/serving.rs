@@ -13,13 +13,14 @@ use crate::engine::door::freshness::{AnswerState, Freshness, Wait};
 use crate::engine::door::gram_filters::OpenFilters;
 use crate::engine::door::graph_upkeep::GraphUpkeep;
 use crate::engine::door::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::graph::Map;
 use crate::index::{IndexError, IndexEvent, Indexer, IndexingService, Mode, Progress, Summary};
 use crate::live::{ChunkManager, GivenUp, MemoryBudget, Reloader, Served, Snapshot};
 use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange};
 use crate::store::{Activity, ChunkFiles, Manifest};
+use crate::text::chain;
 use crate::worker::{Pace, WorkerHandle};
 
 /// How long an answer waits for the first load of the index, or for a damaged one to be replaced.

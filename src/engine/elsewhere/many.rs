@@ -3,7 +3,6 @@
 //! Each project ranks its own files, but how rare a word is follows from all projects together. So
 //! the scores are comparable, and the best results of all are those with the highest scores.
 
-use crate::engine::door::serving::OpenProject;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,16 +13,16 @@ use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::engine::door::freshness::{AnswerState, Freshness};
 use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
-use crate::engine::door::serving::{Engine, View};
-use crate::engine::elsewhere::team::{MAX_HOLDING, Selected, state_of};
+use crate::engine::door::serving::{Engine, OpenProject, View};
+use crate::engine::elsewhere::team::{MAX_HOLDING, Selected, is_glob, state_of};
 use crate::engine::read::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
 };
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::projects::{KnownProject, Projects, split_place};
 use crate::search::{Corpus, Filter, Hit, Query, Results, Searcher, Statistics, Term};
 use crate::team::Shared;
-use crate::text::count;
+use crate::text::{chain, count};
 
 /// The weight of the feature that the question names the project.
 const PROJECT_NAME: f64 = 2.0;
@@ -320,10 +319,6 @@ fn gone(root: &Path) -> String {
         "{} is left out: it is no longer there. If it moved, run `cortex index` in its new place",
         root.display()
     )
-}
-
-fn is_glob(name: &str) -> bool {
-    name.contains(['*', '?', '[', '{'])
 }
 
 /// Refuses what a search of several projects would leave out.

@@ -8,10 +8,10 @@ use crate::engine::elsewhere::deps::DependenciesRequest;
 use crate::engine::elsewhere::many::{Asked, search_all};
 use crate::engine::elsewhere::packages::{Package, Shelf, index_all};
 use crate::engine::read::search::{SearchAnswer, SearchRequest};
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::search::{Sketch, Sketched, nearest};
 use crate::store::PackageRecord;
-use crate::text::count;
+use crate::text::{chain, count};
 
 /// Most packages that are asked one question.
 const MAX_ASKED: usize = 6;

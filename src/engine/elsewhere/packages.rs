@@ -24,12 +24,13 @@ use crate::dir::Dir;
 use crate::engine::door::project::{LONG_WAIT, Project, ProjectError};
 use crate::engine::door::serving::{AnswerFrom, Engine};
 use crate::engine::elsewhere::deps::DependenciesRequest;
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::index::{Indexer, Mode, Progress};
 use crate::live::ChunkManager;
 use crate::search::Sketch;
 use crate::source::{PackageParts, Scope, WalkOptions, sha256};
 use crate::store::{ChunkFiles, Layout, PackageRecord, Packing, remove_unused};
+use crate::text::chain;
 
 /// The number is that of the form of the key.
 const KEY: &str = "package 1";

@@ -213,9 +213,8 @@ impl Team {
         let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
         let (mut names, mut plain) = (BTreeSet::new(), BTreeSet::new());
         for name in wanted {
-            let is_glob = name.contains(['*', '?', '[', '{']);
             match Glob::new(name) {
-                Ok(glob) if is_glob => {
+                Ok(glob) if is_glob(name) => {
                     let glob = glob.compile_matcher();
                     let mut matching = self.all()?;
                     matching.retain(|record| glob.is_match(&record.name));
@@ -257,6 +256,11 @@ impl Team {
         unknown.extend(plain);
         Ok(Selected { found, unknown, warnings })
     }
+}
+
+/// Whether a name selects all that are like it.
+pub(in crate::engine) fn is_glob(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
 }
 
 /// The published repositories that names or globs select.

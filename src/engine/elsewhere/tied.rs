@@ -16,8 +16,9 @@ use crate::engine::door::serving::Engine;
 use crate::engine::door::serving::OpenProject;
 use crate::engine::elsewhere::deps::Ecosystem;
 use crate::engine::elsewhere::packages::left_out;
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::projects::{KnownProject, Projects};
+use crate::text::chain;
 
 /// Most tied projects that one answer opens.
 const MAX_OPENED: usize = 4;

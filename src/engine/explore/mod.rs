@@ -472,9 +472,7 @@ impl ExploreAnswer {
 
 /// Notes the lines of a place, which the reply has before the code.
 fn give_read(candidates: &mut Candidates, subject: &Subject) {
-    let Some((read, path)) = subject.read.as_ref().and_then(|r| Some((r, r.path.as_ref()?))) else {
-        return;
-    };
+    let Some(read @ ReadPlace { path: Some(path), .. }) = &subject.read else { return };
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     for range in read.ranges() {
         candidates.give(path, (number(range.start_line), number(range.end_line)));

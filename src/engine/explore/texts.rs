@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::unquoted;
 use crate::engine::graph::query::NameUse;
-use crate::engine::read::grep::GrepRequest;
-use crate::engine::read::patterns::{FileLines, pattern_in};
+use crate::engine::read::grep::{FileLines, GrepRequest};
+use crate::engine::read::patterns::pattern_in;
 use crate::engine::{AskError, Call, Engine};
 use crate::text::cut;
 
@@ -61,9 +61,7 @@ impl Engine {
         if found.total == 0 {
             return Ok(None);
         }
-        let count =
-            |(path, lines): &(String, usize)| FileLines { path: path.clone(), lines: *lines };
-        let mut files: Vec<FileLines> = found.counts.iter().map(count).collect();
+        let mut files = found.counts.to_vec();
         files.sort_by_key(|file| Reverse(file.lines));
         files.truncate(MAX_FILES);
         let lines = found.files.into_iter().flat_map(|file| {

@@ -9,14 +9,15 @@ use std::time::{Duration, SystemTime};
 use uuid::Uuid;
 
 use crate::dir::Dir;
+use crate::engine::AskError;
 use crate::engine::door::project::{Project, ProjectError};
 use crate::engine::door::serving::{AnswerFrom, Engine};
-use crate::engine::{AskError, chain};
 use crate::index::Mode;
 use crate::memory::{
     self, CaptureError, HookInput, Memories, Memory, MemoryStore, SessionError, StorageError,
 };
 use crate::store::{LeaderLock, Manifest};
+use crate::text::chain;
 
 /// Bytes at the end of a transcript that are read.
 const TRANSCRIPT_END: u64 = 1 << 18;

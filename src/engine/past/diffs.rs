@@ -11,13 +11,13 @@ use serde::Serialize;
 use crate::engine::door::commits::Commits;
 use crate::engine::door::operation::FrontEnd;
 use crate::engine::door::project::Project;
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::index::{MAX_PATCHES, index_patches};
 use crate::languages::{LanguageKind, detect};
 use crate::source::{self, LineChange, PatchReach, PatchText};
 use crate::store::PatchFrame;
 use crate::syntax::{Pattern, outline};
-use crate::text::count;
+use crate::text::{chain, count};
 
 /// Most places of a commit that a row shows, and most lines of each side of one.
 const MAX_PLACES: usize = 3;

@@ -17,12 +17,13 @@ use crate::engine::door::serving::{Engine, Step, Upkeep};
 use crate::engine::memory::recall::written;
 use crate::engine::past::diffs::{self, ChangedPlace, Wanted};
 use crate::engine::read::search::Page;
-use crate::engine::{AskError, Call, chain};
+use crate::engine::{AskError, Call};
 use crate::index::{N_FILES, ROUTINE};
 use crate::memory::{Period, now};
 use crate::search::{Condition, Corpus, Filter, Hit, PathFilter, QueryWords, Searcher};
 use crate::source::printable;
 use crate::store::{ChunkFiles, CommitFacts, Patches};
+use crate::text::chain;
 
 /// The more files a commit changed, the less it says about each: its score falls by this times the
 /// natural logarithm of their number.

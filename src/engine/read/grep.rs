@@ -116,7 +116,7 @@ pub struct GrepLines {
     pub all_units: usize,
     /// All files that are listed on any page, in their order, with the numbers of their matching lines.
     #[serde(skip)]
-    pub counts: Arc<[(String, usize)]>,
+    pub counts: Arc<[FileLines]>,
     /// The files that are counted and not listed, on the first page.
     #[serde(skip)]
     pub folded: Vec<Fold>,
@@ -126,6 +126,15 @@ pub struct GrepLines {
     /// Whether every file that might match was searched.
     #[serde(skip)]
     pub is_whole: bool,
+}
+
+/// A number of lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileLines {
+    /// Relative to the root.
+    pub path: String,
+    /// Number of these lines.
+    pub lines: usize,
 }
 
 /// The matching lines of one file.
@@ -333,7 +342,10 @@ impl<'a> Matches<'a> {
         let units = if lists_files { files.len() } else { n_shown };
         let fold = |file: &MatchedFile<'a>| Some((file.kind?, file.path, file.n));
         let folds = Fold::all(folded.iter().filter_map(fold));
-        let counts = files.iter().map(|file| (file.path.to_string(), file.n)).collect();
+        let counts = files
+            .iter()
+            .map(|file| FileLines { path: file.path.to_string(), lines: file.n })
+            .collect();
         let found = GrepLines {
             next_cursor: None,
             files: page.files,

@@ -12,10 +12,10 @@ pub(in crate::engine) mod scan;
 pub(in crate::engine) mod search;
 pub(in crate::engine) mod unknown;
 
-pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepLines, GrepRequest};
+pub use grep::{FileLines, GrepAnswer, GrepFile, GrepLine, GrepLines, GrepRequest};
 pub use kinds::Fold;
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
-pub use patterns::{FileLines, ReadPattern, pattern_in};
+pub use patterns::{ReadPattern, pattern_in};
 pub use places::{ReadAnswer, ReadGap, ReadPlace, ReadRange, ReadRequest, ReadRow};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
 pub use scan::{

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::AskError;
-use crate::engine::read::grep::{GrepAnswer, GrepFile, GrepLines, GrepRequest};
+use crate::engine::read::grep::{FileLines, GrepAnswer, GrepFile, GrepLines, GrepRequest};
 use crate::text::{count, folded};
 
 /// Most lines that are listed of a pattern.
@@ -31,15 +31,6 @@ pub struct ReadPattern {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub left_in: Vec<FileLines>,
-}
-
-/// A file with matching lines that are not listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FileLines {
-    /// Relative to the root.
-    pub path: String,
-    /// Number of these lines.
-    pub lines: usize,
 }
 
 /// Returns the regular expression of an entry that has the form of a pattern: `/regex/`.
@@ -124,7 +115,7 @@ impl ReadPattern {
         let listed = |path: &str| {
             found.files.iter().find(|file| file.path == path).map_or(0, GrepFile::n_units)
         };
-        let left = found.counts.iter().map(|(path, lines)| FileLines {
+        let left = found.counts.iter().map(|FileLines { path, lines }| FileLines {
             path: path.clone(),
             lines: lines.saturating_sub(listed(path)),
         });
