@@ -25,6 +25,9 @@ use crate::platform::thread_time;
 const TIME: Duration = Duration::from_secs(10);
 /// How long one call lasts in any case. Clients of MCP wait about as long.
 const LONGEST: Duration = Duration::from_mins(1);
+/// How many times as long the same work takes in a build without optimisation, as tests run it. It has
+/// as many times the time of processors, so that it gives the same answers.
+const SLOWNESS: u32 = if cfg!(debug_assertions) { 4 } else { 1 };
 /// How long a thread works between two looks at its time, which cost a system call.
 const BETWEEN: Duration = Duration::from_millis(1);
 /// Bytes of the stack of every thread that works on text from outside. The recursion of parsers and
@@ -79,7 +82,7 @@ impl WorkBudget {
             client: 0,
             cancel,
             taken: Arc::default(),
-            most: nanoseconds(TIME),
+            most: nanoseconds(TIME * SLOWNESS),
             end: Instant::now() + LONGEST,
             is_spent: Arc::default(),
         }
@@ -116,14 +119,14 @@ impl WorkBudget {
     /// Returns the same budget, but with at most this much time of processors from now on.
     #[must_use]
     pub fn at_most(self, time: Duration) -> Self {
-        let most = self.taken.load(Ordering::Relaxed) + nanoseconds(time);
+        let most = self.taken.load(Ordering::Relaxed) + nanoseconds(time * SLOWNESS);
         Self { most: self.most.min(most), ..self }
     }
 
     /// Returns the same budget with this much time from now on, for work that no call waits for.
     #[must_use]
     pub fn lasting(self, time: Duration) -> Self {
-        let most = self.taken.load(Ordering::Relaxed) + nanoseconds(time);
+        let most = self.taken.load(Ordering::Relaxed) + nanoseconds(time * SLOWNESS);
         Self { most, end: Instant::now() + time.max(LONGEST), ..self }
     }
 
