@@ -7,8 +7,7 @@ FROM rust:1.91-slim-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends binutils gcc g++ libc6-dev make && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 COPY . .
-# The profile keeps the symbols for release/pack.py, which is not used here.
-RUN cargo build --locked --profile dist --bins --features team && strip target/dist/cortex target/dist/cortex-codesearch
+RUN cargo build --locked --profile dist --bins --features team
 
 FROM debian:bookworm-slim
 # Cortex asks git for the messages of commits, and the certificates are for a server of vectors (embed.url).

@@ -15,7 +15,6 @@ const LOCK: &str = "Cargo.lock";
 
 fn main() {
     name_the_commit();
-    set_tables_apart();
     let root =
         PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
     list_languages(&root.join(LANGUAGES));
@@ -34,18 +33,6 @@ fn main() {
             hash.add(package.as_bytes());
         }
         println!("cargo::rustc-env={}={}", kept.variable, hash.version());
-    }
-}
-
-/// Builds a program whose parse tables can be packed, if `BUILD_PACKED` is set. Only linkers of Linux
-/// read the script.
-fn set_tables_apart() {
-    println!("cargo::rustc-check-cfg=cfg(packed)");
-    println!("cargo::rerun-if-env-changed=BUILD_PACKED");
-    if env::var_os("BUILD_PACKED").is_some_and(|value| !value.is_empty()) {
-        println!("cargo::rustc-cfg=packed");
-        let root = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is");
-        println!("cargo::rustc-link-arg-bin=cortex=-Wl,-T,{root}/release/tables.ld");
     }
 }
 

@@ -156,19 +156,8 @@ def read_programs(directory, target):
         path = directory / (name + suffix)
         if not path.is_file():
             sys.exit(f"error: there is no {path} (build both programs, then set --binaries to their directory)")
-        programs.append(File(path.name, packed(path), True))
+        programs.append(File(path.name, path.read_bytes(), True))
     return programs
-
-
-def packed(path):
-    """Returns a program, with packed tables if it was built for that."""
-    data = path.read_bytes()
-    if b"\0.ts_tables\0" not in data:
-        return data
-    with tempfile.TemporaryDirectory() as directory:
-        out = Path(directory, path.name)
-        subprocess.run([sys.executable, ROOT / "release/pack.py", path, out], check=True)
-        return out.read_bytes()
 
 
 def tarball(release, target, programs, licences):

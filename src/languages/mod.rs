@@ -11,8 +11,6 @@ mod detect;
 mod examples;
 mod measured;
 mod outside;
-#[cfg(packed)]
-mod packed;
 mod plain;
 mod routes;
 mod spec;

@@ -386,7 +386,7 @@ impl Grammar {
     /// Returns the tree-sitter language.
     #[must_use]
     pub fn language(&self) -> tree_sitter::Language {
-        language_of(self.spec.grammar)
+        self.spec.grammar.into()
     }
 
     /// Returns the query that finds definitions.
@@ -409,7 +409,7 @@ impl Grammar {
     /// `None` without a template.
     pub fn components(&self) -> Option<(tree_sitter::Language, &tree_sitter::Query)> {
         let Template { grammar, references } = self.spec.template?;
-        let language = language_of(grammar);
+        let language = grammar.into();
         let query = self.components.get_or_init(|| self.compile(&language, &[references]));
         Some((language, query))
     }
@@ -419,13 +419,6 @@ impl Grammar {
             // This cannot fail, since the sources are built in, and a test compiles each of them.
             .unwrap_or_else(|e| panic!("query of {}: {e}", self.spec.name))
     }
-}
-
-/// Returns the language of a grammar, ready for use.
-fn language_of(grammar: LanguageFn) -> tree_sitter::Language {
-    #[cfg(packed)]
-    super::packed::unpack(grammar);
-    grammar.into()
 }
 
 /// A grammar as a language of ast-grep.
