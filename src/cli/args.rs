@@ -91,7 +91,8 @@ impl OfAnyProject {
         if let Some(root) = repo.and_then(|repo| elsewhere::path_of(repo, &current.all())) {
             return OfProject::at(&root).engine(look);
         }
-        match current.other(repo, places.into_iter())? {
+        let mut places: Vec<&mut String> = places.into_iter().collect();
+        match current.other(repo, &mut places)? {
             Some(other) => OfProject::at(&other.root).engine(look),
             None => self.current.engine(look),
         }

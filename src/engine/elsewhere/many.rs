@@ -11,15 +11,15 @@ use globset::Glob;
 
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::engine::door::freshness::{AnswerState, Freshness};
-use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, OpenProject, View};
+use crate::engine::elsewhere::scope::{AskedProject, others};
 use crate::engine::elsewhere::team::{MAX_HOLDING, Selected, is_glob, state_of};
 use crate::engine::read::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
 };
 use crate::engine::{AskError, Call};
-use crate::projects::{KnownProject, Projects, split_place};
+use crate::projects::{KnownProject, Projects};
 use crate::search::{Corpus, Filter, Hit, Query, Results, Searcher, Statistics, Term};
 use crate::team::Shared;
 use crate::text::{chain, count};
@@ -45,99 +45,7 @@ const INTERNAL: [&str; 10] = [
 /// Folders of what a package was built to.
 const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
-impl Project {
-    /// Finds the project that a question is about: the one of the name `repo`, or the one whose name
-    /// its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is this project.
-    ///
-    /// # Errors
-    /// When there is no such project, or there are several.
-    pub fn other<'a>(
-        &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
-    ) -> Result<Option<KnownProject>, AskError> {
-        let places: Vec<&mut String> =
-            places.filter(|place| split_place(place).is_some()).collect();
-        if repo.is_none() && places.is_empty() {
-            return Ok(None);
-        }
-        let known = self.all();
-        let named = repo.map(|name| known.named(name)).transpose();
-        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?.cloned();
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let Ok(project) = known.named(name) else { continue };
-            let first = found.get_or_insert_with(|| project.clone());
-            if first != project {
-                return Err(AskError::Arguments(format!(
-                    "`{place}` is in {}, and the question is about {}: ask them one after the other",
-                    project.name, first.name
-                )));
-            }
-            *place = rest.to_string();
-        }
-        Ok(found.filter(|project| project.root != self.layout.root()))
-    }
-}
-
 impl Engine {
-    /// Opens the project that a question is about, as [`Project::other`] finds it. `None` is the
-    /// project of this engine.
-    ///
-    /// # Errors
-    /// Those of [`Project::other`]; when the caller may ask one project only, or the other one cannot
-    /// be opened.
-    pub fn other<'a>(
-        &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
-        call: &Call,
-    ) -> Result<Option<AskedProject>, AskError> {
-        match repo {
-            None if call.others.is_none() => return Ok(None),
-            // A caller that reaches one project learns no names of others.
-            Some(name) if !self.has_project(name, call) => {
-                if let Some((name, engine)) = self.package_named(name, call)? {
-                    return Ok(Some(AskedProject { name, engine, is_package: true }));
-                }
-            }
-            _ => {}
-        }
-        let others = others(call)?;
-        let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
-            return Ok(None);
-        };
-        Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
-    }
-
-    /// Refuses what names one project in a question whose `repos` name others: one of the two would
-    /// be left out.
-    ///
-    /// # Errors
-    /// When `repo` or one of the places names a project.
-    pub fn check_alone<'a>(
-        &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
-        call: &Call,
-    ) -> Result<(), AskError> {
-        if let Some(repo) = repo {
-            return Err(AskError::Arguments(format!(
-                "`repo` (`{repo}`) and `repos` cannot be combined, because `repo` asks one project: name all projects in `repos`, or leave it out"
-            )));
-        }
-        for place in places {
-            if let Some((name, rest)) = split_place(place)
-                && self.has_project(name, call)
-            {
-                return Err(AskError::Arguments(format!(
-                    "`{place}` is in {name}, and `repos` names the projects to ask: leave `repos` out, or write `{rest}`"
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Searches the projects that the request names.
     ///
     /// # Errors
@@ -270,21 +178,6 @@ impl Engine {
         }
         Ok((packages, others))
     }
-}
-
-fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
-    call.others.as_deref().ok_or_else(|| {
-        AskError::Arguments("this server answers for one project only (over HTTP, or by serve.other_projects): leave `repo` and `repos` out".into())
-    })
-}
-
-/// A project that is asked, with the name by which results name it.
-#[derive(Clone)]
-pub struct AskedProject {
-    pub name: String,
-    pub engine: Arc<Engine>,
-    /// Whether it is a package that the project depends on. Its paths begin with its name.
-    pub is_package: bool,
 }
 
 impl AskedProject {
