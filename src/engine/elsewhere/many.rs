@@ -441,10 +441,7 @@ pub(in crate::engine) fn search_all(
     let Some(mut results) = merged(found) else { return Ok(SearchAnswer::default()) };
     let is_cut = results.hits.len() >= page.n_wanted();
     results.hits.truncate(page.n_wanted());
-    let row = |hit: Hit| {
-        let at = hit.path.split(':').next().and_then(|at| at.parse::<usize>().ok())?;
-        Some(parts.get(at)?.row(hit, request.explain))
-    };
+    let row = |hit: Hit| Some(parts[hit.part].row(hit, request.explain));
     let n_chunks = parts.iter().map(Part::n_chunks).sum();
     let of_parts: Vec<Freshness> = parts.iter().map(Part::freshness).collect();
     let index = Freshness {
@@ -487,12 +484,11 @@ fn ask_all(
     }
 }
 
-/// Merges the results of several projects; `None` if there are none. Each path has the place of its
-/// project in the list of those asked before it, since two projects may have the same path.
+/// Merges the results of several projects; `None` if there are none.
 fn merged(found: Vec<Results>) -> Option<Results> {
-    let placed = |(at, mut results): (usize, Results)| {
+    let placed = |(part, mut results): (usize, Results)| {
         for hit in &mut results.hits {
-            hit.path = format!("{at}:{}", hit.path).into();
+            hit.part = part;
         }
         results
     };
@@ -501,7 +497,7 @@ fn merged(found: Vec<Results>) -> Option<Results> {
         all.hits.extend(more.hits);
         all
     })?;
-    all.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    all.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file().cmp(&b.file())));
     Some(all)
 }
 
