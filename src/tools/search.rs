@@ -70,14 +70,7 @@ impl Question for SearchRequest {
         let is_json = budget.format() == Format::Json;
         let lists_all = self.mode == SearchMode::Exact || is_json || self.has_limit();
         let request = Self { one_per_file: !is_json, ..self };
-        let asks_team = call.team.as_ref().is_some_and(|team| team.asks_all);
-        let answer = if !request.repos.is_empty() || asks_team {
-            engine.search_in_projects(&request, call)?
-        } else if request.deps {
-            engine.with_lines_beside(engine.search_with_packages(&request, call)?, call)?
-        } else {
-            engine.with_lines_beside(engine.search(&request, call)?, call)?
-        };
+        let answer = engine.with_lines_beside(engine.search_scoped(&request, call)?, call)?;
         let n_named = if is_json { 0 } else { request.limit.min(budget.limit() / TOKENS_OF_ROW) };
         Ok(reply(&answer, budget, n_named, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }

@@ -46,18 +46,35 @@ const INTERNAL: [&str; 10] = [
 const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
 impl Engine {
-    /// Searches the projects that the request names.
+    /// Searches what the request names: the projects, packages and published repositories of `repos`;
+    /// otherwise this project, with its packages if the request has `deps`.
     ///
     /// # Errors
-    /// Those of [`search_many`]; when a name is no project, or this engine answers for one project
-    /// only.
-    pub fn search_in_projects(
+    /// When the request is not valid, a name is not known, this engine answers for one project only, or
+    /// nothing that is asked can answer.
+    pub fn search_scoped(
+        &self,
+        request: &SearchRequest,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
+        let asks_team = call.team.as_ref().is_some_and(|team| team.asks_all);
+        if !request.repos.is_empty() || asks_team {
+            self.search_together(request, call)
+        } else if request.deps {
+            self.search_with_packages(request, call)
+        } else {
+            self.search(request, call)
+        }
+    }
+
+    /// Searches the projects, packages and published repositories that the request names.
+    fn search_together(
         &self,
         request: &SearchRequest,
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         check_together(request, call)?;
-        let known = self.project.all();
+        let known = self.known_projects(call);
         let OfTeam { mut published, others: repos, mut warnings, failure } =
             self.published_among(&known, request, call)?;
         // The checkout that is worked in is newer than what was published of it.
@@ -104,6 +121,9 @@ impl Engine {
         let is_here = |name: &String| self.has_project(name, call);
         let (here, elsewhere): (Vec<String>, Vec<String>) =
             repos.iter().cloned().partition(is_here);
+        if elsewhere.is_empty() {
+            return Ok(OfTeam { others: here, ..OfTeam::default() });
+        }
         let (selected, failure) = match team.chosen(&elsewhere, &request.query) {
             Ok(selected) => (selected, None),
             Err(e) if call.others.is_some() => {
@@ -154,10 +174,7 @@ struct OfTeam<'a> {
 impl Engine {
     /// Opens the packages among names, and returns the other names, which are those of projects. A
     /// name of both is that of the project.
-    ///
-    /// # Errors
-    /// When packages of several ecosystems have a name, or the sources of one cannot be read.
-    pub fn packages_among(
+    fn packages_among(
         &self,
         known: &Projects,
         names: &[String],
@@ -166,7 +183,7 @@ impl Engine {
         let (mut packages, mut others) = (Vec::new(), Vec::new());
         for name in names {
             let package = match known.named(name) {
-                Err(e) if e.is_nowhere() => self.package_named(name, call)?,
+                Err(e) if e.is_nowhere() && !is_glob(name) => self.package_named(name, call)?,
                 _ => None,
             };
             match package {
@@ -187,7 +204,7 @@ impl AskedProject {
 }
 
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
-pub fn open_projects(
+fn open_projects(
     pool: &dyn OpenProject,
     wanted: &[KnownProject],
 ) -> (Vec<AskedProject>, Vec<String>) {
@@ -236,27 +253,26 @@ fn check_together(request: &SearchRequest, call: &Call) -> Result<(), AskError> 
 
 /// Selects projects by names or globs of names; `*` selects all. Returns them in the order of their
 /// names, and warnings.
-///
-/// # Errors
-/// When a name is no project or several, or a glob matches none.
-pub fn chosen(
+fn chosen(
     known: &Projects,
     wanted: &[String],
 ) -> Result<(Vec<KnownProject>, Vec<String>), AskError> {
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     for name in wanted {
-        if !is_glob(name) {
-            match known.named(name) {
-                Ok(project) => found.push(project.clone()),
-                Err(e) => {
-                    let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
-                    if moved.is_empty() || !e.is_nowhere() {
-                        return Err(AskError::Arguments(e.to_string()));
-                    }
-                    warnings.extend(moved.into_iter().map(gone));
-                }
+        match known.named(name) {
+            Ok(project) => {
+                found.push(project.clone());
+                continue;
             }
-            continue;
+            Err(e) if !is_glob(name) => {
+                let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
+                if moved.is_empty() || !e.is_nowhere() {
+                    return Err(AskError::Arguments(e.to_string()));
+                }
+                warnings.extend(moved.into_iter().map(gone));
+                continue;
+            }
+            Err(_) => {}
         }
         let glob = Glob::new(name)
             .map_err(|e| AskError::Arguments(format!("`{name}` is no glob: {e}")))?

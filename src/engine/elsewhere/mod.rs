@@ -10,7 +10,7 @@ pub(in crate::engine) mod team;
 pub(in crate::engine) mod tied;
 
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
-pub use many::{chosen, open_projects, search_many};
+pub use many::search_many;
 pub use outside::OutsideName;
 pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
 pub use scope::{AskedProject, Mentions, Scope};

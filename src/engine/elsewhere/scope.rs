@@ -8,7 +8,7 @@ use crate::engine::door::serving::{Engine, OpenProject};
 use crate::engine::elsewhere::team::{PublishedRepository, Team};
 use crate::engine::read::patterns::pattern_in;
 use crate::engine::{AskError, Call};
-use crate::projects::{KnownProject, split_place};
+use crate::projects::{KnownProject, Projects, split_place};
 use crate::team::Shared;
 
 /// Most projects that an error names.
@@ -140,9 +140,16 @@ impl Engine {
         Ok(other.map_or(Scope::Here, Scope::Other))
     }
 
+    /// Returns the projects of this machine that the caller may name.
+    #[must_use]
+    pub fn known_projects(&self, call: &Call) -> Projects {
+        let roots = call.others.iter().flat_map(|others| others.roots());
+        roots.fold(self.project.all(), |known, root| known.with(root))
+    }
+
     /// Whether a name is that of a project here that the caller may ask.
     pub(in crate::engine) fn has_project(&self, name: &str, call: &Call) -> bool {
-        let is_unknown = || self.project.all().named(name).is_err_and(|e| e.is_nowhere());
+        let is_unknown = || self.known_projects(call).named(name).is_err_and(|e| e.is_nowhere());
         call.others.is_some() && !is_unknown()
     }
 

@@ -149,20 +149,6 @@ impl Team {
         Ok(self.all()?.into_iter().map(|record| record.name).collect())
     }
 
-    /// Returns the names of the repositories that names or globs select.
-    ///
-    /// # Errors
-    /// When the depot fails.
-    pub fn matching(&self, wanted: &[String]) -> Result<Vec<String>, AskError> {
-        let globs: Vec<_> = wanted
-            .iter()
-            .filter_map(|name| Some(Glob::new(name).ok()?.compile_matcher()))
-            .collect();
-        let is_wanted =
-            |name: &String| wanted.contains(name) || globs.iter().any(|glob| glob.is_match(name));
-        Ok(self.names()?.into_iter().filter(is_wanted).collect())
-    }
-
     /// Opens a repository by its name; `None` if the caller sees none of this name.
     pub(in crate::engine) fn named(&self, name: &str) -> Result<Option<Shared<'_>>, TeamError> {
         if !self.may_see(name) {
