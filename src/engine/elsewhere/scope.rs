@@ -70,8 +70,9 @@ impl Project {
     pub fn other(
         &self,
         repo: Option<&str>,
-        places: &mut [&mut String],
+        mentions: &mut Mentions,
     ) -> Result<Option<KnownProject>, AskError> {
+        let places = &mut mentions.places;
         if repo.is_none() && places.iter().all(|place| split_place(place).is_none()) {
             return Ok(None);
         }
@@ -108,18 +109,19 @@ impl Engine {
     pub fn scope<'c>(
         &self,
         mut repo: Option<&str>,
-        mentions: Mentions,
+        mut mentions: Mentions,
         call: &'c Call,
     ) -> Result<Scope<'c>, AskError> {
-        let Mentions { mut places, mut repos, may_be_published } = mentions;
-        match (&mut repos, &call.team) {
-            (Some(repos), _) if !repos.is_empty() => self.check_alone(repo, &places, call)?,
+        match (&mut mentions.repos, &call.team) {
+            (Some(repos), _) if !repos.is_empty() => {
+                self.check_alone(repo, &mentions.places, call)?;
+            }
             (Some(repos), Some(_)) => {
                 let named = repo.take_if(|name| !self.has_project(name, call));
                 repos.extend(named.map(String::from));
             }
-            (None, Some(team)) if may_be_published => {
-                match self.published(team, repo, &mut places, call)? {
+            (None, Some(team)) if mentions.may_be_published => {
+                match self.published(team, repo, &mut mentions.places, call)? {
                     Some(found) if self.is_checkout_of(&found) => repo = None,
                     Some(found) => {
                         let repository = PublishedRepository(team.waited(found, call)?);
@@ -130,10 +132,10 @@ impl Engine {
             }
             _ => {}
         }
-        let other = self.other(repo, &mut places, call)?;
+        let other = self.other(repo, &mut mentions, call)?;
         let engine = other.as_ref().map_or(self, |other| &*other.engine);
         if let Some(why) = engine.project.is_absent()
-            && repos.is_none_or(|repos| repos.is_empty())
+            && mentions.repos.is_none_or(|repos| repos.is_empty())
         {
             return Err(AskError::NotFound(engine.no_project(why, call)));
         }
@@ -220,7 +222,7 @@ impl Engine {
     fn other(
         &self,
         repo: Option<&str>,
-        places: &mut [&mut String],
+        mentions: &mut Mentions,
         call: &Call,
     ) -> Result<Option<AskedProject>, AskError> {
         match repo {
@@ -234,7 +236,7 @@ impl Engine {
             _ => {}
         }
         let others = others(call)?;
-        let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
+        let Some(KnownProject { name, root }) = self.project.other(repo, mentions)? else {
             return Ok(None);
         };
         Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
