@@ -11,7 +11,9 @@ use super::elsewhere;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{count, printable};
-use crate::engine::{AnswerFrom, Engine, FrontEnd, Project, ProjectError, Step, single_globs};
+use crate::engine::{
+    AnswerFrom, Engine, FrontEnd, Mentions, Project, ProjectError, Step, single_globs,
+};
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -91,7 +93,7 @@ impl OfAnyProject {
         if let Some(root) = repo.and_then(|repo| elsewhere::path_of(repo, &current.all())) {
             return OfProject::at(&root).engine(look);
         }
-        match current.other(repo, places.into_iter())? {
+        match current.other(repo, &mut Mentions::of(places))? {
             Some(other) => OfProject::at(&other.root).engine(look),
             None => self.current.engine(look),
         }

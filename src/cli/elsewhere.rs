@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::render::printable;
 use crate::config;
 use crate::dir::Dir;
-use crate::engine::{
-    AnswerFrom, AskedProject, Call, Engine, FrontEnd, OpenProject, Project, Team, chosen,
-};
-use crate::projects::{KnownProject, Projects};
+use crate::engine::{AnswerFrom, Call, Engine, FrontEnd, OpenProject, Project, ProjectError};
+use crate::projects::Projects;
 use crate::store::Layout;
 
 /// Longer workspace files are not read, in bytes.
@@ -35,85 +33,61 @@ pub(super) struct Elsewhere {
     workspace: Option<PathBuf>,
 }
 
-/// The projects and packages that a command asks.
-#[derive(Default)]
-pub(super) struct Chosen {
-    pub(super) packages: Vec<AskedProject>,
-    pub(super) projects: Vec<KnownProject>,
-    pub(super) warnings: Vec<String>,
+impl Elsewhere {
+    /// Returns the names of what is selected, none for the current project alone, and the call that
+    /// reaches it through the others.
+    pub(super) fn selected(
+        &self,
+        engine: &Engine,
+        look: AnswerFrom,
+    ) -> Result<(Vec<String>, Arc<Others>, Call)> {
+        let known = engine.project.all();
+        let mut names = if self.all { vec!["*".to_string()] } else { Vec::new() };
+        let mut roots = self.workspace.as_deref().map_or(Ok(Vec::new()), folders)?;
+        for text in &self.repos {
+            match path_of(text, &known) {
+                Some(path) => roots.push(root_of(&path)?),
+                None => names.push(text.clone()),
+            }
+        }
+        let known = roots.iter().fold(known, |known, root| known.with(root));
+        let of_roots = known.there.into_iter().filter(|project| roots.contains(&project.root));
+        names.extend(of_roots.map(|project| project.name));
+        // Only names and globs select published repositories.
+        let (team, warning) = if self.repos.is_empty() { (None, None) } else { engine.team() };
+        let others = Arc::new(Others::new(look, roots));
+        let reached: Arc<dyn OpenProject> = others.clone();
+        let warnings = warning.into_iter().collect();
+        Ok((names, others, Call { others: Some(reached), team, warnings, ..Call::default() }))
+    }
 }
 
-impl Elsewhere {
-    /// Returns the names as they were given.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.repos.clone()
+/// Opens the other projects of one question of the command line, and keeps them.
+pub(super) struct Others {
+    look: AnswerFrom,
+    /// Roots of projects that need not be noted.
+    roots: Vec<PathBuf>,
+    /// By the roots under which they are known.
+    pub(super) opened: Mutex<Vec<(PathBuf, Arc<Engine>)>>,
+}
+
+impl Others {
+    pub(super) fn new(look: AnswerFrom, roots: Vec<PathBuf>) -> Self {
+        Self { look, roots, opened: Mutex::default() }
+    }
+}
+
+impl OpenProject for Others {
+    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError> {
+        let mut project = Project::open(Some(root))?;
+        project.front_end = FrontEnd::CommandLine;
+        let engine = Arc::new(Engine::for_command(project, self.look, Box::new(|_| ()))?);
+        self.opened.lock().push((root.to_path_buf(), engine.clone()));
+        Ok(engine)
     }
 
-    /// Returns the names of published repositories that are selected. A project here of the same name
-    /// is asked in place of one.
-    pub(super) fn published(&self, engine: &Engine, team: &Team) -> Result<Vec<String>> {
-        let known = engine.project.all();
-        let is_other =
-            |name: &&String| path_of(name, &known).is_none() && known.named(name).is_err();
-        let wanted: Vec<String> = self.repos.iter().filter(is_other).cloned().collect();
-        if wanted.is_empty() {
-            return Ok(Vec::new());
-        }
-        match team.matching(&wanted) {
-            // Projects here may answer to a glob.
-            Err(e) if wanted.iter().all(|name| name.contains('*')) => {
-                tell!(
-                    "warning: published repositories are left out: {}",
-                    printable(&e.to_string())
-                );
-                Ok(Vec::new())
-            }
-            names => Ok(names?),
-        }
-    }
-
-    /// Returns what is selected; `None` if the current project is asked, or `published` repositories.
-    pub(super) fn chosen(&self, engine: &Engine, published: &[String]) -> Result<Option<Chosen>> {
-        if !published.is_empty() {
-            return Ok(None);
-        }
-        let known = engine.project.all();
-        if let Some(file) = &self.workspace {
-            let roots = folders(file)?;
-            let known = roots.iter().fold(known, |known, root| known.with(root));
-            let there = known.there.into_iter().filter(|p| roots.contains(&p.root)).collect();
-            return Ok(Some(Chosen { projects: there, ..Chosen::default() }));
-        }
-        if self.all {
-            let (projects, warnings) = chosen(&known, &["*".to_string()])?;
-            return Ok(Some(Chosen { projects, warnings, ..Chosen::default() }));
-        }
-        if self.repos.is_empty() {
-            return Ok(None);
-        }
-        let (known, named) = self.with_paths(known)?;
-        let (packages, named) = engine.packages_among(&known, &named, &Call::default())?;
-        let (projects, warnings) = chosen(&known, &named)?;
-        Ok(Some(Chosen { packages, projects, warnings }))
-    }
-
-    /// Replaces each path by the name of the project there, and adds that to the known ones.
-    fn with_paths(&self, mut known: Projects) -> Result<(Projects, Vec<String>)> {
-        let mut roots = Vec::new();
-        let mut named = Vec::new();
-        for text in &self.repos {
-            let Some(path) = path_of(text, &known) else {
-                named.push(text.clone());
-                continue;
-            };
-            let root = root_of(&path)?;
-            known = known.with(&root);
-            roots.push(root);
-        }
-        let name =
-            |root: PathBuf| known.there.iter().find(|p| p.root == root).map(|p| p.name.clone());
-        named.extend(roots.into_iter().filter_map(name));
-        Ok((known, named))
+    fn roots(&self) -> &[PathBuf] {
+        &self.roots
     }
 }
 
@@ -124,15 +98,6 @@ pub(super) fn path_of(text: &str, known: &Projects) -> Option<PathBuf> {
     let is_path = text.starts_with(['.', '/', '~'])
         || text.contains('/') && known.named(text).is_err() && Dir::open(path).is_ok();
     is_path.then(|| path.to_path_buf())
-}
-
-/// Opens projects for one question of the command line.
-pub(super) fn opening(look: AnswerFrom) -> impl OpenProject {
-    move |root: &Path| {
-        let mut project = Project::open(Some(root))?;
-        project.front_end = FrontEnd::CommandLine;
-        Ok(Arc::new(Engine::for_command(project, look, Box::new(|_| ()))?))
-    }
 }
 
 /// Returns the root of the project of a folder.
@@ -197,7 +162,10 @@ fn folders(file: &Path) -> Result<Vec<PathBuf>> {
         }
         roots.push(root);
     }
-    roots.sort();
-    roots.dedup();
+    if roots.is_empty() {
+        bail!(
+            "--workspace {shown}: `folders` is empty, so there is nothing to search: name a folder"
+        );
+    }
     Ok(roots)
 }

@@ -16,7 +16,7 @@ use console::style;
 use self::import::Import;
 use self::row::{print_row, print_tests, print_user, print_uses_in_file};
 use super::args::{self, OfAnyProject};
-use super::elsewhere::opening;
+use super::elsewhere::Others;
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{count, fitted, json, line, printable, warnings};
@@ -254,7 +254,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if matches!(operation, OperationArg::Routes) {
         return routes::run(engine, &request, &args.clients, args.json);
     }
-    let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
+    let others: Arc<dyn OpenProject> = Arc::new(Others::new(AnswerFrom::Tree, Vec::new()));
     let answer = engine.graph(&request, &Call { others: Some(others), ..Call::default() })?;
     if args.json {
         json(&answer)?;

@@ -6,7 +6,7 @@ use console::style;
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::render::{self, fitted, line, printable, printable_code, shown_place};
-use crate::engine::{AnswerFrom, Call, FrontEnd, ReadPlace, ReadRequest, pattern_in};
+use crate::engine::{AnswerFrom, Call, FrontEnd, ReadPlace, ReadRequest};
 use crate::tools::{address_of, lines_left_out, pattern_lines};
 
 /// Print lines of indexed files from disk, and lines that match a pattern, with secrets redacted
@@ -41,9 +41,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut places = args.places.clone();
-    // A colon in a pattern is not behind the name of a project.
-    let named = places.iter_mut().filter(|place| pattern_in(place).is_none());
-    let engine = args.project.engine(AnswerFrom::Tree, named)?;
+    let engine = args.project.engine(AnswerFrom::Tree, &mut places)?;
     let request = ReadRequest {
         places,
         chunk_id: args.chunk_id.clone(),

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use console::style;
 use serde::Serialize;
 
 use super::args::{self, OfProject};
-use super::elsewhere::{self, Chosen, Elsewhere};
+use super::elsewhere::{Elsewhere, Others};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, AskedProject, Call, ChunkRow, ExcerptRow, Filters, Kinds, OpenProject, Project,
-    ResultRow, SearchAnswer, SearchMode, SearchRequest, Tests, open_projects, search_many,
+    AnswerFrom, Call, ChunkRow, Engine, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
+    SearchMode, SearchRequest, Tests,
 };
 use crate::memory::RecalledMemory;
+use crate::projects::KnownProject;
 use crate::search::Highlighter;
 
 /// By the name of a project, how its paths are printed. The current project has no name.
@@ -113,6 +113,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     let Args { types, languages, paths, tags, .. } = args;
     let kinds = Kinds { types: types.clone(), languages: languages.wanted() };
+    let (repos, others, call) = args.elsewhere.selected(&engine, look)?;
     let request = SearchRequest {
         query: question(&args.query)?,
         mode: if args.exact { SearchMode::Exact } else { args.mode },
@@ -123,6 +124,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             tags: tags.clone(),
             tests: args.tests,
         },
+        repos,
         cursor: args.cursor.clone(),
         memories: args.memories,
         explain: args.explain,
@@ -130,48 +132,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         one_per_file: args.files_only,
         ..SearchRequest::default()
     };
-    let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);
-    let (team, warning) = engine.team();
-    let published = match &team {
-        Some(team) => args.elsewhere.published(&engine, team)?,
-        None => Vec::new(),
-    };
-    let mut answer = match args.elsewhere.chosen(&engine, &published)? {
-        _ if !published.is_empty() => {
-            let request = SearchRequest { repos: args.elsewhere.names(), ..request.clone() };
-            let others: Arc<dyn OpenProject> = Arc::new(elsewhere::opening(look));
-            let warnings = warning.into_iter().collect();
-            let call = Call { others: Some(others), team, warnings, ..Call::default() };
-            let answer = engine.search_in_projects(&request, &call)?;
-            let known = engine.project.all();
-            for name in answer.results.iter().filter_map(|row| row.repo.as_ref()) {
-                let of = match known.named(name) {
-                    Ok(project) if !published.contains(name) => {
-                        Paths::of_named(&Project::open(Some(&project.root))?, name)
-                    }
-                    _ => Paths::of_published(name),
-                };
-                paths.insert(Some(name.clone()), of);
-            }
-            answer
-        }
-        None if args.deps => engine.search_with_packages(&request, &Call::default())?,
-        None => engine.search(&request, &Call::default())?,
-        Some(Chosen { packages: mut asked, projects, mut warnings }) => {
-            let (opened, unopened) = open_projects(&elsewhere::opening(look), &projects);
-            asked.extend(opened);
-            warnings.extend(unopened);
-            let call = Call { warnings, ..Call::default() };
-            let answer = search_many(&asked, &request, &call)?;
-            let answer = engine.with_memories(answer, &request, &call)?;
-            for AskedProject { name, engine, .. } in asked.iter().filter(|asked| !asked.is_package)
-            {
-                paths.insert(Some(name.clone()), Paths::of_named(&engine.project, name));
-                engine.save(args::SAVED_FROM);
-            }
-            answer
-        }
-    };
+    let mut answer = engine.search_scoped(&request, &call)?;
+    let paths = paths_by_project(&answer, &engine, &others, &call);
     if answer.n_chunks == 0 && args.no_index {
         bail!(
             "{} has no index yet: run `cortex index`, or search without --no-index",
@@ -203,6 +165,28 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     let is_found = !answer.results.is_empty() || !answer.memories.is_empty();
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+}
+
+/// Returns how paths are printed, and saves what was loaded of other projects.
+fn paths_by_project(
+    answer: &SearchAnswer,
+    engine: &Engine,
+    others: &Others,
+    call: &Call,
+) -> PathsByProject {
+    let mut paths = PathsByProject::from([(None, Paths::of(&engine.project))]);
+    let opened = others.opened.lock();
+    let known = if opened.is_empty() { Vec::new() } else { engine.known_projects(call).there };
+    for (root, engine) in &*opened {
+        for KnownProject { name, .. } in known.iter().filter(|project| project.root == *root) {
+            paths.insert(Some(name.clone()), Paths::of_named(&engine.project, name));
+        }
+        engine.save(args::SAVED_FROM);
+    }
+    for name in answer.results.iter().filter_map(|row| row.repo.as_ref()) {
+        paths.entry(Some(name.clone())).or_insert_with(|| Paths::of_published(name));
+    }
+    paths
 }
 
 /// Returns the question of the arguments or of standard input.

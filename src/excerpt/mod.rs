@@ -146,15 +146,15 @@ impl Excerpts {
         let mut lowest = f64::MAX;
         let of_rows = compared.by_row(hits);
         let of_row = probabilities(hits);
-        let of_file = |path: &str| -> f64 {
-            hits.iter().zip(&of_row).filter(|(hit, _)| *hit.path == *path).map(|(_, p)| p).sum()
+        let of_file = |file: (usize, Arc<str>)| -> f64 {
+            hits.iter().zip(&of_row).filter(|(hit, _)| hit.file() == file).map(|(_, p)| p).sum()
         };
         let mut steps: Vec<Vec<Step>> = Vec::new();
         for (i, (scored, p)) in of_rows.into_iter().zip(&of_row).enumerate() {
             lowest = lowest.min(ROW * p.max(LEAST_ROW) / HEADING as f64);
             let mut of_row = vec![Step { ratio: lowest, cost: HEADING, what: Addition::Row }];
             let mut all = Vec::new();
-            let p = of_file(&hits[i].path);
+            let p = of_file(hits[i].file());
             for (n, Scored { region, share, rank }) in scored.into_iter().enumerate() {
                 let worth = p * share * LATER.powi(rank);
                 let (shown, ratios) = Shown::new(region, worth, lowest, wanted);
@@ -376,11 +376,14 @@ struct Scored {
 /// The places of a file, best first. The parts of one symbol are one place.
 type Places = Vec<Vec<Scored>>;
 
+/// A file, and the line of it that the question names.
+type Key = ((usize, Arc<str>), Option<u32>);
+
 /// The code of files, compared with a question.
 #[derive(Default)]
 pub struct Compared {
-    /// By path, and the line that the question names.
-    files: BTreeMap<(Arc<str>, Option<u32>), Places>,
+    /// By file, and the line that the question names.
+    files: BTreeMap<Key, Places>,
     /// Names of functions of these files that have a body.
     done: BTreeSet<String>,
 }
@@ -394,9 +397,9 @@ impl Compared {
         question: &str,
         wanted: &mut QueryWords,
     ) {
-        let mut found: BTreeMap<(Arc<str>, Option<u32>), Vec<Region>> = BTreeMap::new();
+        let mut found: BTreeMap<Key, Vec<Region>> = BTreeMap::new();
         for hit in hits.take(MAX_FILES) {
-            let key = (hit.path.clone(), hit.line);
+            let key = (hit.file(), hit.line);
             if self.files.contains_key(&key) || found.contains_key(&key) {
                 continue;
             }
@@ -435,15 +438,15 @@ impl Compared {
     /// between them.
     #[must_use]
     pub fn rows(&mut self, mut hits: Vec<Hit>, wants_places: bool, is_cut: bool) -> Vec<Hit> {
-        let named = hits.iter().filter_map(|hit| Some((hit.path.clone(), hit.line?)));
+        let named = hits.iter().filter_map(|hit| Some((hit.file(), hit.line?)));
         let mut repeated = BTreeSet::new();
-        for (path, line) in named.collect::<Vec<_>>() {
-            if let Some(places) = self.files.get_mut(&(path.clone(), None)) {
+        for (file, line) in named.collect::<Vec<_>>() {
+            if let Some(places) = self.files.get_mut(&(file.clone(), None)) {
                 places.retain(|place| !place.iter().any(|part| part.region.holds(line)));
-                repeated.extend(places.is_empty().then_some(path));
+                repeated.extend(places.is_empty().then_some(file));
             }
         }
-        hits.retain(|hit| hit.line.is_some() || !repeated.contains(&hit.path));
+        hits.retain(|hit| hit.line.is_some() || !repeated.contains(&hit.file()));
         let lowest = hits.last().filter(|_| is_cut).map_or(f64::MIN, |hit| hit.score);
         let files = hits.iter().filter(|hit| wants_places && hit.line.is_none()).take(MAX_SPREAD);
         let rows = files.flat_map(|hit| self.further_rows(hit));
@@ -457,7 +460,7 @@ impl Compared {
     /// Returns the rows of the second and further places of a file. Declarations without a body and
     /// code between definitions have none.
     fn further_rows(&self, hit: &Hit) -> Vec<Hit> {
-        let places = self.files.get(&(hit.path.clone(), hit.line)).map_or(&[][..], Vec::as_slice);
+        let places = self.files.get(&(hit.file(), hit.line)).map_or(&[][..], Vec::as_slice);
         let share = |place: &[Scored]| place[0].share.max(f64::MIN_POSITIVE);
         let row = |(nth, place): (usize, &Vec<Scored>)| {
             let less = (share(&places[0]) / share(place)).ln();
@@ -478,9 +481,9 @@ impl Compared {
     fn by_row(mut self, hits: &[&Hit]) -> Vec<Vec<Scored>> {
         let mut rows: Vec<Vec<Scored>> = Vec::new();
         rows.resize_with(hits.len(), Vec::new);
-        let mut of_file: BTreeMap<(Arc<str>, Option<u32>), Vec<usize>> = BTreeMap::new();
+        let mut of_file: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
         for (i, hit) in hits.iter().enumerate() {
-            of_file.entry((hit.path.clone(), hit.line)).or_default().push(i);
+            of_file.entry((hit.file(), hit.line)).or_default().push(i);
         }
         for (key, of_file) in of_file {
             for (nth, place) in self.files.remove(&key).into_iter().flatten().enumerate() {
@@ -669,6 +672,7 @@ mod tests {
 
     fn hit(parts: &[Arc<Chunk>]) -> Hit {
         Hit {
+            part: 0,
             path: "src/tank.rs".into(),
             chunk: parts[0].clone(),
             lines: None,

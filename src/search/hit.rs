@@ -31,6 +31,8 @@ impl Term {
 /// A file that a search found, with one of its places.
 #[derive(Debug, Clone)]
 pub struct Hit {
+    /// Which of the corpora that were searched together holds it; 0 if there is one.
+    pub part: usize,
     /// Path, or the id of a chunk without one.
     pub path: Arc<str>,
     /// The best chunk of the place.
@@ -76,6 +78,12 @@ const NEAR_MEANING: f64 = 0.5;
 const SHARE_OF_NEAREST: f64 = 0.8;
 
 impl Hit {
+    /// Names the file among those of all parts, which may have the same paths.
+    #[must_use]
+    pub fn file(&self) -> (usize, Arc<str>) {
+        (self.part, self.path.clone())
+    }
+
     /// Whether a reader can see why it was found: by a word, a name, its path or its meaning.
     /// `nearest` is the largest [`Hit::meaning`] of all hits.
     #[must_use]

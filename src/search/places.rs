@@ -25,6 +25,7 @@ pub fn places_first(corpus: &Corpus, places: Vec<NamedPlace>, hits: Vec<Hit>) ->
         let entry = corpus.chunks().by_id(&chunk.id).cloned()?;
         let value = best + (n - i) as f64 * NAMED_PLACE;
         Some(Hit {
+            part: 0,
             path,
             lines: chunk.metadata.start_line.zip(chunk.metadata.end_line),
             chunk,

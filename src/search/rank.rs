@@ -176,6 +176,7 @@ pub(super) fn exact(
             let mut entries = slots.iter().filter_map(|s| corpus.entry(*s));
             let chunk = entries.next()?.chunk()?;
             Some(Hit {
+                part: 0,
                 path: corpus.files[at as usize].path.clone(),
                 lines: lines(&chunk),
                 line: None,

@@ -67,6 +67,7 @@ impl Evidence<'_> {
         let chunk = self.corpus.chunk(place.best)?;
         let coverage = self.lexical.coverage(place.best);
         Some(Hit {
+            part: 0,
             path: file.path.clone(),
             chunk,
             lines: place.lines,

@@ -42,7 +42,7 @@ use super::events::{MAX_LISTENERS, PACE, Reload, Streams};
 use super::lines::LineTransport;
 use super::page;
 use super::rpc::{self, Failure};
-use crate::engine::{AskError, Call, Engine};
+use crate::engine::{AskError, Call, Engine, Mentions};
 use crate::store::Activity;
 use crate::tools::{Answer, Effect, Format, Tool};
 
@@ -374,13 +374,13 @@ impl Mcp {
     }
 
     /// Returns the briefing of a session, the same as hooks give.
-    async fn briefing(&self, caller: Caller) -> Result<String, ErrorData> {
-        let tool = self.calls.tool(BRIEFING_TOOL).map_err(|e| no_resource(BRIEFING, e))?;
-        let answer = self.calls.run(tool, json!({ "briefing": true }), Format::Json, caller).await;
-        Ok(match answer.map_err(|e| internal(&e))? {
-            Answer::Json(answer) => answer["briefing"].as_str().unwrap_or_default().to_string(),
-            Answer::Text(text) => text,
-        })
+    async fn briefing(&self) -> Result<String, ErrorData> {
+        self.calls.tool(BRIEFING_TOOL).map_err(|e| no_resource(BRIEFING, e))?;
+        let take = |engine: &Engine, call: &Call| {
+            engine.scope(None, Mentions::default(), call)?;
+            Ok::<_, AskError>(engine.briefing(call)?.text)
+        };
+        self.calls.blocking(take).await.map_err(|e| internal(&e))?.map_err(|e| internal(&e))
     }
 
     async fn chunk(&self, encoded: &str) -> Result<String, ErrorData> {
@@ -588,7 +588,7 @@ impl ServerHandler for Mcp {
         let (text, mime_type) = if uri == STATUS {
             (self.status(caller(&context)).await?, "application/json")
         } else if uri == BRIEFING {
-            (self.briefing(caller(&context)).await?, "text/plain")
+            (self.briefing().await?, "text/plain")
         } else if uri == SYMBOL {
             (page::app(), APP_TYPE)
         } else if let Some(id) = uri.strip_prefix(CHUNK) {

@@ -5,7 +5,7 @@ use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer,
-    ChangesRequest, CommitLine, Engine, How,
+    ChangesRequest, CommitLine, Engine, How, Mentions,
 };
 use crate::text::{count, cut};
 
@@ -23,6 +23,7 @@ impl Question for ChangesRequest {
         "at the start of a session: what changed since a commit, a date or your last session.";
     const DESCRIPTION: &'static str = "See what happened since a commit, a date or your last session, by area and symbol: changed public signatures, what lost its last use, what got new callers, tests, commits. Use it at the start of a session, or to read a branch.";
     const TOKENS: usize = 1000;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.path);
     type Reply = ChangesAnswer;
 
     fn answer(

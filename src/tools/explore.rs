@@ -5,7 +5,7 @@ use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ExcerptRow, ExploreAnswer, ExploreRequest, FileLines,
-    GraphNode, NameUse, ShownFile, Subject, TextLines,
+    GraphNode, Mentions, NameUse, ShownFile, Subject, TextLines,
 };
 use crate::text::{MAX_LINE, count, cut};
 
@@ -31,6 +31,8 @@ impl Question for ExploreRequest {
     const WHEN: &'static str = "the code that answers a question. Start here.";
     const DESCRIPTION: &'static str = "Answer a question about the code in one call. In `about`, pass the question and, as entries of their own, five to seven names, keys and messages that you guess: together they find the code and what is around it. Symbols come with all their users (and tests, if asked for), keys with all their lines.";
     const TOKENS: usize = TOKENS;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> =
+        |q| Mentions::of(q.about.iter_mut().chain(&mut q.filters.paths));
     type Reply = ExploreAnswer;
 
     fn answer(

@@ -3,7 +3,9 @@
 use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
-use crate::engine::{AnswerState, AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest, Mentions,
+};
 use crate::text::count;
 
 impl Question for FilesRequest {
@@ -12,6 +14,7 @@ impl Question for FilesRequest {
     const WHEN: &'static str = "number of files, lines and bytes by language or directory.";
     const DESCRIPTION: &'static str = "Count files, lines and bytes by language, directory or file, largest first. Use it instead of find and wc.";
     const GROUP: ToolGroup = ToolGroup::Graph;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.paths);
     type Reply = FilesAnswer;
 
     fn answer(self, engine: &Engine, call: &Call, _: TokenBudget) -> Result<FilesAnswer, AskError> {

@@ -4,8 +4,8 @@ use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse,
-    Namesake, OutsideName, TestsByClass, UsesInFile,
+    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, Mentions,
+    NameUse, Namesake, OutsideName, TestsByClass, UsesInFile,
 };
 use crate::text::count;
 
@@ -22,6 +22,8 @@ impl Question for GraphRequest {
     const WHEN: &'static str = "callers, uses, tests, dependencies, impact, dead code, HTTP routes: before you change a signature or delete code.";
     const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, what a change may affect, which tests to run after it, what nothing uses, and which code handles or requests an HTTP route. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> =
+        |q| Mentions::of([&mut q.target].into_iter().chain(&mut q.to));
     type Reply = GraphAnswer;
 
     fn answer(

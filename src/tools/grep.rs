@@ -5,7 +5,7 @@ use super::reply::{Reply, printable, printable_code, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, Fold, GrepAnswer, GrepFile, GrepLines, GrepRequest,
-    PublishedRepository,
+    Mentions, PublishedRepository,
 };
 use crate::text::{count, cut_around};
 
@@ -22,6 +22,7 @@ impl Question for GrepRequest {
     const UNLISTED: &'static [&'static str] = &["count", "files_only", "symbols"];
     // Who asks for every line asks again if half of them are cut.
     const TOKENS: usize = 4000;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.paths);
     type Reply = GrepAnswer;
 
     fn answer(

@@ -4,7 +4,8 @@ use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow, RevertNote,
+    AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow, Mentions,
+    RevertNote,
 };
 use crate::text::count;
 
@@ -18,6 +19,7 @@ impl Question for HistoryRequest {
     const DESCRIPTION: &'static str = "Find the commits whose messages say why something is as it is, and when it was changed. With `changed`: the commits that removed or added a text. Use it before you change a default, a limit or a workaround.";
     const UNLISTED: &'static [&'static str] = &["author", "older", "pattern", "regex"];
     const TOKENS: usize = 800;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.paths);
     type Reply = HistoryAnswer;
 
     fn answer(

@@ -5,8 +5,8 @@ use super::graph::{commands, place, tests_lines, unresolved, user_lines};
 use super::reply::{Reply, printable, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AskError, Call, ChangedSymbol, Engine, ImpactAnswer, ImpactRequest, NextFile,
-    Together,
+    AnswerState, AskError, Call, ChangedSymbol, Engine, ImpactAnswer, ImpactRequest, Mentions,
+    NextFile, Together,
 };
 use crate::text::count;
 
@@ -21,6 +21,7 @@ impl Question for ImpactRequest {
     const DESCRIPTION: &'static str = "See what your uncommitted change, a range of commits or files that you plan to change touch: users of the changed symbols, tests with commands, files that usually change together, and which files to look at next. Use it before an edit, and before you finish.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     const TOKENS: usize = 1200;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.files);
     type Reply = ImpactAnswer;
 
     fn answer(

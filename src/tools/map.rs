@@ -3,7 +3,7 @@
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, MapAnswer, MapRequest};
+use crate::engine::{AnswerState, AskError, Call, Engine, MapAnswer, MapRequest, Mentions};
 use crate::text::count;
 
 /// Maximum number of bytes of the row of a file, unless its path and one symbol are longer.
@@ -18,6 +18,7 @@ impl Question for MapRequest {
         "what the repository is: purpose, commands, entry points, modules, main types.";
     const DESCRIPTION: &'static str = "Explain the repository in one reply: purpose, languages, how to build and test it, entry points, modules, and the files and types that matter. Call it first in a repository that you do not know.";
     const TOKENS: usize = 1500;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.focus);
     type Reply = MapAnswer;
 
     fn answer(

@@ -10,7 +10,8 @@ use super::hits::lines as lines_of;
 use super::reply::{Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined,
+    AnswerState, AskError, Call, Engine, FileOutline, Mentions, OutlineRequest, OutlineSymbol,
+    Outlined,
 };
 use crate::text::count;
 
@@ -65,6 +66,7 @@ impl Question for Args {
     const WHEN: &'static str =
         "the symbols of a file, or the files of a directory, without their text.";
     const DESCRIPTION: &'static str = "List the symbols of a file with their lines, or the files below a directory with their main symbols. Use it instead of ls, and before you read a large file.";
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of([&mut q.request.path]);
     type Reply = OutlineReply;
 
     fn answer(

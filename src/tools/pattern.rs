@@ -3,7 +3,7 @@
 use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
-use crate::engine::{AnswerState, AskError, Call, Engine, PatternAnswer, PatternRequest};
+use crate::engine::{AnswerState, AskError, Call, Engine, Mentions, PatternAnswer, PatternRequest};
 use crate::text::count;
 
 impl Question for PatternRequest {
@@ -13,6 +13,7 @@ impl Question for PatternRequest {
         "code with a given structure (`$A.unwrap()`), where text finds too much.";
     const DESCRIPTION: &'static str = "Find code by structure, whatever its names and line breaks: `$A.unwrap()`, `class $C(Base): $$$`. Use it where text finds too much or too little.";
     const GROUP: ToolGroup = ToolGroup::Graph;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.paths);
     type Reply = PatternAnswer;
 
     fn answer(

@@ -7,8 +7,8 @@ use super::grep;
 use super::reply::{Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, FrontEnd, PublishedRepository, ReadAnswer, ReadGap,
-    ReadPattern, ReadPlace, ReadRange, ReadRequest, pattern_in,
+    AnswerState, AskError, Call, Engine, FrontEnd, Mentions, PublishedRepository, ReadAnswer,
+    ReadGap, ReadPattern, ReadPlace, ReadRange, ReadRequest, pattern_in,
 };
 use crate::text::count;
 
@@ -28,6 +28,8 @@ impl Question for ReadRequest {
     const DESCRIPTION: &'static str = "Read all that you need in one call: lines of several files, symbols, whole files, and with `/regex/` every line that matches. Secrets are shown as [REDACTED:rule].";
     // The reply says when `whole` helps, and `places` does what the others do.
     const UNLISTED: &'static [&'static str] = &["path", "lines", "whole"];
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> =
+        |q| Mentions::of(q.path.iter_mut().chain(&mut q.places));
     type Reply = ReadAnswer;
 
     fn answer(

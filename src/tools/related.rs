@@ -8,7 +8,9 @@ use super::hits::{place, row_lines};
 use super::reply::Reply;
 use super::search::left_out;
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, RelatedRequest, RelatedTo, ResultRow};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, Mentions, RelatedRequest, RelatedTo, ResultRow,
+};
 use crate::text::count;
 
 #[derive(Serialize, JsonSchema)]
@@ -32,6 +34,7 @@ impl Question for RelatedRequest {
     const WHEN: &'static str = "code similar to a place: other implementations, tests, duplicates.";
     const DESCRIPTION: &'static str = "Find code and documents in other files that are near in meaning to a place: similar implementations, tests, duplicates. Use it to see what else a change touches; not for callers (cortex_graph).";
     const TOKENS: usize = 1000;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of(&mut q.path);
     type Reply = RelatedReply;
 
     fn answer(

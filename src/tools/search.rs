@@ -7,10 +7,10 @@ use super::budget::{Format, TokenBudget, fit};
 use super::hits::row_lines;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
-use super::tool::{OfPublished, Question};
+use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, ResultRow, SearchAnswer, SearchMode, SearchRequest,
-    SearchStats,
+    AnswerState, AskError, Call, Engine, Mentions, ResultRow, SearchAnswer, SearchMode,
+    SearchRequest, SearchStats,
 };
 use crate::text::count;
 
@@ -56,8 +56,9 @@ impl Question for SearchRequest {
     const TITLE: &'static str = "Search code and documents";
     const WHEN: &'static str = "a question, a concept or a name. Start here.";
     const DESCRIPTION: &'static str = "Find where something is done, defined or explained: files ranked by words and meaning, with the code that answers. Ask a plain question or give a name, before you grep or read files. For every occurrence of a text use cortex_grep.";
-    const OF_PUBLISHED: OfPublished = OfPublished::Several;
     const TOKENS: usize = TOKENS;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> =
+        |q| Mentions::of(&mut q.filters.paths).and_repos(&mut q.repos);
     type Reply = SearchReply;
 
     fn answer(
@@ -69,14 +70,7 @@ impl Question for SearchRequest {
         let is_json = budget.format() == Format::Json;
         let lists_all = self.mode == SearchMode::Exact || is_json || self.has_limit();
         let request = Self { one_per_file: !is_json, ..self };
-        let asks_team = call.team.as_ref().is_some_and(|team| team.asks_all);
-        let answer = if !request.repos.is_empty() || asks_team {
-            engine.search_in_projects(&request, call)?
-        } else if request.deps {
-            engine.with_lines_beside(engine.search_with_packages(&request, call)?, call)?
-        } else {
-            engine.with_lines_beside(engine.search(&request, call)?, call)?
-        };
+        let answer = engine.with_lines_beside(engine.search_scoped(&request, call)?, call)?;
         let n_named = if is_json { 0 } else { request.limit.min(budget.limit() / TOKENS_OF_ROW) };
         Ok(reply(&answer, budget, n_named, if lists_all { usize::MAX } else { MAX_FURTHER }))
     }

@@ -2,7 +2,7 @@
 
 use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
-use super::tool::{OfPublished, Question};
+use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ResidentMemory, StatusAnswer, StatusRequest,
 };
@@ -18,7 +18,6 @@ impl Question for StatusRequest {
     const TITLE: &'static str = "State of the index";
     const WHEN: &'static str = "what is indexed, how fresh it is, and what was skipped.";
     const DESCRIPTION: &'static str = "Report what is indexed, how fresh it is, and what was skipped or failed. Use it only when results look incomplete or stale.";
-    const OF_PUBLISHED: OfPublished = OfPublished::None;
     type Reply = StatusAnswer;
 
     fn answer(

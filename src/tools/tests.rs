@@ -1021,6 +1021,7 @@ proptest! {
             updated_at: chrono::DateTime::UNIX_EPOCH,
         });
         let hits: Vec<Hit> = chunks.iter().enumerate().map(|(i, (path, lines))| Hit {
+            part: 0,
             path: path.as_str().into(),
             chunk: chunk(i, path, lines),
             lines: None,

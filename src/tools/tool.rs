@@ -11,9 +11,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::{Reply, printable, printed};
 use super::{schema, tolerant};
-use crate::engine::{
-    AskError, AskedRepository, Call, Engine, PublishedRepository, Wait, pattern_in,
-};
+use crate::engine::{AskError, Call, Engine, Mentions, PublishedRepository, Scope, Wait};
 use crate::source;
 
 /// Arguments that agents rarely need. They are accepted, but not part of each tool's listed schema,
@@ -157,17 +155,6 @@ fn printable_error(e: AskError) -> AskError {
     }
 }
 
-/// Of which published repositories a tool is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OfPublished {
-    /// Of the one that `repo` or a place names.
-    One,
-    /// Of those that its own argument `repos` names.
-    Several,
-    /// Of none.
-    None,
-}
-
 /// The arguments of a tool, with everything else that defines the tool.
 pub(crate) trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
@@ -181,12 +168,13 @@ pub(crate) trait Question: DeserializeOwned + JsonSchema {
     const NEEDS_MEMORIES: bool = false;
     /// Whether the tool answers from the index, so that callers may wait for fresh data.
     const WAITS: bool = true;
-    /// Of which published repositories it is asked.
-    const OF_PUBLISHED: OfPublished = OfPublished::One;
     /// Its own arguments that are accepted, and not part of the listed schema.
     const UNLISTED: &'static [&'static str] = &[];
     /// The limit of the reply if the caller gives none.
     const TOKENS: usize = DEFAULT_TOKENS;
+    /// Returns what may name another project or a published repository. In a question that is always
+    /// about the project of the server, nothing does.
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |_| Mentions::default();
     type Reply: Reply;
 
     /// Answers within the budget.
@@ -260,35 +248,10 @@ impl Tool {
     }
 }
 
-/// Arguments that name files and symbols. Each may begin with the name of a project, as results of
-/// several projects do.
-const PLACES: &[&str] =
-    &["path", "paths", "places", "at", "target", "to", "files", "focus", "about"];
-
 /// Whether the tool can be asked of another project. What is changed, or remembered, is that of the
 /// project where the agent works.
 const fn reaches_others<Q: Question>() -> bool {
     matches!(Q::EFFECT, Effect::None) && matches!(Q::GROUP, ToolGroup::Search | ToolGroup::Graph)
-}
-
-/// Returns the places that arguments name.
-fn places(arguments: &mut Value) -> impl Iterator<Item = &mut String> {
-    let named = arguments.as_object_mut().into_iter().flatten();
-    let values = named.filter(|(name, _)| PLACES.contains(&&***name)).flat_map(|(name, value)| {
-        let values: Vec<&mut Value> = match value {
-            Value::Array(list) => list.iter_mut().collect(),
-            one => vec![one],
-        };
-        let takes_patterns = name == "places";
-        values.into_iter().map(move |value| (takes_patterns, value))
-    });
-    values.filter_map(|(takes_patterns, value)| match value {
-        // A colon in a pattern is not behind the name of a project.
-        Value::String(place) if !takes_patterns || pattern_in(place.as_str()).is_none() => {
-            Some(place)
-        }
-        _ => None,
-    })
 }
 
 /// The project that a question is asked of.
@@ -363,20 +326,6 @@ impl<R: Reply> Limited<R> {
     }
 }
 
-/// Says what an agent can do that works where no project is.
-fn no_project(why: &str, engine: &Engine, call: &Call) -> String {
-    let known = engine.project.all().there;
-    if call.others.is_none() || known.is_empty() {
-        return why.to_string();
-    }
-    let names: Vec<&str> = known.iter().take(SHOWN).map(|project| &*project.name).collect();
-    let more = if known.len() > SHOWN { ", …" } else { "" };
-    format!("{why}. Or ask another project of the user by `repo`: {}{more}", names.join(", "))
-}
-
-/// Most projects that an error names.
-const SHOWN: usize = 20;
-
 /// Reads the arguments, asks the engine, and writes the reply.
 fn answer<Q: Question>(
     engine: &Engine,
@@ -384,57 +333,25 @@ fn answer<Q: Question>(
     arguments: Value,
     usual: Format,
 ) -> Result<Answer, AskError> {
-    let (mut arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
+    let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
     let wrong =
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
     let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
     let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
+    let mut question = Q::deserialize(arguments).map_err(wrong)?;
     let call = Call { wait, warnings, in_brief: true, ..call.clone() };
-    let reaches = reaches_others::<Q>();
-    let names_others =
-        |arguments: &Value| arguments["repos"].as_array().is_some_and(|names| !names.is_empty());
-    if names_others(&arguments) {
-        engine.check_alone(repo.as_deref(), places(&mut arguments), &call)?;
-    }
-    let mut repo = repo;
-    let mut published = None;
-    match Q::OF_PUBLISHED {
-        OfPublished::One if reaches => {
-            match engine.published(repo.as_deref(), places(&mut arguments), &call)? {
-                Some(AskedRepository::Published(repository)) => published = Some(repository),
-                Some(AskedRepository::Checkout) => repo = None,
-                None => {}
-            }
-        }
-        OfPublished::Several if call.team.is_some() => {
-            if let Some(name) = repo.take_if(|name| !engine.has_project(name, &call)) {
-                arguments["repos"] = json!([name]);
-            }
-        }
-        _ => {}
-    }
-    let other = if reaches && published.is_none() {
-        engine.other(repo.as_deref(), places(&mut arguments), &call)?
-    } else {
-        None
-    };
-    let engine = other.as_ref().map_or(engine, |other| &*other.engine);
-    if let (Some(why), None, false) =
-        (engine.project.is_absent(), &published, names_others(&arguments))
-    {
-        return Err(AskError::NotFound(no_project(why, engine, &call)));
-    }
-    let question = Q::deserialize(arguments).map_err(wrong)?;
-    let reply = match &published {
-        Some(repository) => question.answer_published(repository, &call, budget)?,
-        None => question.answer(engine, &call, budget)?,
+    let scope = engine.scope(repo.as_deref(), (Q::MENTIONS)(&mut question), &call)?;
+    let reply = match &scope {
+        Scope::Here => question.answer(engine, &call, budget)?,
+        Scope::Other(other) => question.answer(&other.engine, &call, budget)?,
+        Scope::Published(repository) => question.answer_published(repository, &call, budget)?,
     };
     Ok(match budget.format() {
-        Format::Text => Answer::Text(budget.bind_text(match &other {
+        Format::Text => Answer::Text(budget.bind_text(match &scope {
             // The last line says which index answered.
-            Some(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
-            None => reply.text(),
+            Scope::Other(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
+            _ => reply.text(),
         })),
         Format::Json => {
             Answer::Json(budget.bind_json(

@@ -5,7 +5,7 @@ use super::history::revert_line;
 use super::reply::{Reply, printable, printed, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, WhyAnswer, WhyCommit, WhyPassed, WhyRequest,
+    AnswerState, AskError, Call, Engine, Mentions, WhyAnswer, WhyCommit, WhyPassed, WhyRequest,
 };
 use crate::text::{count, cut, folded};
 
@@ -22,6 +22,7 @@ impl Question for WhyRequest {
     const WHEN: &'static str = "before you change a line: who wrote it, when, and why.";
     const DESCRIPTION: &'static str = "Say why lines or a symbol are as they are: the commits that wrote them, behind formatters and moves, with the reasons and issues of their messages, and what memories and documents say. Use it before you change a default, a limit, a retry or a workaround.";
     const TOKENS: usize = WHY_TOKENS;
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| Mentions::of([&mut q.at]);
     type Reply = WhyAnswer;
 
     fn answer(

@@ -80,6 +80,8 @@ fn a_workspace_file_inside_a_project_reaches_nothing_outside() {
     assert_eq!(ask("../../mine.code-workspace").expect(0).stdout, "b/app:src/lib.rs\n");
     p.write("mine.toml", "folders = [\"b/app\"]");
     assert_eq!(ask("../../mine.toml").expect(0).stdout, "b/app:src/lib.rs\n");
+    p.write("mine.toml", "folders = []");
+    assert!(ask("../../mine.toml").error().contains("name a folder"));
 
     p.write("b/wall/cortex.toml", "folders = [\".\", \"../app\"]");
     assert!(ask("cortex.toml").error().contains("it is inside the project"));
@@ -128,6 +130,67 @@ fn tools_understand_the_addresses_that_replies_print() {
     assert!(out.stdout.contains("boil"), "{}", out.stdout);
     let out = at(&p, "b/wall", &["grep", "--repo", "b/app", "pub fn"]).expect(0);
     assert!(out.stdout.contains("boil") && !out.stdout.contains("paint"), "{}", out.stdout);
+}
+
+/// Each argument of a tool that names files or symbols may name their project, too.
+#[test]
+fn every_argument_that_names_a_place_reaches_the_project_of_the_place() {
+    let p = three();
+    fs::remove_dir_all(p.path("a/app/.git")).unwrap();
+    for args in [&["init", "-q"][..], &["add", "src"], &["commit", "-qm", "Add retry"]] {
+        let base = ["-C", "a/app", "-c", "user.name=t", "-c", "user.email=t@t"];
+        run(p.command("git").args(base).args(args)).expect(0);
+    }
+    at(&p, "a/app", &["index"]).expect(0);
+    let mut machine = Agents { p: &p, agents: Vec::new() };
+    machine.start("b/wall", &["--alone"]);
+    let (file, line, glob) = ("a/app:src/lib.rs", "a/app:src/lib.rs:2", "a/app:src/**");
+    for (tool, arguments) in [
+        ("read", json!({ "path": file })),
+        ("read", json!({ "places": [line, "/retry/"] })),
+        ("outline", json!({ "path": file })),
+        ("grep", json!({ "pattern": "pub fn", "paths": [glob] })),
+        ("search", json!({ "query": "attempt", "paths": [glob] })),
+        ("explore", json!({ "about": [line] })),
+        ("explore", json!({ "about": ["attempt"], "paths": [glob] })),
+        ("why", json!({ "at": line })),
+        ("history", json!({ "query": "add", "paths": [glob] })),
+        ("changes", json!({ "path": "a/app:src" })),
+        ("map", json!({ "focus": "a/app:src" })),
+        ("related", json!({ "path": file })),
+        ("graph", json!({ "operation": "callers", "target": line })),
+        ("graph", json!({ "operation": "path", "target": "retry", "to": line })),
+        ("impact", json!({ "files": [file] })),
+        ("pattern", json!({ "pattern": "retry", "languages": ["rust"], "paths": [glob] })),
+        ("files", json!({ "paths": [glob] })),
+        ("status", json!({ "repo": "a/app" })),
+    ] {
+        let reply = machine.ask(0, &format!("cortex_{tool}"), &arguments);
+        assert!(reply.ends_with(" · in a/app"), "{tool} {arguments}: {reply}");
+    }
+    // A colon in a pattern is not behind a name.
+    for (tool, argument) in [("cortex_read", "places"), ("cortex_explore", "about")] {
+        let reply = machine.ask(0, tool, &json!({ argument: ["/app:x|paint/"] }));
+        assert!(reply.contains("pub fn paint") && !reply.contains(" · in "), "{tool}: {reply}");
+    }
+}
+
+/// Copies of a file in several projects have one path and one score.
+#[test]
+fn results_of_one_score_are_in_the_order_of_their_projects() {
+    let p = Project::new();
+    let names: Vec<String> = (0..12).map(|n| format!("p{n:02}")).collect();
+    for name in &names {
+        p.write(
+            format!("{name}/src/lib.rs"),
+            "/// Waits after a failed attempt.\npub fn retry() {}\n",
+        );
+        p.write(format!("{name}/.git/HEAD"), "ref: refs/heads/main\n");
+        at(&p, name, &["index"]).expect(0);
+    }
+    let out = at(&p, "p05", &["search", "--all", "-l", "-n", "20", "failed attempt"]).expect(0);
+    let found: Vec<&str> = out.stdout.lines().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(found, names);
 }
 
 /// Arguments of a search that name projects. Both of a pair are answered, or an error says why not and

@@ -1,6 +1,6 @@
 //! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -176,11 +176,10 @@ pub trait OpenProject: Send + Sync {
     /// # Errors
     /// When the project cannot be opened.
     fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError>;
-}
 
-impl<F: Fn(&Path) -> Result<Arc<Engine>, ProjectError> + Send + Sync> OpenProject for F {
-    fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError> {
-        self(root)
+    /// Returns the roots of projects that the caller may name beside those that are noted.
+    fn roots(&self) -> &[PathBuf] {
+        &[]
     }
 }
 

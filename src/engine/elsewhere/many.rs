@@ -11,15 +11,15 @@ use globset::Glob;
 
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::engine::door::freshness::{AnswerState, Freshness};
-use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, OpenProject, View};
+use crate::engine::elsewhere::scope::{AskedProject, others};
 use crate::engine::elsewhere::team::{MAX_HOLDING, Selected, is_glob, state_of};
 use crate::engine::read::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
 };
 use crate::engine::{AskError, Call};
-use crate::projects::{KnownProject, Projects, split_place};
+use crate::projects::{KnownProject, Projects};
 use crate::search::{Corpus, Filter, Hit, Query, Results, Searcher, Statistics, Term};
 use crate::team::Shared;
 use crate::text::{chain, count};
@@ -45,111 +45,36 @@ const INTERNAL: [&str; 10] = [
 /// Folders of what a package was built to.
 const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];
 
-impl Project {
-    /// Finds the project that a question is about: the one of the name `repo`, or the one whose name
-    /// its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is this project.
-    ///
-    /// # Errors
-    /// When there is no such project, or there are several.
-    pub fn other<'a>(
-        &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
-    ) -> Result<Option<KnownProject>, AskError> {
-        let places: Vec<&mut String> =
-            places.filter(|place| split_place(place).is_some()).collect();
-        if repo.is_none() && places.is_empty() {
-            return Ok(None);
-        }
-        let known = self.all();
-        let named = repo.map(|name| known.named(name)).transpose();
-        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?.cloned();
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let Ok(project) = known.named(name) else { continue };
-            let first = found.get_or_insert_with(|| project.clone());
-            if first != project {
-                return Err(AskError::Arguments(format!(
-                    "`{place}` is in {}, and the question is about {}: ask them one after the other",
-                    project.name, first.name
-                )));
-            }
-            *place = rest.to_string();
-        }
-        Ok(found.filter(|project| project.root != self.layout.root()))
-    }
-}
-
 impl Engine {
-    /// Opens the project that a question is about, as [`Project::other`] finds it. `None` is the
-    /// project of this engine.
+    /// Searches what the request names: the projects, packages and published repositories of `repos`;
+    /// otherwise this project, with its packages if the request has `deps`.
     ///
     /// # Errors
-    /// Those of [`Project::other`]; when the caller may ask one project only, or the other one cannot
-    /// be opened.
-    pub fn other<'a>(
+    /// When the request is not valid, a name is not known, this engine answers for one project only, or
+    /// nothing that is asked can answer.
+    pub fn search_scoped(
         &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
+        request: &SearchRequest,
         call: &Call,
-    ) -> Result<Option<AskedProject>, AskError> {
-        match repo {
-            None if call.others.is_none() => return Ok(None),
-            // A caller that reaches one project learns no names of others.
-            Some(name) if !self.has_project(name, call) => {
-                if let Some((name, engine)) = self.package_named(name, call)? {
-                    return Ok(Some(AskedProject { name, engine, is_package: true }));
-                }
-            }
-            _ => {}
+    ) -> Result<SearchAnswer, AskError> {
+        let asks_team = call.team.as_ref().is_some_and(|team| team.asks_all);
+        if !request.repos.is_empty() || asks_team {
+            self.search_together(request, call)
+        } else if request.deps {
+            self.search_with_packages(request, call)
+        } else {
+            self.search(request, call)
         }
-        let others = others(call)?;
-        let Some(KnownProject { name, root }) = self.project.other(repo, places)? else {
-            return Ok(None);
-        };
-        Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
     }
 
-    /// Refuses what names one project in a question whose `repos` name others: one of the two would
-    /// be left out.
-    ///
-    /// # Errors
-    /// When `repo` or one of the places names a project.
-    pub fn check_alone<'a>(
-        &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
-        call: &Call,
-    ) -> Result<(), AskError> {
-        if let Some(repo) = repo {
-            return Err(AskError::Arguments(format!(
-                "`repo` (`{repo}`) and `repos` cannot be combined, because `repo` asks one project: name all projects in `repos`, or leave it out"
-            )));
-        }
-        for place in places {
-            if let Some((name, rest)) = split_place(place)
-                && self.has_project(name, call)
-            {
-                return Err(AskError::Arguments(format!(
-                    "`{place}` is in {name}, and `repos` names the projects to ask: leave `repos` out, or write `{rest}`"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Searches the projects that the request names.
-    ///
-    /// # Errors
-    /// Those of [`search_many`]; when a name is no project, or this engine answers for one project
-    /// only.
-    pub fn search_in_projects(
+    /// Searches the projects, packages and published repositories that the request names.
+    fn search_together(
         &self,
         request: &SearchRequest,
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         check_together(request, call)?;
-        let known = self.project.all();
+        let known = self.known_projects(call);
         let OfTeam { mut published, others: repos, mut warnings, failure } =
             self.published_among(&known, request, call)?;
         // The checkout that is worked in is newer than what was published of it.
@@ -196,6 +121,9 @@ impl Engine {
         let is_here = |name: &String| self.has_project(name, call);
         let (here, elsewhere): (Vec<String>, Vec<String>) =
             repos.iter().cloned().partition(is_here);
+        if elsewhere.is_empty() {
+            return Ok(OfTeam { others: here, ..OfTeam::default() });
+        }
         let (selected, failure) = match team.chosen(&elsewhere, &request.query) {
             Ok(selected) => (selected, None),
             Err(e) if call.others.is_some() => {
@@ -246,10 +174,7 @@ struct OfTeam<'a> {
 impl Engine {
     /// Opens the packages among names, and returns the other names, which are those of projects. A
     /// name of both is that of the project.
-    ///
-    /// # Errors
-    /// When packages of several ecosystems have a name, or the sources of one cannot be read.
-    pub fn packages_among(
+    fn packages_among(
         &self,
         known: &Projects,
         names: &[String],
@@ -258,7 +183,7 @@ impl Engine {
         let (mut packages, mut others) = (Vec::new(), Vec::new());
         for name in names {
             let package = match known.named(name) {
-                Err(e) if e.is_nowhere() => self.package_named(name, call)?,
+                Err(e) if e.is_nowhere() && !is_glob(name) => self.package_named(name, call)?,
                 _ => None,
             };
             match package {
@@ -272,21 +197,6 @@ impl Engine {
     }
 }
 
-fn others(call: &Call) -> Result<&dyn OpenProject, AskError> {
-    call.others.as_deref().ok_or_else(|| {
-        AskError::Arguments("this server answers for one project only (over HTTP, or by serve.other_projects): leave `repo` and `repos` out".into())
-    })
-}
-
-/// A project that is asked, with the name by which results name it.
-#[derive(Clone)]
-pub struct AskedProject {
-    pub name: String,
-    pub engine: Arc<Engine>,
-    /// Whether it is a package that the project depends on. Its paths begin with its name.
-    pub is_package: bool,
-}
-
 impl AskedProject {
     fn asked(&self) -> Asked<'_> {
         Asked { name: &self.name, engine: &self.engine, is_package: self.is_package }
@@ -294,7 +204,7 @@ impl AskedProject {
 }
 
 /// Opens projects. One that cannot be opened is left out, and a warning says so.
-pub fn open_projects(
+fn open_projects(
     pool: &dyn OpenProject,
     wanted: &[KnownProject],
 ) -> (Vec<AskedProject>, Vec<String>) {
@@ -343,27 +253,26 @@ fn check_together(request: &SearchRequest, call: &Call) -> Result<(), AskError> 
 
 /// Selects projects by names or globs of names; `*` selects all. Returns them in the order of their
 /// names, and warnings.
-///
-/// # Errors
-/// When a name is no project or several, or a glob matches none.
-pub fn chosen(
+fn chosen(
     known: &Projects,
     wanted: &[String],
 ) -> Result<(Vec<KnownProject>, Vec<String>), AskError> {
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     for name in wanted {
-        if !is_glob(name) {
-            match known.named(name) {
-                Ok(project) => found.push(project.clone()),
-                Err(e) => {
-                    let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
-                    if moved.is_empty() || !e.is_nowhere() {
-                        return Err(AskError::Arguments(e.to_string()));
-                    }
-                    warnings.extend(moved.into_iter().map(gone));
-                }
+        match known.named(name) {
+            Ok(project) => {
+                found.push(project.clone());
+                continue;
             }
-            continue;
+            Err(e) if !is_glob(name) => {
+                let moved = known.take_gone(|root| !name.is_empty() && root.ends_with(name));
+                if moved.is_empty() || !e.is_nowhere() {
+                    return Err(AskError::Arguments(e.to_string()));
+                }
+                warnings.extend(moved.into_iter().map(gone));
+                continue;
+            }
+            Err(_) => {}
         }
         let glob = Glob::new(name)
             .map_err(|e| AskError::Arguments(format!("`{name}` is no glob: {e}")))?
@@ -548,10 +457,7 @@ pub(in crate::engine) fn search_all(
     let Some(mut results) = merged(found) else { return Ok(SearchAnswer::default()) };
     let is_cut = results.hits.len() >= page.n_wanted();
     results.hits.truncate(page.n_wanted());
-    let row = |hit: Hit| {
-        let at = hit.path.split(':').next().and_then(|at| at.parse::<usize>().ok())?;
-        Some(parts.get(at)?.row(hit, request.explain))
-    };
+    let row = |hit: Hit| Some(parts[hit.part].row(hit, request.explain));
     let n_chunks = parts.iter().map(Part::n_chunks).sum();
     let of_parts: Vec<Freshness> = parts.iter().map(Part::freshness).collect();
     let index = Freshness {
@@ -594,12 +500,11 @@ fn ask_all(
     }
 }
 
-/// Merges the results of several projects; `None` if there are none. Each path has the place of its
-/// project in the list of those asked before it, since two projects may have the same path.
+/// Merges the results of several projects; `None` if there are none.
 fn merged(found: Vec<Results>) -> Option<Results> {
-    let placed = |(at, mut results): (usize, Results)| {
+    let placed = |(part, mut results): (usize, Results)| {
         for hit in &mut results.hits {
-            hit.path = format!("{at}:{}", hit.path).into();
+            hit.part = part;
         }
         results
     };
@@ -608,7 +513,7 @@ fn merged(found: Vec<Results>) -> Option<Results> {
         all.hits.extend(more.hits);
         all
     })?;
-    all.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    all.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file().cmp(&b.file())));
     Some(all)
 }
 

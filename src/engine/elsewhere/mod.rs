@@ -5,11 +5,13 @@ pub(in crate::engine) mod many;
 pub(in crate::engine) mod outside;
 pub(in crate::engine) mod package_search;
 pub(in crate::engine) mod packages;
+pub(in crate::engine) mod scope;
 pub(in crate::engine) mod team;
 pub(in crate::engine) mod tied;
 
 pub use deps::{DependenciesAnswer, DependenciesRequest, Dependency, Ecosystem};
-pub use many::{AskedProject, chosen, open_projects, search_many};
+pub use many::search_many;
 pub use outside::OutsideName;
 pub use packages::{PackageRow, PackagesAnswer, UNUSED, remove_packages};
-pub use team::{AskedRepository, PublishedRepository, Team, ToPublish};
+pub use scope::{AskedProject, Mentions, Scope};
+pub use team::{PublishedRepository, Team, ToPublish};

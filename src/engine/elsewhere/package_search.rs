@@ -96,7 +96,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the request is not valid, or the dependencies cannot be listed.
-    pub fn search_with_packages(
+    pub(in crate::engine) fn search_with_packages(
         &self,
         request: &SearchRequest,
         call: &Call,

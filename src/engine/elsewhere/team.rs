@@ -24,7 +24,6 @@ use crate::engine::read::places::{
 };
 use crate::engine::{AskError, Call};
 use crate::excerpt::symbols_named;
-use crate::projects::split_place;
 use crate::search::{Corpus, Sketched, nearest};
 use crate::source::{self, CommitPlace};
 use crate::team::{self, Cache, Depot, Manifest, Meter, Record, Shared, TeamError};
@@ -148,20 +147,6 @@ impl Team {
     /// When the depot fails.
     pub fn names(&self) -> Result<Vec<String>, AskError> {
         Ok(self.all()?.into_iter().map(|record| record.name).collect())
-    }
-
-    /// Returns the names of the repositories that names or globs select.
-    ///
-    /// # Errors
-    /// When the depot fails.
-    pub fn matching(&self, wanted: &[String]) -> Result<Vec<String>, AskError> {
-        let globs: Vec<_> = wanted
-            .iter()
-            .filter_map(|name| Some(Glob::new(name).ok()?.compile_matcher()))
-            .collect();
-        let is_wanted =
-            |name: &String| wanted.contains(name) || globs.iter().any(|glob| glob.is_match(name));
-        Ok(self.names()?.into_iter().filter(is_wanted).collect())
     }
 
     /// Opens a repository by its name; `None` if the caller sees none of this name.
@@ -312,14 +297,7 @@ fn about(
 }
 
 /// A published repository that a question is about.
-pub struct PublishedRepository<'a>(Shared<'a>);
-
-/// What answers a question about a published repository.
-pub enum AskedRepository<'a> {
-    Published(Box<PublishedRepository<'a>>),
-    /// The project that asks: it is a checkout of the repository.
-    Checkout,
-}
+pub struct PublishedRepository<'a>(pub(in crate::engine) Shared<'a>);
 
 /// Returns the state that answers.
 pub(in crate::engine) fn state_of(repository: &Shared) -> PublishedState {
@@ -350,60 +328,6 @@ impl Engine {
         let places = source::commit_places(self.project.layout.root(), &commits);
         // A commit that git does not know is nowhere.
         places.values().any(|place| *place != CommitPlace::Nowhere)
-    }
-
-    /// Whether a name is that of a project here that the caller may ask.
-    #[must_use]
-    pub fn has_project(&self, name: &str, call: &Call) -> bool {
-        let is_unknown = || self.project.all().named(name).is_err_and(|e| e.is_nowhere());
-        call.others.is_some() && !is_unknown()
-    }
-
-    /// Finds the published repository that a question is about: the one of the name `repo`, or the one
-    /// whose name its places begin with (`shop/api:src/x.rs:12`), which is taken off them. `None` if the
-    /// question is about a project of this machine.
-    ///
-    /// # Errors
-    /// When the places are in several repositories, or the depot fails.
-    pub fn published<'a, 'c>(
-        &self,
-        repo: Option<&str>,
-        places: impl Iterator<Item = &'a mut String>,
-        call: &'c Call,
-    ) -> Result<Option<AskedRepository<'c>>, AskError> {
-        let Some(team) = &call.team else { return Ok(None) };
-        let named =
-            |name: &str| if self.has_project(name, call) { Ok(None) } else { team.named(name) };
-        let mut found = repo.map_or(Ok(None), named)?;
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let is_it = found.as_ref().is_some_and(|found| found.name() == name);
-            if !is_it {
-                let Some(shared) = named(name)? else { continue };
-                if let Some(first) = found.as_ref().map(Shared::name) {
-                    return Err(AskError::Arguments(format!(
-                        "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
-                    )));
-                }
-                found = Some(shared);
-            }
-            *place = rest.to_string();
-        }
-        match (found, repo) {
-            (Some(found), _) if self.is_checkout_of(&found) => Ok(Some(AskedRepository::Checkout)),
-            (Some(found), _) => {
-                let found = team.waited(found, call)?;
-                Ok(Some(AskedRepository::Published(Box::new(PublishedRepository(found)))))
-            }
-            (None, Some(repo)) if team.asks_all => Err(AskError::NotFound(format!(
-                "no published repository is named `{repo}`: cortex_status lists them"
-            ))),
-            (None, None) if team.asks_all => Err(AskError::Arguments(
-                "name the repository, by `repo` or before the path (`NAME:src/x.rs:12`), as results do"
-                    .into(),
-            )),
-            _ => Ok(None),
-        }
     }
 }
 

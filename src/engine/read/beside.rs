@@ -43,10 +43,14 @@ impl Engine {
         let place = |(i, row): (usize, &ResultRow)| {
             let shown = excerpts.best(i, 0).map(ExcerptRow::from)?;
             let is_symbol = !shown.kind.is_empty() && !shown.symbol.is_empty();
-            Some((row.path.clone()?, shown)).filter(|_| is_symbol && row.package.is_none())
+            let is_own = row.repo.is_none() && row.package.is_none();
+            Some((row.path.clone()?, shown)).filter(|_| is_symbol && is_own)
         };
         let shown: Vec<(String, ExcerptRow)> =
             rows.iter().enumerate().take(MAX_RESULTS).filter_map(place).collect();
+        if shown.is_empty() {
+            return Ok(Lines::new());
+        }
         let targets: Vec<String> =
             shown.iter().map(|(path, row)| format!("{path}:{}", row.start_line)).collect();
         let soon = Call {

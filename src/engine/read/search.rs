@@ -269,7 +269,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the call is cancelled.
-    pub fn with_memories(
+    pub(in crate::engine) fn with_memories(
         &self,
         mut answer: SearchAnswer,
         request: &SearchRequest,
