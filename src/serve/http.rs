@@ -156,10 +156,12 @@ async fn protocol(service: McpOverHttp, request: Request) -> Response {
 }
 
 async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Response {
-    if let Err(failure) = typed(message.clone()) {
+    if let Err(failure) = typed(&message) {
         return refused(failure.status(), &failure);
     }
     parts.headers.remove(CONTENT_LENGTH);
+    // The SDK takes bytes only. They are written anew, because it may read a key that the client's
+    // bytes have twice as the other of the two, and that value was not checked.
     service.handle(Request::from_parts(parts, Body::from(message.to_string()))).await.map(Body::new)
 }
 
