@@ -169,7 +169,7 @@ pub(crate) enum OfPublished {
 }
 
 /// The arguments of a tool, with everything else that defines the tool.
-pub(crate) trait Question: DeserializeOwned + JsonSchema {
+pub(crate) trait Question: DeserializeOwned + JsonSchema + 'static {
     const NAME: &'static str;
     const TITLE: &'static str;
     /// What it finds, in a phrase: the instructions of the server list it.
@@ -384,7 +384,7 @@ fn answer<Q: Question>(
     arguments: Value,
     usual: Format,
 ) -> Result<Answer, AskError> {
-    let (mut arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
+    let (mut arguments, warnings) = tolerant::read(arguments, schema::once(self::arguments::<Q>))?;
     let wrong =
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
