@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::capture::MAX_TEXT_CHARS;
 use super::recall::{DATA, context, source_of};
+use super::redacted::MAX_TEXT_CHARS;
 use super::statements::{self, StatementKind, is_recognised};
 use crate::source::printable;
 use crate::text::{cut_at_word as cut, folded, tokens};
