@@ -71,7 +71,7 @@ pub use chunker::{
 };
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
-pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt};
+pub use hook::{BRIEFING_TOKENS, for_file, for_prompt};
 pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
 pub use recall::{Recall, RecallError, RecalledMemory, context, selected};
