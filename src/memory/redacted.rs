@@ -62,3 +62,30 @@ fn shortened(text: String, n_chars: usize) -> String {
     let kept = text.char_indices().nth(n_chars - CUT.len()).map_or(text.len(), |(at, _)| at);
     format!("{}{CUT}", &text[..kept])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::ResponseType;
+
+    #[test]
+    fn only_what_still_is_the_redacted_text_is_not_redacted_again() {
+        let answered = |content: &str| {
+            let response_type = ResponseType::StopResponse;
+            Memory::new(content, MemorySource::ClaudeResponse { response_type }, "s")
+        };
+        let key = format!("sk-ant-api03-{}", "aB3dE6gH9".repeat(10));
+        let (text, n) = RedactedMemory::of(answered(&format!("the key is {key} and works")));
+        assert!(n == 1 && !text.content.contains(&key), "{}", text.content);
+
+        let (same, n) = RedactedMemory::for_store(Memory::clone(&text), Some(&text));
+        assert_eq!((&same.content, n), (&text.content, 0));
+        for made_of in [None, Some(&text)] {
+            let made = answered(&format!("again {key}"));
+            let (made, n) = RedactedMemory::for_store(made, made_of);
+            assert!(n == 1 && !made.content.contains(&key), "{}", made.content);
+            let named = Memory { name: format!("again {key}"), ..Memory::clone(&text) };
+            assert!(!RedactedMemory::for_store(named, made_of).0.name.contains(&key));
+        }
+    }
+}

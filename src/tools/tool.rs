@@ -314,7 +314,7 @@ fn arguments<Q: Question>() -> Map<String, Value> {
 /// Returns the part of that schema that agents are shown. Every tool accepts the rest, too; the
 /// instructions of the server describe it once.
 fn listed<Q: Question>() -> Map<String, Value> {
-    let mut input = arguments::<Q>();
+    let mut input = schema::once(arguments::<Q>).clone();
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
         properties
             .retain(|name, _| !UNLISTED.contains(&&**name) && !Q::UNLISTED.contains(&&**name));
