@@ -160,8 +160,8 @@ async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Respons
         return refused(failure.status(), &failure);
     }
     parts.headers.remove(CONTENT_LENGTH);
-    // The SDK takes bytes only. They are written anew, because it may read a key that the client's
-    // bytes have twice as the other of the two, and that value was not checked.
+    // The SDK takes only bytes. It gets those of the checked message and not the client's, in which a
+    // key may stand twice, so that it reads what was checked.
     service.handle(Request::from_parts(parts, Body::from(message.to_string()))).await.map(Body::new)
 }
 
