@@ -14,7 +14,6 @@ use crate::config::Config;
 use crate::dir::{Dir, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
 use crate::edit::{Edit, Root};
 use crate::index;
-use crate::memory::HookInput;
 use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Read, Searcher, VectorSource};
 use crate::secrets;
 use crate::source::{self, Scope, WalkOptions};
@@ -116,8 +115,7 @@ pub fn config(bytes: &[u8]) {
 /// Parses the input of a hook, and makes the memories that it would store.
 pub fn hook_input(bytes: &[u8]) {
     let speech = agents::speech_of("claude").expect("an agent with hooks");
-    let Ok(fields) = speech.read(bytes) else { return };
-    let Ok(input) = serde_json::from_value::<HookInput>(fields) else { return };
+    let Ok(input) = speech.read(bytes) else { return };
     let transcript = String::from_utf8_lossy(bytes);
     let memories = [
         input.prompt_memory(),
@@ -128,7 +126,7 @@ pub fn hook_input(bytes: &[u8]) {
     for memory in memories.into_iter().flatten() {
         let _ = secrets::redact(&memory.content);
     }
-    let _ = input.file(Path::new("/project"));
+    let _ = input.file_below(Path::new("/project"));
 }
 
 /// Edits a JSON file: the first line is a JSON Pointer, the second a value, the rest the file. A

@@ -24,6 +24,12 @@ pub fn join(folder: &str, name: &str) -> String {
     }
 }
 
+/// Returns a text without the quotation marks around it, of code or of a message.
+#[must_use]
+pub fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches(['`', '"', '\''])
+}
+
 /// Returns the text of an error with its causes, on one line.
 #[must_use]
 pub fn chain(e: &dyn Error) -> String {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 pub use self::trace::addresses_in;
-use crate::text::regex;
+use crate::text::{regex, unquoted};
 
 /// Longest extension of a file name, in bytes.
 const MAX_EXTENSION: usize = 10;
@@ -37,7 +37,7 @@ impl Address {
                 r"^(?:(?:#L(?<a>\d+)(?:C\d+)?(?:-L?(?<b>\d+)(?:C\d+)?)?|:(?<c>\d+)(?:-(?<d>\d*)|(?::\d+)+|:)?)(?<more>(?:, ?L?\d+(?:-L?\d*)?)*)|\((?<e>\d+)(?:[,:]\d+)?\)|[:,]? ?line (?<f>\d+))$",
             )
         });
-        let text = text.trim().trim_matches(['`', '"', '\'']);
+        let text = unquoted(text);
         // The first split whose end is a place; a path may itself contain these signs.
         for (at, _) in text.match_indices(['#', ':', '(', ',', ' ']).skip_while(|(at, _)| *at == 0)
         {

@@ -1,6 +1,7 @@
-//! Translates the hooks of every agent into one form: the fields that Claude Code sends.
+//! Translates the hooks of every agent into events of one form.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,6 +17,48 @@ pub struct Speech {
     /// What a hook prints: `{event}` is the agent's name of the event, and `{context}` a text for
     /// the model, both as JSON.
     pub reply: String,
+}
+
+/// What an agent reports by a hook. Everything may be missing.
+#[derive(Debug, Clone, Default)]
+pub struct Event {
+    pub session_id: String,
+    pub cwd: Option<PathBuf>,
+    /// How a session starts: startup, resume, clear or compact.
+    pub source: Option<String>,
+    pub prompt: Option<String>,
+    /// The name of the tool that runs. A tool that does what one of Claude Code does has the name of
+    /// that one.
+    pub tool: Option<String>,
+    /// The file that the tool works on, as the agent names it.
+    pub file: Option<String>,
+    pub deed: Option<Deed>,
+    /// The agent's last answer.
+    pub answer: Option<String>,
+    pub transcript: Option<PathBuf>,
+}
+
+/// What a tool does to a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// It changes a file: from this text to that one, as far as the agent tells.
+    Edit { old: Option<String>, new: Option<String> },
+    /// It runs a command.
+    Command { command: String, description: Option<String> },
+}
+
+/// The fields that Claude Code sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    session_id: String,
+    cwd: Option<PathBuf>,
+    source: Option<String>,
+    prompt: Option<String>,
+    tool_name: Option<String>,
+    tool_input: Value,
+    last_assistant_message: Option<String>,
+    transcript_path: Option<PathBuf>,
 }
 
 /// Our fields, and the places where agents put them: the first that exists is used. One table is
@@ -67,17 +110,19 @@ pub enum EventError {
     NoJson(#[from] serde_json::Error),
     #[error("the input is not an object")]
     NoObject,
+    #[error("a field of the input has an unknown type: {0}")]
+    Field(serde_json::Error),
 }
 
 /// Beginnings of the lines of a patch that name a file.
 const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
 
 impl Speech {
-    /// Reads the input of a hook into the fields that Claude Code sends.
+    /// Reads the input of a hook.
     ///
     /// # Errors
-    /// When it is not a JSON object.
-    pub fn read(&self, input: &[u8]) -> Result<Value, EventError> {
+    /// When it is not a JSON object, or a field has a type that no agent sends.
+    pub fn read(&self, input: &[u8]) -> Result<Event, EventError> {
         let input: Value = serde_json::from_slice(input)?;
         if !input.is_object() {
             return Err(EventError::NoObject);
@@ -95,11 +140,11 @@ impl Speech {
             fields.insert("tool_input".into(), input.clone());
         }
         let tool = fields.get("tool_name").and_then(Value::as_str).unwrap_or_default();
-        let is_edit = EDITS.contains(&tool);
+        let (is_edit, is_command) = (EDITS.contains(&tool), COMMANDS.contains(&tool));
         // Tools that Claude Code has keep their names.
         if is_edit && !EDITS[..4].contains(&tool) {
             fields.insert("tool_name".into(), EDITS[0].into());
-        } else if COMMANDS.contains(&tool) {
+        } else if is_command {
             fields.insert("tool_name".into(), COMMANDS[0].into());
         }
         // Some agents send the arguments as a text of JSON.
@@ -116,7 +161,30 @@ impl Speech {
             }
             fields.insert("tool_input".into(), Value::Object(arguments));
         }
-        Ok(Value::Object(fields))
+        let fields: Fields =
+            serde_json::from_value(Value::Object(fields)).map_err(EventError::Field)?;
+        let arguments = &fields.tool_input;
+        let file = ["file_path", "notebook_path"]
+            .iter()
+            .find_map(|key| arguments.get(*key)?.as_str())
+            .map(|file| file.trim().to_string())
+            .filter(|file| !file.is_empty());
+        let deed = if is_edit {
+            Some(Deed::edit(arguments))
+        } else {
+            is_command.then(|| Deed::command(arguments)).flatten()
+        };
+        Ok(Event {
+            session_id: fields.session_id,
+            cwd: fields.cwd,
+            source: fields.source,
+            prompt: fields.prompt,
+            tool: fields.tool_name,
+            file,
+            deed,
+            answer: fields.last_assistant_message,
+            transcript: fields.transcript_path,
+        })
     }
 
     /// Returns what a hook prints to give the model a text; `None` if the agent does not read it.
@@ -141,4 +209,42 @@ fn path_in(arguments: &Map<String, Value>) -> Option<String> {
             .find_map(|line| PATCHED.iter().find_map(|start| line.trim().strip_prefix(start)))
     };
     named.or_else(patched).map(String::from)
+}
+
+impl Deed {
+    fn edit(arguments: &Value) -> Self {
+        // Several edits of one file: the first one stands for them.
+        let edits = arguments.get("edits").and_then(Value::as_array);
+        let of_first = |key: &str| edits.and_then(|e| e.first()?.get(key)?.as_str());
+        let text =
+            |key: &str| argument(arguments, key).or_else(|| of_first(key)).map(str::to_string);
+        let new = ["new_string", "content", "new_source"].into_iter().find_map(text);
+        Self::Edit { old: text("old_string"), new }
+    }
+
+    fn command(arguments: &Value) -> Option<Self> {
+        let text = |key: &str| argument(arguments, key).map(str::to_string);
+        Some(Self::Command { command: text("command")?, description: text("description") })
+    }
+}
+
+/// Returns an argument that is a text and not blank.
+fn argument<'a>(arguments: &'a Value, key: &str) -> Option<&'a str> {
+    arguments.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+}
+
+/// Returns the text of the last answer in a transcript (JSON, one message a line).
+#[must_use]
+pub fn last_answer(transcript: &str) -> Option<String> {
+    transcript.lines().rev().find_map(|line| {
+        let message: Value =
+            serde_json::from_str(line).ok().filter(|m: &Value| m["type"] == "assistant")?;
+        let parts = message["message"]["content"].as_array()?;
+        let texts: Vec<&str> = parts
+            .iter()
+            .filter(|p| p["type"] == "text")
+            .filter_map(|p| p["text"].as_str())
+            .collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    })
 }

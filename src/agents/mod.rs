@@ -18,7 +18,7 @@ mod toml;
 mod verify;
 
 pub use detect::{Home, Others, others_on_path};
-pub use event::{EventError, Speech};
+pub use event::{Deed, Event, EventError, Speech, last_answer};
 pub use known::{Agent, all, speech_of};
 pub use part::{Kind, Part, Program, Scope};
 pub use plan::{

@@ -73,8 +73,8 @@ impl<'a> OneFile<'a> {
         let scope = Scope::Paths(BTreeSet::from([path.clone()]));
         let indexer = &self.bed.indexer;
         let start = Instant::now();
-        let is_stale = indexer.look(&scope).is_stale;
-        indexer.run(Mode::Incremental, &scope, &|_| {})?;
+        let look = indexer.look(&scope);
+        indexer.run_after(look.found, Mode::Incremental, &scope, &|_| {})?;
         self.manager.reload(&Cancel::new(false))?;
         let snapshot = self.manager.current();
         let searcher =
@@ -87,7 +87,7 @@ impl<'a> OneFile<'a> {
         )?;
         let time = start.elapsed();
         let is_found = found.hits.first().is_some_and(|hit| *hit.path == **path);
-        ensure!(is_stale && is_found, "{marker} was written to {path} and is not found there");
+        ensure!(look.is_stale && is_found, "{marker} was written to {path} and is not found there");
         Ok(time)
     }
 }

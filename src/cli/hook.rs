@@ -16,7 +16,6 @@ use super::outcome::Outcome;
 use crate::agents::{self, Speech};
 use crate::dir::{OpenMode, PRIVATE_FILE};
 use crate::engine::{Hook, Project, SessionEvent};
-use crate::memory::HookInput;
 
 /// Handle the events of an agent session: store memories, and give the agent relevant ones.
 ///
@@ -146,11 +145,10 @@ fn print(speech: &Speech, event: Event, context: &str) -> io::Result<()> {
     out.write_all(format!("{reply}\n").as_bytes()).and_then(|()| out.flush())
 }
 
-fn read_input(speech: &Speech) -> Result<HookInput> {
+fn read_input(speech: &Speech) -> Result<agents::Event> {
     let mut bytes = Vec::new();
     io::stdin().take(MAX_INPUT).read_to_end(&mut bytes).context("standard input")?;
-    let event = speech.read(&bytes).context("the input is not that of a hook")?;
-    serde_json::from_value(event).context("a field of the input has an unknown type")
+    speech.read(&bytes).context("the input is not that of a hook")
 }
 
 /// Returns whether the project of a folder was searched, or remembers something.

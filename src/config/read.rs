@@ -7,15 +7,12 @@ use toml::Value;
 
 use super::homes::{FILE, user_file};
 use super::table::SettingOrigin::{self, Project, ProjectUpTo, User};
-use super::table::{Config, KEYS, SetValues, check, env_name};
+use super::table::{Config, KEYS, SetValues, check, env_name, narrows};
 use super::values::{Location, written};
 use crate::dir::{Dir, OwnedDir, Stat};
 
 /// Largest file of settings that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
-/// Settings that narrow access: where such a value of the user cannot be used, its default, which is
-/// wider, must not take its place.
-const NARROWS: [&str; 4] = ["index.exclude", "serve.address", "serve.token", "serve.tools"];
 
 /// The state of the files of settings at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +157,7 @@ impl MergedSettings {
             Ok(()) => {
                 self.values.insert(key, (value, place));
             }
-            Err(why) if is_users && NARROWS.contains(&key) => {
+            Err(why) if is_users && narrows(key) => {
                 return Err(ConfigError::new(place, format!("{key}: {why}")));
             }
             // What an earlier source said of the setting counts, or else its default.

@@ -1,8 +1,9 @@
 //! The table of settings: the only place that lists them.
 //!
 //! Each entry is a sentence for users, the key, the default as it is written in a file, who may
-//! decide the setting, and the field of [`Config`] with the function that reads it from a value. A
-//! value from a file, a variable of the environment and the default are read by the same function.
+//! decide the setting, whether it narrows access, and the field of [`Config`] with the function that
+//! reads it from a value. A value from a file, a variable of the environment and the default are read
+//! by the same function.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -30,13 +31,18 @@ pub enum SettingOrigin {
     User,
 }
 
+/// Marks a setting that narrows access: where such a value of the user cannot be used, its default,
+/// which is wider, must not take its place.
+struct Narrows;
+
 /// The values that are set, each with the file or variable that sets it.
 pub(super) type SetValues = BTreeMap<&'static str, (Value, String)>;
 
 macro_rules! settings {
     ($(
         $(#[doc = $line:literal])+
-        $key:literal = $default:expr, $origin:expr => $vis:vis $field:ident: $type:ty = $read:ident;
+        $key:literal = $default:expr, $origin:expr $(, $narrows:expr)?
+            => $vis:vis $field:ident: $type:ty = $read:ident;
     )+) => {
         /// Every setting: key, who may decide it, default as it is written in a file, meaning.
         pub const KEYS: &[(&str, SettingOrigin, &str, &str)] =
@@ -72,6 +78,12 @@ macro_rules! settings {
             }
         }
 
+        /// Whether the setting narrows access.
+        pub(super) fn narrows(key: &str) -> bool {
+            const NARROWING: &[(&str, Narrows)] = &[$($(($key, $narrows),)?)+];
+            NARROWING.iter().any(|(narrowing, Narrows)| *narrowing == key)
+        }
+
         /// Checks that a setting can have this value. The error is the reason why not.
         #[allow(clippy::match_same_arms, reason = "many settings have the same type")]
         pub(super) fn check(key: &str, value: Value) -> Result<(), String> {
@@ -87,7 +99,7 @@ settings! {
     /// Larger files are skipped.
     "index.max_file_bytes" = "1048576", ProjectUpTo(16 << 20) => pub max_file_bytes: u64 = of_type;
     /// Globs of paths that are not indexed, in addition to .gitignore and .cortexignore.
-    "index.exclude" = "[]", Project => pub exclude: Globs = globs_of;
+    "index.exclude" = "[]", Project, Narrows => pub exclude: Globs = globs_of;
     /// Globs of paths of code of other projects, such as src/lua: it comes last in results and is
     /// no main file of the map.
     "index.vendored" = "[]", Project => pub vendored: Globs = globs_of;
@@ -163,15 +175,15 @@ settings! {
     "memory.event_days" = "180", User => pub event_days: u32 = of_type;
     /// The address on which `cortex serve` listens. Any other than a loopback address requires
     /// serve.token.
-    "serve.address" = "127.0.0.1", User => pub address: IpAddr = address_of;
+    "serve.address" = "127.0.0.1", User, Narrows => pub address: IpAddr = address_of;
     /// The first port that `cortex serve` tries.
     "serve.port" = "7717", User => pub port: u16 = of_type;
     /// Which groups of tools servers list: core, search, graph, memory, edit, all. Other tools can
     /// be called by name, except those of edit. Empty: core.
-    "serve.tools" = "[]", User => pub tools: Vec<String> = of_type;
+    "serve.tools" = "[]", User, Narrows => pub tools: Vec<String> = of_type;
     /// The token that clients must send as `Authorization: Bearer …`. Empty: none is required, and
     /// only programs of the user who started the server are answered.
-    "serve.token" = "", User => pub token: Option<String> = text_unless_empty;
+    "serve.token" = "", User, Narrows => pub token: Option<String> = text_unless_empty;
     /// Whether the edit tools may change files that programs execute or trust without asking.
     "serve.edit_trusted" = "false", User => pub edit_trusted: bool = of_type;
     /// The editor that the page opens files in: vscode, vscodium, cursor, windsurf, zed, idea, or

@@ -18,7 +18,7 @@ use super::relating::{RelationsRun, RelationsSink};
 use super::report::{Progress, Summary};
 use crate::archives::{Archive, Archives, Wanted};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CountByType, Quantized};
-use crate::dir::{Dir, MachineWatch};
+use crate::dir::{Dir, MachineWatch, Stat};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::known::KnownStore;
 use crate::source::{self, FileChange, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
@@ -113,6 +113,47 @@ pub struct TreeScan {
     pub only_commits: bool,
     /// Every directory of the part that is not ignored, relative to the root.
     pub directories: Vec<String>,
+    /// What a run begins with that follows, if files differ from a usable index.
+    pub found: Option<Found>,
+}
+
+/// The walk and the plan of a look, so that the run after it need not make them again.
+#[derive(Debug)]
+pub struct Found {
+    scope: Scope,
+    /// Tells `table` from any other. It was taken before the table was read.
+    stamp: Stat,
+    table: SourceTable,
+    compared: Compared,
+}
+
+impl Found {
+    /// Whether the plan is that of a run with this scope that holds the write lock now. Each run
+    /// replaces the table, so a plan from the table that is still there is as good as one made under
+    /// the lock. A file that changed since the walk keeps the stamps of the walk, and the next look
+    /// compares its content.
+    fn is_of(&self, scope: &Scope, layout: &Layout, _lock: &WriteLock) -> bool {
+        self.scope == *scope && SourceTable::stamp(layout) == Some(self.stamp)
+    }
+}
+
+/// The tree, or a part of it, as a walk found it.
+struct Walked {
+    machine: MachineWatch,
+    at_ns: u64,
+    tree: SourceTree,
+}
+
+/// A walk, compared with the table of the last run.
+#[derive(Debug)]
+struct Compared {
+    machine: MachineWatch,
+    walked_at_ns: u64,
+    /// Number of bytes of all files.
+    bytes: u64,
+    /// The files that are not read: path and reason.
+    skipped: BTreeMap<String, String>,
+    plan: IndexPlan,
 }
 
 impl Indexer {
@@ -121,39 +162,45 @@ impl Indexer {
     /// another program is never stale.
     #[must_use]
     pub fn look(&self, scope: &Scope) -> TreeScan {
-        let walked_at_ns = now_ns();
-        let walk = || source::walk(self.layout.root(), &self.walk, scope);
-        let (SourceTree { files, directories, .. }, table) =
-            rayon::join(walk, || self.valid_table());
+        let machine = MachineWatch::begin();
+        let stamped = || (SourceTable::stamp(&self.layout), self.valid_table());
+        let (mut walked, (stamp, table)) = rayon::join(|| self.walk(scope, machine), stamped);
+        let directories = std::mem::take(&mut walked.tree.directories);
         let has_head = table
             .as_ref()
             .map(|table| !history::is_stale(self.head().as_deref(), table.history.as_ref()));
-        let differs = self.differs(table, files, scope, walked_at_ns);
+        let (differs, planned) = self.differs(table, walked, scope);
         let only_commits = !differs && has_head == Some(false) && !self.layout.is_foreign();
-        TreeScan { is_stale: differs || only_commits, only_commits, directories }
+        let found = planned.zip(stamp).map(|((table, compared), stamp)| Found {
+            scope: scope.clone(),
+            stamp,
+            table,
+            compared,
+        });
+        TreeScan { is_stale: differs || only_commits, only_commits, directories, found }
     }
 
-    /// Whether the files differ.
+    /// Whether the files differ; and if they differ from a usable index, its table and how.
     fn differs(
         &self,
         table: Option<SourceTable>,
-        files: Vec<SourceFile>,
+        walked: Walked,
         scope: &Scope,
-        walked_at_ns: u64,
-    ) -> bool {
+    ) -> (bool, Option<(SourceTable, Compared)>) {
         if self.layout.is_foreign() {
-            return false;
+            return (false, None);
         }
         let is_whole =
             Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout)));
         if !is_whole || self.layout.has_strangers() {
-            return true;
+            return (true, None);
         }
-        let Some(mut table) = table else { return true };
-        let plan = IndexPlan::new(self.layout.root(), &table, files, scope, false, self.keeping());
-        if !plan.is_empty() {
-            return true;
+        let Some(mut table) = table else { return (true, None) };
+        let compared = self.compare(walked, &table, scope, false);
+        if !compared.plan.is_empty() {
+            return (true, Some((table, compared)));
         }
+        let Compared { walked_at_ns, plan, .. } = compared;
         let stamps = plan.into_kept();
         let is_better = *scope == Scope::All && {
             let (then, now) = (trusted_before(table.walked_at_ns), trusted_before(walked_at_ns));
@@ -170,7 +217,22 @@ impl Indexer {
             }
             let _ = table.write(&self.layout);
         }
-        false
+        (false, None)
+    }
+
+    fn walk(&self, scope: &Scope, machine: MachineWatch) -> Walked {
+        let at_ns = now_ns();
+        Walked { machine, at_ns, tree: source::walk(self.layout.root(), &self.walk, scope) }
+    }
+
+    /// Plans what to do with each file of a walk, and with those of the table that it did not find.
+    fn compare(&self, walked: Walked, table: &SourceTable, scope: &Scope, full: bool) -> Compared {
+        let Walked { machine, at_ns: walked_at_ns, tree } = walked;
+        let bytes = tree.files.iter().map(|file| file.bytes).sum();
+        let skipped = described(&tree.skipped);
+        let root = self.layout.root();
+        let plan = IndexPlan::new(root, table, tree.files, scope, full, self.keeping());
+        Compared { machine, walked_at_ns, bytes, skipped, plan }
     }
 
     /// Returns the commit whose history is to be in the index.
@@ -189,11 +251,7 @@ impl Indexer {
         let walked_at_ns = now_ns();
         let before = SourceTable::read(&self.layout).unwrap_or_default();
         let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
-        let skipped = tree
-            .skipped
-            .iter()
-            .map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref())))
-            .collect();
+        let skipped = described(&tree.skipped);
         let plan = IndexPlan::new(
             self.layout.root(),
             &before,
@@ -231,7 +289,11 @@ impl Indexer {
     fn valid_table(&self) -> Option<SourceTable> {
         let table = SourceTable::read(&self.layout)?;
         let manifest = Manifest::read(&self.layout).ok()??;
-        (table.manifest.as_ref() == Some(&manifest) && table.rules == self.rules()).then_some(table)
+        self.is_valid(&table, &manifest).then_some(table)
+    }
+
+    fn is_valid(&self, table: &SourceTable, manifest: &Manifest) -> bool {
+        table.manifest.as_ref() == Some(manifest) && table.rules == self.rules()
     }
 
     /// Returns everything besides the files that decides what the index holds.
@@ -262,19 +324,35 @@ impl Indexer {
         scope: &Scope,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Summary, IndexError> {
+        self.run_after(None, mode, scope, progress)
+    }
+
+    /// Does the same after a look. What it `found` is used if nobody wrote the index since.
+    ///
+    /// # Errors
+    /// Those of [`Indexer::run`].
+    pub fn run_after(
+        &self,
+        found: Option<Found>,
+        mode: Mode,
+        scope: &Scope,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Summary, IndexError> {
         let start = Instant::now();
-        let once = |trusts| self.run_once(mode, trusts, scope, progress, None);
-        let (mut summary, reading) = match once(true) {
+        let once = |trusts, found| self.run_once(mode, trusts, scope, progress, found, None);
+        let (mut summary, reading) = match once(true, found) {
             // The manifest is wrong about the blocks of the old files, so they cannot be copied.
-            Err(IndexError::Write(e)) if e.kind() == io::ErrorKind::InvalidData => once(false)?,
+            Err(IndexError::Write(e)) if e.kind() == io::ErrorKind::InvalidData => {
+                once(false, None)?
+            }
             done => done?,
         };
         if let Some(reading) = reading {
             // The index is published, and other processes may write while git still lists commits.
             let nothing = Scope::Paths(BTreeSet::new());
             if let Some(late) = reading.finish(&self.cancel) {
-                let (after, _) =
-                    self.run_once(Mode::Incremental, true, &nothing, progress, Some(late))?;
+                let (mode, late) = (Mode::Incremental, Some(late));
+                let (after, _) = self.run_once(mode, true, &nothing, progress, None, late)?;
                 summary.generation = after.generation;
             }
         }
@@ -283,6 +361,7 @@ impl Indexer {
     }
 
     /// Runs once, and takes nothing from the old chunk files unless it `trusts` them.
+    /// `found` is what a look before the run found.
     /// `late` are the commits that an earlier pass did not wait for; the pass returns those that it
     /// does not wait for itself.
     fn run_once(
@@ -291,6 +370,7 @@ impl Indexer {
         trusts: bool,
         scope: &Scope,
         progress: &(dyn Fn(Progress) + Sync),
+        found: Option<Found>,
         late: Option<HistoryUpdate>,
     ) -> Result<(Summary, Option<Reading>), IndexError> {
         let machine = MachineWatch::begin();
@@ -309,28 +389,24 @@ impl Indexer {
             (true, Mode::Full) => {}
             (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
-        let (previous, downloaded) = self.beginning(mode, trusts, &lock);
+        let found = found.filter(|found| found.is_of(scope, &self.layout, &lock));
+        let (known, compared) =
+            found.map(|Found { table, compared, .. }| (table, compared)).unzip();
+        let (previous, downloaded) = self.beginning(mode, trusts, known, &lock);
         let scope = if previous.reparse { &Scope::All } else { scope };
-        let walked_at_ns = now_ns();
-        let tree = source::walk(self.layout.root(), &self.walk, scope);
-        let packing = self.packing_of(&previous, &tree.files);
+        // A table that was not taken has another plan.
+        let compared = compared.filter(|_| previous.is_known && !previous.reparse);
+        let Compared { machine, walked_at_ns, bytes, skipped: new_skipped, plan } = compared
+            .unwrap_or_else(|| {
+                let walked = self.walk(scope, machine);
+                self.compare(walked, &previous.table, scope, previous.reparse)
+            });
+        let packing = self.packing_of(&previous, bytes);
         let mut summary = Summary { downloaded, ..Summary::default() };
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
         let mut skipped: BTreeMap<String, String> =
             old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
-        skipped.extend(
-            tree.skipped
-                .iter()
-                .map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))),
-        );
-        let plan = IndexPlan::new(
-            self.layout.root(),
-            &previous.table,
-            tree.files,
-            scope,
-            previous.reparse,
-            self.keeping(),
-        );
+        skipped.extend(new_skipped);
         self.check(machine)?;
         let mut table = SourceTable {
             manifest: None,
@@ -390,16 +466,14 @@ impl Indexer {
         Ok((summary, reading))
     }
 
-    fn packing_of(&self, previous: &Previous, files: &[SourceFile]) -> Packing {
+    fn packing_of(&self, previous: &Previous, bytes: u64) -> Packing {
         let existing = previous.manifest.as_ref().filter(|_| !previous.reparse);
-        let by_size = || {
-            let bytes: u64 = files.iter().map(|file| file.bytes).sum();
-            if bytes > LARGE_BYTES { Packing::Zstd } else { Packing::Plain }
-        };
+        let by_size = || if bytes > LARGE_BYTES { Packing::Zstd } else { Packing::Plain };
         self.packing.or_else(|| existing?.packing()).unwrap_or_else(by_size)
     }
 
-    fn previous(&self, mode: Mode, trusts: bool) -> Previous {
+    /// Returns what an earlier run left here. `known` is its table, if a look has read it.
+    fn previous(&self, mode: Mode, trusts: bool, known: Option<SourceTable>) -> Previous {
         let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = trusts && manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
@@ -420,7 +494,10 @@ impl Indexer {
                 times: ChunkTimes::read(&self.layout),
             };
         }
-        match self.valid_table() {
+        let is_valid = |table: &SourceTable| {
+            manifest.as_ref().is_some_and(|manifest| self.is_valid(table, manifest))
+        };
+        match known.or_else(|| SourceTable::read(&self.layout)).filter(is_valid) {
             Some(table) => Previous {
                 manifest,
                 table,
@@ -450,12 +527,18 @@ impl Indexer {
 
     /// Returns what an earlier run left, here, in another working tree of the repository, or in an
     /// archive; and that archive.
-    fn beginning(&self, mode: Mode, trusts: bool, lock: &WriteLock) -> (Previous, Option<Archive>) {
+    fn beginning(
+        &self,
+        mode: Mode,
+        trusts: bool,
+        known: Option<SourceTable>,
+        lock: &WriteLock,
+    ) -> (Previous, Option<Archive>) {
         let is_new =
             mode == Mode::Incremental && !self.layout.is_indexed() && !self.layout.is_foreign();
         let is_taken = is_new && !self.layout.is_in_cache() && self.take_worktree(lock);
         let archive = (is_new && !is_taken).then(|| self.take_archive(lock)).flatten();
-        let mut previous = self.previous(mode, trusts);
+        let mut previous = self.previous(mode, trusts, known);
         if is_taken || archive.is_some() {
             // No file changed: this is the first look at them, and each is compared by content.
             previous.is_known = false;
@@ -795,6 +878,14 @@ impl Indexer {
         others.all().iter().filter_map(|entry| entry.chunk()).try_for_each(|chunk| keep(&chunk))?;
         writer.finish().map(|_| ())
     }
+}
+
+/// Returns the reasons as people read them, by path.
+fn described(skipped: &[(String, Skip, Option<String>)]) -> BTreeMap<String, String> {
+    let describe = |(path, skip, detail): &(String, Skip, Option<String>)| {
+        (path.clone(), skip.describe(detail.as_deref()))
+    };
+    skipped.iter().map(describe).collect()
 }
 
 fn now_ns() -> u64 {

@@ -21,7 +21,7 @@ mod service;
 pub use chunker::{chunk_file, line_limit};
 pub use commits::{MAX_PATCHES, N_FILES, ROUTINE, index_commits, index_patches};
 pub use history::{MAX_COMMITS, commit_chunk};
-pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
+pub use indexer::{Found, IndexError, Indexer, Journal, Mode, TreeScan};
 pub use relating::{FileRelations, HandOn, RelationsRun, RelationsSink};
 pub use report::{Progress, Summary};
 pub use reverts::without_undone;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::indexer::{IndexError, Indexer, Mode};
+use super::indexer::{Found, IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
 use crate::source::{
     self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_rule_file,
@@ -433,10 +433,10 @@ impl Job {
         loop {
             let start = Instant::now();
             let head = self.indexer.head();
-            let look = self.pool.install(|| self.indexer.look(&scope));
+            let mut look = self.pool.install(|| self.indexer.look(&scope));
             let cost = start.elapsed();
             if look.is_stale || work.repair {
-                self.index(&scope)?;
+                self.index(look.found.take(), &scope)?;
             }
             // A process that wrote chunks requests their vectors. Without new chunks, only the
             // leader does so, after a look at the whole tree: a process that died may have
@@ -464,7 +464,7 @@ impl Job {
         }
     }
 
-    fn index(&self, scope: &Scope) -> Result<(), IndexError> {
+    fn index(&self, found: Option<Found>, scope: &Scope) -> Result<(), IndexError> {
         let announcement = self.leader.as_ref().map(|l| &l.announcement);
         let progress = |_| {
             // The run announces its own files now: do not count the paths that caused it.
@@ -473,8 +473,8 @@ impl Job {
             }
             (self.told)(IndexEvent::Progress);
         };
-        let summary =
-            self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress))?;
+        let run = || self.indexer.run_after(found, Mode::Incremental, scope, &progress);
+        let summary = self.pool.install(run)?;
         let mut status = self.shared.status.lock();
         status.n_runs += u64::from(summary.changed);
         if summary.changed {

@@ -11,6 +11,7 @@ use super::authority;
 use super::chunk::chunk_of;
 use super::code;
 use super::events::quoted;
+use super::redacted::RedactedMemory;
 use super::sql::Stored;
 use super::statements::{self, is_recognised};
 use super::summary::{is_summary, summary_of};
@@ -21,12 +22,7 @@ use super::{
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::graph::Database;
-use crate::secrets::redact;
 use crate::source::sha256;
-
-/// Longest text that is stored, in characters. A text longer than one memory may be is stored in
-/// pieces.
-pub(super) const MAX_TEXT_CHARS: usize = 200_000;
 
 /// Number of the newest statements, notes and answers with which new ones are compared.
 const COMPARED: usize = 300;
@@ -101,7 +97,7 @@ impl MemoryCaptureService {
         if memory.content.trim().is_empty() {
             return Err(CaptureError::EmptyContent);
         }
-        let (memory, n_secrets) = redacted(memory);
+        let (memory, n_secrets) = RedactedMemory::of(memory);
         let mut all = self.pieces(&memory)?;
         let mut superseded = Vec::new();
         if gives_statements(&memory.source) {
@@ -109,7 +105,7 @@ impl MemoryCaptureService {
             all.extend(self.merged(made)?);
             superseded = self.judged(&mut all)?;
         }
-        let (stored, _) = self.completed(all)?;
+        let (stored, _) = self.completed(all, Some(&memory))?;
         self.store.store_all(&stored, &superseded)?;
         self.count_redacted(n_secrets);
         // The session's context holds this text until it is compacted.
@@ -130,7 +126,7 @@ impl MemoryCaptureService {
     /// # Errors
     /// As [`MemoryCaptureService::capture`].
     pub fn remember(&self, note: Memory) -> Result<(Uuid, bool), CaptureError> {
-        let (note, n_secrets) = redacted(note);
+        let (note, n_secrets) = RedactedMemory::of(note);
         let is_equal = |m: &&Memory| {
             authority::is_equal(&m.content, &note.content)
                 && m.source == note.source
@@ -146,9 +142,9 @@ impl MemoryCaptureService {
             }
             return Ok((before.id, true));
         }
-        let mut new = vec![note];
+        let mut new = vec![Memory::clone(&note)];
         let superseded = authority::judge(&mut new, &known);
-        let (stored, _) = self.completed(new)?;
+        let (stored, _) = self.completed(new, Some(&note))?;
         self.store.store_all(&stored, &superseded)?;
         self.count_redacted(n_secrets);
         Ok((stored[0].0.id, false))
@@ -274,22 +270,27 @@ impl MemoryCaptureService {
 
     /// Returns the memory as it is stored, and how many secrets were removed.
     fn complete(&self, memory: Memory) -> Result<(Stored, usize), CaptureError> {
-        let (mut stored, n_secrets) = self.completed(vec![memory])?;
+        let (mut stored, n_secrets) = self.completed(vec![memory], None)?;
         Ok((stored.pop().ok_or(CaptureError::EmptyContent)?, n_secrets))
     }
 
-    /// Does the same for several memories.
-    fn completed(&self, memories: Vec<Memory>) -> Result<(Vec<Stored>, usize), CaptureError> {
+    /// Does the same for several memories, which may be made of one `text`.
+    fn completed(
+        &self,
+        memories: Vec<Memory>,
+        text: Option<&RedactedMemory>,
+    ) -> Result<(Vec<Stored>, usize), CaptureError> {
         if memories.iter().any(|m| m.content.trim().is_empty()) {
             return Err(CaptureError::EmptyContent);
         }
-        let (mut memories, n_secrets): (Vec<Memory>, Vec<usize>) =
-            memories.into_iter().map(without_secrets).unzip();
+        let redacted = |memory| RedactedMemory::for_store(memory, text);
+        let (mut memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) =
+            memories.into_iter().map(redacted).unzip();
         if let Some((root, graph)) = &self.code {
             for memory in
                 memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(&m.source))
             {
-                memory.code = code::references(&memory.content, root, graph);
+                memory.tie_to(code::references(&memory.content, root, graph));
             }
         }
         let vectors = self.vectors(&memories)?;
@@ -402,7 +403,7 @@ impl MemoryCaptureService {
         }
         let ids: Vec<Uuid> = new.iter().map(|m| m.id).collect();
         gone.retain(|id| !ids.contains(id));
-        let new = self.completed(new).map_or_else(
+        let new = self.completed(new, None).map_or_else(
             |_| {
                 // A summary that cannot be embedded is deleted, so that it does not show deleted
                 // content.
@@ -494,8 +495,9 @@ impl MemoryCaptureService {
         &self,
         memories: impl Iterator<Item = Memory>,
     ) -> Result<(Vec<Stored>, usize), CaptureError> {
-        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) =
-            memories.map(without_secrets).unzip();
+        let redacted = |memory| RedactedMemory::for_store(memory, None);
+        let (memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) =
+            memories.map(redacted).unzip();
         let vectors = self.vectors(&memories)?;
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
@@ -543,8 +545,8 @@ impl MemoryCaptureService {
     fn embed_lacking(&self, most: usize) -> Result<usize, CaptureError> {
         let memories = self.store.without_vector(self.embedder.id(), most)?;
         let n = memories.len();
-        let vectors = self.make_vectors(&memories)?;
-        let made: Vec<Stored> = memories.into_iter().zip(vectors).collect();
+        let vectors = self.make_vectors(memories.iter())?;
+        let made: Vec<(Memory, Vec<Vector>)> = memories.into_iter().zip(vectors).collect();
         if n > 0 {
             self.store.put_vectors(&made)?;
         }
@@ -552,16 +554,19 @@ impl MemoryCaptureService {
     }
 
     /// Returns the vectors of each memory. Returns none if the embedder is not immediate.
-    fn vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
+    fn vectors(&self, memories: &[RedactedMemory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
         if self.embedder.is_immediate() {
-            self.make_vectors(memories)
+            self.make_vectors(memories.iter().map(|memory| &**memory))
         } else {
             Ok(vec![Vec::new(); memories.len()])
         }
     }
 
-    fn make_vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        let chunks: Vec<_> = memories.iter().map(chunk_of).collect();
+    fn make_vectors<'a>(
+        &self,
+        memories: impl Iterator<Item = &'a Memory>,
+    ) -> Result<Vec<Vec<Vector>>, EmbedError> {
+        let chunks: Vec<_> = memories.map(chunk_of).collect();
         let passages: Vec<_> = chunks.iter().map(passage).collect();
         let made = self.embedder.embed_passages(&passages)?;
         let vector = |(made, passage): (Vec<f32>, &crate::embed::Passage)| {
@@ -636,37 +641,4 @@ fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
         (metadata.file_path.clone(), metadata.chunk_index, metadata.total_chunks);
     let source = MemorySource::MDFileChunk { file_path, chunk_index, total_chunks };
     Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
-}
-
-/// Returns the memory without its secrets, and how many there were. A text longer than
-/// [`MAX_TEXT_CHARS`] is cut.
-pub(super) fn redacted(memory: Memory) -> (Memory, usize) {
-    let (content, name) = (redact(&memory.content), redact(&memory.name));
-    (
-        Memory { content: shortened(content.text, MAX_TEXT_CHARS), name: name.text, ..memory },
-        content.n_secrets + name.n_secrets,
-    )
-}
-
-/// Removes secrets and cuts the content to the length of a memory. Texts of hooks, answers and
-/// files may be cut, because no caller could shorten them. A content that redaction made too long
-/// is cut as well.
-fn without_secrets(memory: Memory) -> (Memory, usize) {
-    let may_be_cut = !matches!(&memory.source, MemorySource::Episode(_))
-        || memory.content.chars().count() <= MAX_CONTENT_CHARS;
-    let (memory, n_secrets) = redacted(memory);
-    let content =
-        if may_be_cut { shortened(memory.content, MAX_CONTENT_CHARS) } else { memory.content };
-    (Memory { content, ..memory }, n_secrets)
-}
-
-/// Ends a content that was cut.
-const CUT: &str = "\n[the rest is not kept]";
-
-fn shortened(text: String, n_chars: usize) -> String {
-    if text.chars().count() <= n_chars {
-        return text;
-    }
-    let kept = text.char_indices().nth(n_chars - CUT.len()).map_or(text.len(), |(at, _)| at);
-    format!("{}{CUT}", &text[..kept])
 }

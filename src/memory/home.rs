@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use super::folder::trace;
 use super::trust::Records;
 use super::{
-    CaptureError, Memory, MemoryCaptureService, MemoryStore, Select, SessionManager, StorageError,
-    sessions, spool, sql,
+    CaptureError, Memory, MemoryCaptureService, MemoryStore, RedactedMemory, Select,
+    SessionManager, StorageError, sessions, spool, sql,
 };
 use crate::dir::{Dir, FileKind, OwnedDir, PRIVATE_DIR, SharedDir, own_user};
 use crate::embed::Embedder;
@@ -360,7 +360,7 @@ impl MemoryHome {
         for memory in former.select(&Select::default())? {
             if store.get(memory.id)?.is_none() {
                 let vectors = former.vectors_of(memory.id)?;
-                new.push((memory, vectors));
+                new.push((RedactedMemory::for_store(memory, None).0, vectors));
             }
         }
         store.store_all(&new, &[])?;

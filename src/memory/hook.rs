@@ -1,16 +1,15 @@
-//! Converts the input of an agent's hooks into memories, and finds the memories that hooks return.
+//! Makes memories of the events of agents, and finds the memories that hooks return.
 
 use std::cmp::Reverse;
 use std::path::{Component, Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
-use serde_json::Value;
 use uuid::Uuid;
 
-use super::capture::MAX_TEXT_CHARS;
 use super::recall::{DATA, context, source_of};
+use super::redacted::MAX_TEXT_CHARS;
 use super::statements::{self, StatementKind, is_recognised};
+use crate::agents::{Deed, Event, last_answer};
 use crate::source::printable;
 use crate::text::{cut_at_word as cut, folded, tokens};
 
@@ -44,27 +43,12 @@ const ARGUMENT: usize = 300;
 /// An answer with this many words is worth showing later.
 const SIGNIFICANT_WORDS: usize = 120;
 
-/// The input of a hook, as Claude Code sends it. All fields may be missing.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct HookInput {
-    pub session_id: String,
-    pub cwd: Option<std::path::PathBuf>,
-    /// For `SessionStart`: startup, resume, clear or compact.
-    pub source: Option<String>,
-    pub prompt: Option<String>,
-    pub tool_name: Option<String>,
-    pub tool_input: Value,
-    pub last_assistant_message: Option<String>,
-    pub transcript_path: Option<std::path::PathBuf>,
-}
-
 /// Returns the first `n_chars` characters.
 fn first(text: &str, n_chars: usize) -> &str {
     text.char_indices().nth(n_chars).map_or(text, |(at, _)| &text[..at])
 }
 
-impl HookInput {
+impl Event {
     /// Returns the memory of a user's prompt.
     #[must_use]
     pub fn prompt_memory(&self) -> Option<Memory> {
@@ -79,46 +63,34 @@ impl HookInput {
     /// nothing.
     #[must_use]
     pub fn tool_memory(&self, root: &Path) -> Option<Memory> {
-        let tool = self.tool_name.as_deref()?;
-        let argument = |key: &str| {
-            self.tool_input.get(key).and_then(Value::as_str).filter(|s| !s.trim().is_empty())
-        };
-        let said = match tool {
-            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => {
-                let path = self.file(root)?;
-                let edits = self.tool_input.get("edits").and_then(Value::as_array);
-                let of_first = |key: &str| edits.and_then(|e| e.first()?.get(key)?.as_str());
-                let change = |key: &str| {
-                    argument(key).or_else(|| of_first(key)).map(|s| first(s.trim(), ARGUMENT))
-                };
-                let content = match (
-                    change("old_string"),
-                    change("new_string")
-                        .or_else(|| change("content"))
-                        .or_else(|| change("new_source")),
-                ) {
+        match self.deed.as_ref()? {
+            Deed::Edit { old, new } => {
+                let path = self.file_below(root)?;
+                let tool = self.tool.as_deref().unwrap_or_default();
+                let [old, new] =
+                    [old, new].map(|text| text.as_deref().map(|text| first(text.trim(), ARGUMENT)));
+                let content = match (old, new) {
                     (Some(old), Some(new)) => format!("{tool} {path}\n- {old}\n+ {new}"),
                     (_, Some(new)) => format!("{tool} {path}\n+ {new}"),
                     _ => format!("{tool} {path}"),
                 };
-                return Some(self.described(&content, HookType::PostToolUse, Some(path)));
+                Some(self.described(&content, HookType::PostToolUse, Some(path)))
             }
-            "Bash" => {
-                let command = first(argument("command")?, ARGUMENT);
-                argument("description").map_or_else(
+            Deed::Command { command, description } => {
+                let command = first(command, ARGUMENT);
+                let said = description.as_deref().map_or_else(
                     || command.to_string(),
                     |d| format!("{}\n{command}", first(d, ARGUMENT)),
-                )
+                );
+                Some(self.described(&said, HookType::PostToolUse, None))
             }
-            _ => return None,
-        };
-        Some(self.described(&said, HookType::PostToolUse, None))
+        }
     }
 
     /// Returns the memory of the agent's last answer.
     #[must_use]
     pub fn answer_memory(&self, transcript: Option<&str>) -> Option<Memory> {
-        let answer = self.last_assistant_message.clone().or_else(|| last_answer(transcript?))?;
+        let answer = self.answer.clone().or_else(|| last_answer(transcript?))?;
         let answer = first(answer.trim(), KEPT);
         if answer.is_empty() {
             return None;
@@ -133,7 +105,7 @@ impl HookInput {
     }
 
     fn described(&self, content: &str, hook_type: HookType, file_path: Option<String>) -> Memory {
-        let tool_name = self.tool_name.clone();
+        let tool_name = self.tool.clone();
         Memory::new(
             content,
             MemorySource::HookDescription { hook_type, tool_name, file_path },
@@ -143,14 +115,8 @@ impl HookInput {
 
     /// Returns the file that a tool works on, relative to `root` if it is below it.
     #[must_use]
-    pub fn file(&self, root: &Path) -> Option<String> {
-        let path = ["file_path", "notebook_path"]
-            .iter()
-            .find_map(|key| self.tool_input.get(key)?.as_str())?;
-        let path = Path::new(path.trim());
-        if path.as_os_str().is_empty() {
-            return None;
-        }
+    pub fn file_below(&self, root: &Path) -> Option<String> {
+        let path = Path::new(self.file.as_deref()?);
         // The agent may know the project by the path of a link to it.
         let full = self.cwd.as_deref().filter(|_| path.is_relative()).unwrap_or(root).join(path);
         let below = full.strip_prefix(root).ok().filter(|p| is_plain(p)).map(Path::to_path_buf);
@@ -171,21 +137,6 @@ fn canonical(path: &Path) -> Option<PathBuf> {
         Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?))
     });
     above.filter(|(_, rest)| is_plain(rest)).map(|(above, rest)| above.join(rest))
-}
-
-/// Returns the text of the last answer in a transcript (JSON, one message a line).
-fn last_answer(transcript: &str) -> Option<String> {
-    transcript.lines().rev().find_map(|line| {
-        let message: Value =
-            serde_json::from_str(line).ok().filter(|m: &Value| m["type"] == "assistant")?;
-        let parts = message["message"]["content"].as_array()?;
-        let texts: Vec<&str> = parts
-            .iter()
-            .filter(|p| p["type"] == "text")
-            .filter_map(|p| p["text"].as_str())
-            .collect();
-        (!texts.is_empty()).then(|| texts.join("\n"))
-    })
 }
 
 /// Returns the memories relevant to `prompt` that this session has not received, as text, and their

@@ -8,8 +8,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::capture::{CaptureError, MemoryCaptureService, redacted};
+use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::folder_of;
+use super::redacted::RedactedMemory;
 use super::{Memory, Session, SessionStatus, StorageError};
 use crate::dir::{Dir, FileKind, OpenMode, PRIVATE_FILE, Stat};
 
@@ -26,8 +27,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// # Errors
 /// When the file cannot be written, or is too large already.
 pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
-    let (memory, _) = redacted(memory);
-    let mut line = serde_json::to_vec(&memory)?;
+    let (memory, _) = RedactedMemory::of(memory);
+    let mut line = serde_json::to_vec(&*memory)?;
     line.push(b'\n');
     let (folder, name) = folder_of(spool)?;
     let mut file = own(&folder, &name)?;

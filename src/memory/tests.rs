@@ -9,6 +9,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
+use crate::agents::{self, Event};
 use crate::chunk::{Cancel, CorpusCache, Feed, SaveWriter, SavedFiles};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::graph::Database;
@@ -540,7 +541,6 @@ fn a_session_is_summed_up_and_again_when_it_goes_on() {
     let f = fixture();
     f.begin("s");
     assert_eq!(summary(&f.store, "s").unwrap(), None);
-    let input = |json: serde_json::Value| serde_json::from_value::<HookInput>(json).unwrap();
     let tell = |memory: Option<Memory>| assert!(f.capture.capture(memory.unwrap()).is_ok());
     tell(
         input(serde_json::json!({ "session_id": "s", "prompt": "Why is the index slow?" }))
@@ -869,10 +869,10 @@ fn changes_are_recorded_once_whoever_finds_them() {
 #[test]
 fn a_memory_that_is_stored_again_is_the_same_one() {
     let f = fixture();
-    let input = HookInput {
+    let input = Event {
         prompt: Some("We decided to use one file. ".repeat(900)),
-        last_assistant_message: Some("It turned out that the disk is slow.".into()),
-        ..HookInput::default()
+        answer: Some("It turned out that the disk is slow.".into()),
+        ..Event::default()
     };
     let spool = f.layout.dot_cortex().join("memory.spool");
     let mut n = 0;
@@ -986,7 +986,7 @@ fn a_prompt_that_redaction_makes_too_long_is_cut() {
     let secret = "password=\"hunter2!\" ";
     let prompt = secret.repeat(MAX_CONTENT_CHARS / secret.len() - 1) + "ä ";
     assert!(prompt.chars().count() <= MAX_CONTENT_CHARS);
-    let input = HookInput { prompt: Some(prompt.clone()), ..HookInput::default() };
+    let input = Event { prompt: Some(prompt.clone()), ..Event::default() };
     let id = f.capture.capture(input.prompt_memory().unwrap()).unwrap();
     let stored = f.store.get(id).unwrap().unwrap().content;
     assert!(
@@ -1001,7 +1001,7 @@ fn a_prompt_that_redaction_makes_too_long_is_cut() {
         let prompt = Some(format!("{} {key} and more", "word ".repeat(before / 5)));
         let id = f
             .capture
-            .capture(HookInput { prompt, ..HookInput::default() }.prompt_memory().unwrap())
+            .capture(Event { prompt, ..Event::default() }.prompt_memory().unwrap())
             .unwrap();
         let stored = f.store.get(id).unwrap().unwrap().content;
         assert!(!stored.contains("ghp_"), "{before}");
@@ -1145,8 +1145,6 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
             let marker = format!("marker{n}x");
             let text =
                 format!("{marker} {}", "asks or says something long ".repeat(random.usize(..40)));
-            let input =
-                |json: serde_json::Value| serde_json::from_value::<HookInput>(json).unwrap();
             let captured = match random.u8(..9) {
                 0..=1 => input(serde_json::json!({ "session_id": id, "prompt": text })).prompt_memory(),
                 2 => input(serde_json::json!({ "session_id": id, "last_assistant_message": text })).answer_memory(None),
@@ -1203,10 +1201,10 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
 fn what_an_older_version_derived_is_forgotten_too() {
     let f = fixture();
     f.begin("s");
-    let prompt = HookInput {
+    let prompt = Event {
         session_id: "s".into(),
         prompt: Some("Why  is the lighthouse dark?".into()),
-        ..HookInput::default()
+        ..Event::default()
     };
     let id = f.capture.capture(prompt.prompt_memory().unwrap()).unwrap();
     let context = reason_for(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
@@ -1221,7 +1219,7 @@ fn what_is_forgotten_does_not_come_back_from_a_backup() {
     let f = fixture();
     f.begin("s");
     let told = |text: &str| {
-        HookInput { session_id: "s".into(), prompt: Some(text.into()), ..HookInput::default() }
+        Event { session_id: "s".into(), prompt: Some(text.into()), ..Event::default() }
             .prompt_memory()
             .unwrap()
     };
@@ -1407,8 +1405,10 @@ fn answered(answer: impl Into<String>, response_type: ResponseType, session: &st
     Memory::new(answer, MemorySource::ClaudeResponse { response_type }, session)
 }
 
-fn input(json: serde_json::Value) -> HookInput {
-    serde_json::from_value(json).unwrap()
+/// Returns the event of which an agent tells a hook.
+fn input(json: serde_json::Value) -> Event {
+    let agent = agents::speech_of("claude").unwrap();
+    agent.read(json.to_string().as_bytes()).unwrap()
 }
 
 impl Fixture {

@@ -153,6 +153,12 @@ use Arguments::{By, Each, Together};
 use Program::{InRoot, Within};
 
 const SCRIPTS: &[&str] = &["js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts"];
+/// The words of a manifest that name a runner of scripts.
+const PLAYWRIGHT: &str = "\"@playwright/test\"";
+const VITEST: &str = "vitest";
+const JEST: &str = "jest";
+const MOCHA: &str = "\"mocha\"";
+const NODE: &str = "node --test";
 const JAVA: &[&str] = &["java", "kt", "groovy", "scala"];
 const PLACES: Arguments = Together(|places| places.join(" "));
 const TITLES: Arguments = Each(|titles| format!(" -t '{}'", titles.join("|")));
@@ -175,15 +181,15 @@ static RUNNERS: [Runner; 20] = [
     row(&["py"], |t, p| manage(t, p).is_none().then(String::new), Within("python -m unittest"),
         python_module, PLACES),
     row(&["py"], manage, Within("python manage.py test"), python_module, PLACES),
-    Runner { takes_folders: true, ..row(SCRIPTS, |t, p| script_package(t, p, "vitest"),
+    Runner { takes_folders: true, ..row(SCRIPTS, |t, p| script_package(t, p, VITEST),
         Within("npx vitest run"), named_blocks, TITLES) },
-    Runner { takes_folders: true, ..row(SCRIPTS, |t, p| script_package(t, p, "jest"),
+    Runner { takes_folders: true, ..row(SCRIPTS, |t, p| script_package(t, p, JEST),
         Within("npx jest"), named_blocks, TITLES) },
-    row(SCRIPTS, |t, p| script_package(t, p, "\"@playwright/test\""),
+    row(SCRIPTS, |t, p| script_package(t, p, PLAYWRIGHT),
         Within("npx playwright test"), named_blocks, PATTERNS),
-    row(SCRIPTS, |t, p| script_package(t, p, "\"mocha\""), Within("npx mocha"), named_blocks,
+    row(SCRIPTS, |t, p| script_package(t, p, MOCHA), Within("npx mocha"), named_blocks,
         PATTERNS),
-    row(SCRIPTS, |t, p| script_package(t, p, "node --test"), Within("node --test"), file, PLACES),
+    row(SCRIPTS, |t, p| script_package(t, p, NODE), Within(NODE), file, PLACES),
     row(JAVA, gradle_package, InRoot(gradle), gradle_test,
         Together(|names| format!("--tests {}", names.join(" --tests ")))),
     row(JAVA, pom, InRoot(|t, _, _| either(t, "mvnw", "./mvnw", "mvn")), java_class, By(maven)),
@@ -312,8 +318,9 @@ fn script_package(tree: &Tree, path: &str, wanted: &str) -> Option<String> {
     let mut at = &*start;
     loop {
         let text = (tree.read)(&join(at, "package.json")).unwrap_or_default();
-        let is_used = |word: &str| !word.contains('@') || says(tree, path, "@playwright/test");
-        let known = ["\"@playwright/test\"", "vitest", "jest", "\"mocha\"", "node --test"];
+        let is_used =
+            |word: &str| word != PLAYWRIGHT || says(tree, path, PLAYWRIGHT.trim_matches('"'));
+        let known = [PLAYWRIGHT, VITEST, JEST, MOCHA, NODE];
         let mut known = known.into_iter().filter(|word| text.contains(word));
         if let Some(word) = known.find(|word| is_used(word)) {
             let package = if at.is_empty() { String::new() } else { start.clone() };

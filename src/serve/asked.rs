@@ -13,10 +13,10 @@ use crate::engine::{
     DrawingRequest, Engine, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
     PastRequest, PinRequest, ResultRow, SearchAnswer, SearchRequest, TreemapAnswer, TreemapRequest,
 };
-use crate::tools::{Effect, input_schema, output_schema, tolerant_arguments};
+use crate::tools::{Effect, input_schema, output_schema, schema_once, tolerant_arguments};
 
 /// The arguments of a question of the page, with everything else that defines it.
-pub(super) trait Asked: DeserializeOwned + JsonSchema {
+pub(super) trait Asked: DeserializeOwned + JsonSchema + 'static {
     /// Its path is `/api/NAME`.
     const NAME: &'static str;
     const TITLE: &'static str;
@@ -78,7 +78,7 @@ fn answer<A: Asked>(
     calls: &Calls,
     call: &Call,
 ) -> Result<Value, AskError> {
-    let (arguments, warnings) = tolerant_arguments(arguments, &input_schema::<A>())?;
+    let (arguments, warnings) = tolerant_arguments(arguments, schema_once(input_schema::<A>))?;
     let question: A = serde_json::from_value(arguments)
         .map_err(|e| AskError::Arguments(format!("the arguments are not valid: {e}")))?;
     let call = Call { warnings, ..call.clone() };

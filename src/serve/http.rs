@@ -156,10 +156,12 @@ async fn protocol(service: McpOverHttp, request: Request) -> Response {
 }
 
 async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Response {
-    if let Err(failure) = typed(message.clone()) {
+    if let Err(failure) = typed(&message) {
         return refused(failure.status(), &failure);
     }
     parts.headers.remove(CONTENT_LENGTH);
+    // The SDK takes only bytes. It gets those of the checked message and not the client's, in which a
+    // key may stand twice, so that it reads what was checked.
     service.handle(Request::from_parts(parts, Body::from(message.to_string()))).await.map(Body::new)
 }
 

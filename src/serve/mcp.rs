@@ -32,6 +32,7 @@ use rmcp::service::{
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, Transport};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
@@ -106,18 +107,14 @@ pub(super) struct Mcp {
 /// # Errors
 /// When the parameters do not match the method. The SDK would take such a request
 /// for a custom method.
-pub(super) fn typed(message: Value) -> Result<ClientJsonRpcMessage, Failure> {
-    let (id, method) =
-        (message.get("id").cloned(), message["method"].as_str().unwrap_or_default().to_string());
+pub(super) fn typed(message: &Value) -> Result<ClientJsonRpcMessage, Failure> {
+    let method = message["method"].as_str().unwrap_or_default();
     let refused = |why: String| {
-        Failure::params(
-            &json!({ "id": id }),
-            format!("the parameters of {method} are not valid{why}"),
-        )
+        Failure::params(message, format!("the parameters of {method} are not valid{why}"))
     };
-    match serde_json::from_value(message) {
+    match ClientJsonRpcMessage::deserialize(message) {
         Ok(ClientJsonRpcMessage::Request(request)) => match request.request {
-            ClientRequest::CustomRequest(_) if METHODS.contains(&method.as_str()) => {
+            ClientRequest::CustomRequest(_) if METHODS.contains(&method) => {
                 Err(refused(String::new()))
             }
             _ => Ok(ClientJsonRpcMessage::Request(request)),
@@ -165,10 +162,9 @@ impl Transport<RoleServer> for LineTransport {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let message = self.next().await?;
-            let (id, is_response) = (rpc::id(&message).cloned(), rpc::is_response(&message));
-            match typed(message) {
+            match typed(&message) {
                 Ok(message) => return Some(message),
-                Err(failure) if is_response => {
+                Err(failure) if rpc::is_response(&message) => {
                     tracing::warn!(
                         "ignored an invalid response of the client: {}",
                         failure.message
@@ -176,8 +172,8 @@ impl Transport<RoleServer> for LineTransport {
                 }
                 Err(failure) => {
                     tracing::warn!("refused a message of the client: {}", failure.message);
-                    if let (Some(id), Some(reply)) = (id, failure.reply()) {
-                        self.answers.end(&id, Some(reply.to_string())).await.ok()?;
+                    if let (Some(id), Some(reply)) = (rpc::id(&message), failure.reply()) {
+                        self.answers.end(id, Some(reply.to_string())).await.ok()?;
                     }
                 }
             }

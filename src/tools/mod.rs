@@ -37,6 +37,7 @@ pub use self::budget::Format;
 pub use self::read::{address_of, lines_left_out, pattern_lines};
 pub(crate) use self::reply::printed;
 pub use self::reply::{printable, printable_code, shown_place};
+pub(crate) use self::schema::once as schema_once;
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
 pub(crate) use self::tool::limited;

@@ -1,6 +1,10 @@
 //! JSON schemas of arguments and replies. Some clients understand only simple ones, so these have
 //! no references, unions or formats.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -17,6 +21,17 @@ pub fn output<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.values_mut().for_each(drop_trivial);
     schema
+}
+
+/// Returns what `make` makes, and calls it once in this process. It is the function itself and not a
+/// pointer, because its type is the key.
+pub(crate) fn once<F>(make: F) -> &'static Map<String, Value>
+where
+    F: FnOnce() -> Map<String, Value> + 'static,
+{
+    static MADE: Mutex<BTreeMap<TypeId, &'static Map<String, Value>>> = Mutex::new(BTreeMap::new());
+    const { assert!(size_of::<F>() == 0, "pointers to functions have one type") };
+    *MADE.lock().entry(TypeId::of::<F>()).or_insert_with(|| &*Box::leak(Box::new(make())))
 }
 
 /// Adds the properties of another schema.
@@ -99,5 +114,22 @@ fn simplify(schema: &mut Value) {
         if let Some(inner) = map.get_mut(key) {
             simplify(inner);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_made_once_and_is_that_of_its_function() {
+        fn of<const N: usize>() -> Map<String, Value> {
+            Map::from_iter([("n".to_string(), json!(N))])
+        }
+        let (one, two) = (once(of::<1>), once(of::<2>));
+        assert_eq!((&one["n"], &two["n"]), (&json!(1), &json!(2)));
+        assert!(std::ptr::eq(one, once(of::<1>)) && std::ptr::eq(two, once(of::<2>)));
     }
 }

@@ -156,7 +156,7 @@ fn printable_error(e: AskError) -> AskError {
 }
 
 /// The arguments of a tool, with everything else that defines the tool.
-pub(crate) trait Question: DeserializeOwned + JsonSchema {
+pub(crate) trait Question: DeserializeOwned + JsonSchema + 'static {
     const NAME: &'static str;
     const TITLE: &'static str;
     /// What it finds, in a phrase: the instructions of the server list it.
@@ -277,7 +277,7 @@ fn arguments<Q: Question>() -> Map<String, Value> {
 /// Returns the part of that schema that agents are shown. Every tool accepts the rest, too; the
 /// instructions of the server describe it once.
 fn listed<Q: Question>() -> Map<String, Value> {
-    let mut input = arguments::<Q>();
+    let mut input = schema::once(arguments::<Q>).clone();
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
         properties
             .retain(|name, _| !UNLISTED.contains(&&**name) && !Q::UNLISTED.contains(&&**name));
@@ -333,7 +333,7 @@ fn answer<Q: Question>(
     arguments: Value,
     usual: Format,
 ) -> Result<Answer, AskError> {
-    let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
+    let (arguments, warnings) = tolerant::read(arguments, schema::once(self::arguments::<Q>))?;
     let wrong =
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;

@@ -9,10 +9,10 @@ use serde_json::json;
 use cortex::chunk::Cancel;
 use cortex::config::globs;
 use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
-use cortex::index::{Indexer, IndexingService, Watching};
+use cortex::index::{Indexer, IndexingService, Mode, Watching};
 use cortex::live::ChunkManager;
 use cortex::search::{Filter, Query, Searcher};
-use cortex::source::{Included, OriginSettings, WalkOptions};
+use cortex::source::{Included, OriginSettings, Scope, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 use cortex::worker::Pace;
 
@@ -66,6 +66,42 @@ fn indexed(p: &Project, path: &str) -> bool {
     let needle = format!("\"file_path\":\"{path}\"");
     p.path(".cortex/chunks/manifest.json").exists()
         && crate::project::CHUNK_FILES.iter().any(|f| p.chunk_file(f).contains(&needle))
+}
+
+/// A look and the run after it need one walk. What changes between them is not lost, whoever changes it.
+#[test]
+fn a_run_takes_the_plan_of_a_look_unless_the_index_was_written_since() {
+    let p = Project::sample();
+    let writer = indexer(&p, StaticModel::bundled());
+    let look = || writer.look(&Scope::All);
+    let run = |found| writer.run_after(found, Mode::Incremental, &Scope::All, &|_| ()).unwrap();
+    run(None);
+    assert!(look().found.is_none(), "nothing changed");
+
+    p.write("src/first.rs", "fn first() {}\n");
+    let first = look();
+    assert!(first.is_stale);
+    p.write("src/first.rs", "fn first_and_more() {}\n");
+    run(first.found);
+    let holds = |name: &&str| p.chunk_file(name).contains("first_and_more");
+    assert!(crate::project::CHUNK_FILES.iter().any(holds), "the text is read after the look");
+    assert!(!look().is_stale);
+
+    p.write("src/second.rs", "fn second() {}\n");
+    let second = look();
+    p.write("src/third.rs", "fn third() {}\n");
+    run(second.found);
+    assert!(indexed(&p, "src/second.rs") && !indexed(&p, "src/third.rs"), "there is one walk");
+    let third = look();
+    assert!(third.is_stale, "the next look finds what came after the walk");
+
+    p.remove("src/first.rs");
+    run(None);
+    p.write("src/fourth.rs", "fn fourth() {}\n");
+    run(third.found);
+    assert!(!indexed(&p, "src/first.rs") && indexed(&p, "src/third.rs"));
+    assert!(indexed(&p, "src/fourth.rs"), "a plan that is older than the index is not taken");
+    assert!(!look().is_stale);
 }
 
 #[test]

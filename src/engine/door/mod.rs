@@ -1,6 +1,5 @@
 //! The way in: opens a project, keeps it fresh, and says what a request may reach and how an answer refers to it.
 
-pub(in crate::engine) mod coloured;
 pub(in crate::engine) mod commits;
 pub(in crate::engine) mod filters;
 pub(in crate::engine) mod freshness;
@@ -17,7 +16,6 @@ pub(in crate::engine) mod rows;
 pub(in crate::engine) mod serving;
 pub(in crate::engine) mod status;
 
-pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use filters::{Filters, Kinds, Tests, single_globs};
 pub use freshness::{AnswerState, Freshness, PublishedState, Wait};
 pub use operation::{Advised, FrontEnd};

@@ -13,7 +13,7 @@ use crate::embed::{BundledModel, Embedder, HttpEmbedder};
 use crate::engine::door::graph_rows::{GraphRows, RowsAhead, database_of};
 use crate::engine::door::operation::FrontEnd;
 use crate::graph::GraphError;
-use crate::index::{IndexError, Indexer, Mode, Progress, RelationsSink, Summary, TreeScan};
+use crate::index::{Found, IndexError, Indexer, Mode, Progress, RelationsSink, Summary, TreeScan};
 use crate::known::KnownStore;
 use crate::live::ReloadError;
 use crate::memory::{
@@ -361,18 +361,19 @@ impl Project {
         self.indexer(SHORT_WAIT).look(&Scope::All)
     }
 
-    /// Compares the files with the index. Calls `update` if they differ, and records edits, which an
-    /// index run does itself.
+    /// Compares the files with the index. Calls `update` with what was found if they differ, and
+    /// records edits, which an index run does itself.
     ///
     /// # Errors
     /// Those of `update`.
     pub(in crate::engine) fn bring_up_to_date<E>(
         &self,
-        update: impl FnOnce() -> Result<(), E>,
+        update: impl FnOnce(Option<Found>) -> Result<(), E>,
     ) -> Result<(), E> {
         let start = SystemTime::now();
-        if self.is_stale() {
-            return update();
+        let look = self.look();
+        if look.is_stale {
+            return update(look.found);
         }
         self.record_past(Some(start));
         Ok(())
@@ -389,8 +390,19 @@ impl Project {
         lock_wait: Duration,
         tell: &(dyn Fn(Progress) + Sync),
     ) -> Result<Summary, ProjectError> {
+        self.index_after(None, mode, lock_wait, tell)
+    }
+
+    /// Does the same after a look, which `found` what to do.
+    pub(in crate::engine) fn index_after(
+        &self,
+        found: Option<Found>,
+        mode: Mode,
+        lock_wait: Duration,
+        tell: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Summary, ProjectError> {
         let start = SystemTime::now();
-        let summary = self.indexer(lock_wait).run(mode, &Scope::All, tell);
+        let summary = self.indexer(lock_wait).run_after(found, mode, &Scope::All, tell);
         let summary = summary.map_err(|source| ProjectError::Index {
             root: self.layout.root().to_path_buf(),
             source,

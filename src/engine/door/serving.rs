@@ -15,7 +15,9 @@ use crate::engine::door::graph_upkeep::GraphUpkeep;
 use crate::engine::door::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use crate::engine::{AskError, Call};
 use crate::graph::Map;
-use crate::index::{IndexError, IndexEvent, Indexer, IndexingService, Mode, Progress, Summary};
+use crate::index::{
+    Found, IndexError, IndexEvent, Indexer, IndexingService, Mode, Progress, Summary,
+};
 use crate::live::{ChunkManager, GivenUp, MemoryBudget, Reloader, Served, Snapshot};
 use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange};
@@ -407,7 +409,7 @@ impl Engine {
         } else {
             // Usually nothing has changed, so load the index while the tree is compared with it.
             let start = SystemTime::now();
-            let (is_stale, loaded) = rayon::join(|| self.project.is_stale(), load);
+            let (look, loaded) = rayon::join(|| self.project.look(), load);
             // A command that finds damaged chunk files runs the indexer, which writes them anew.
             let is_damaged = match &loaded {
                 Ok(_) => {
@@ -415,8 +417,8 @@ impl Engine {
                 }
                 Err(_) => true,
             };
-            if is_stale || is_damaged && !self.project.layout.is_foreign() {
-                self.index(command)?;
+            if look.is_stale || is_damaged && !self.project.layout.is_foreign() {
+                self.index(command, look.found)?;
                 load()?;
             } else {
                 loaded?;
@@ -430,7 +432,7 @@ impl Engine {
 
     fn bring_up_to_date(&self, command: &Command) -> Result<(), AskError> {
         if command.look == AnswerFrom::Tree && !command.done.lock().is_up_to_date {
-            self.project.bring_up_to_date(|| self.index(command))?;
+            self.project.bring_up_to_date(|found| self.index(command, found))?;
         }
         command.done.lock().is_up_to_date = true;
         Ok(())
@@ -438,14 +440,11 @@ impl Engine {
 
     /// Updates the index. If it is locked or cannot be written, an existing index still answers,
     /// with a warning.
-    fn index(&self, command: &Command) -> Result<(), AskError> {
+    fn index(&self, command: &Command, found: Option<Found>) -> Result<(), AskError> {
         let first = !self.project.layout.is_indexed();
         let tell = |progress| (command.tell)(Step::Indexing(progress));
-        match self.project.index(
-            Mode::Incremental,
-            if first { LONG_WAIT } else { SHORT_WAIT },
-            &tell,
-        ) {
+        let lock_wait = if first { LONG_WAIT } else { SHORT_WAIT };
+        match self.project.index_after(found, Mode::Incremental, lock_wait, &tell) {
             Ok(summary) => {
                 self.project.note();
                 if first {

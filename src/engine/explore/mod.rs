@@ -31,7 +31,7 @@ use crate::excerpt::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::graph::{Around, LEAST_CONFIDENCE, Neighbour, Node, Operation, Users};
 use crate::languages::is_test_file;
 use crate::search::{Searcher, search_words};
-use crate::text::{count, folded};
+use crate::text::{count, folded, unquoted};
 
 /// Most entries of one request.
 const MAX_ENTRIES: usize = 16;
@@ -273,7 +273,7 @@ impl Engine {
 
     /// Says of a name that no symbol and no text has which names are near to it.
     fn unknown_name(&self, about: &str, call: &Call) -> Option<String> {
-        let name = unquoted(about);
+        let name = unmarked(about);
         let is_name = |c: char| c.is_alphanumeric() || "_:.$".contains(c);
         if !name.chars().all(is_name) {
             return None;
@@ -368,7 +368,7 @@ impl Engine {
     fn named(&self, about: &[String], call: &Call) -> Result<Vec<Entry>, AskError> {
         let work = call.work();
         let targets: Vec<String> =
-            about.iter().map(|about| self.graph_target(unquoted(about), call)).collect();
+            about.iter().map(|about| self.graph_target(unmarked(about), call)).collect();
         let (mut named, _) = self.ask_graph(call, |graph| graph.named(&targets, &work))?;
         for nodes in &mut named {
             self.project.drop_gone(nodes);
@@ -392,13 +392,13 @@ impl Engine {
         let mut entries = Vec::new();
         for (about, nodes) in about.iter().zip(named) {
             call.check()?;
-            let address = Address::parse(unquoted(about));
+            let address = Address::parse(unmarked(about));
             let is_place = !about.contains(char::is_whitespace)
                 && (address.lines.is_some()
                     || nodes.iter().any(|node| node.line == 0)
                     || address.symbol.is_some() && nodes.is_empty());
             if is_place {
-                let path = Some(unquoted(about).into());
+                let path = Some(unmarked(about).into());
                 let whole = address.lines.is_some() || address.symbol.is_some();
                 let request = ReadRequest { path, whole, ..ReadRequest::default() };
                 match self.read(&request, call) {
@@ -487,11 +487,8 @@ fn add_uses(candidates: &mut Candidates, chunks: &ChunkSet, subject: &Subject) {
     for user in direct {
         let path: Arc<str> = user.used_in.as_str().into();
         for site in &user.sites {
-            let lines = match user.node.line {
-                0 => (*site, *site),
-                line => (line, user.node.end_line),
-            };
-            candidates.add(&path, chunks_at(chunks, &path, lines));
+            let symbol = (user.node.line, user.node.end_line);
+            add_around(candidates, chunks, &path, *site, symbol);
             candidates.want(&path, *site, confidence);
         }
     }
@@ -514,14 +511,27 @@ fn link(candidates: &mut Candidates, chunks: &ChunkSet, first: usize, around: Ve
     }
     for (node, line, ..) in &links {
         if !candidates.holds(&node.file, *line) {
-            let lines = if node.line > 0 { (node.line, node.end_line) } else { (*line, *line) };
-            candidates.add(&node.file.as_str().into(), chunks_at(chunks, &node.file, lines));
+            let symbol = (node.line, node.end_line);
+            add_around(candidates, chunks, &node.file.as_str().into(), *line, symbol);
         }
     }
     candidates.compare();
     for (node, line, link, rank, confidence) in links {
         candidates.link(&node.file, line, link, rank, f64::from(confidence));
     }
+}
+
+/// Adds the chunks of the symbol around a line of a file; those of the line alone if no symbol is
+/// around it.
+fn add_around(
+    candidates: &mut Candidates,
+    chunks: &ChunkSet,
+    path: &Arc<str>,
+    line: u32,
+    symbol: (u32, u32),
+) {
+    let lines = if symbol.0 > 0 { symbol } else { (line, line) };
+    candidates.add(path, chunks_at(chunks, path, lines));
 }
 
 /// Returns the chunks of a file that hold some of these lines.
@@ -537,8 +547,8 @@ fn chunks_at(chunks: &ChunkSet, path: &str, (first, last): (u32, u32)) -> Vec<Ar
 }
 
 /// Returns an entry without the signs that mark it as code.
-fn unquoted(about: &str) -> &str {
-    about.trim_matches(['`', '"', '\'']).trim_end_matches("()").trim_end_matches('(')
+fn unmarked(about: &str) -> &str {
+    unquoted(about).trim_end_matches("()").trim_end_matches('(')
 }
 
 /// Whether an entry is about tests.

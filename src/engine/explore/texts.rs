@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::unquoted;
+use super::unmarked;
 use crate::engine::graph::query::NameUse;
 use crate::engine::read::grep::{FileLines, GrepRequest};
 use crate::engine::read::patterns::pattern_in;
@@ -43,7 +43,7 @@ impl Engine {
         call: &Call,
     ) -> Result<Option<TextLines>, AskError> {
         let pattern = pattern_in(about);
-        let text = pattern.unwrap_or_else(|| unquoted(about));
+        let text = pattern.unwrap_or_else(|| unmarked(about));
         let is_question = text.split_whitespace().count() > MAX_WORDS;
         if pattern.is_none() && (text.len() < LEAST_TEXT || is_question) {
             return Ok(None);

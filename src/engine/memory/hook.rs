@@ -8,13 +8,14 @@ use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
+use crate::agents::Event;
 use crate::dir::Dir;
 use crate::engine::AskError;
 use crate::engine::door::project::{Project, ProjectError};
 use crate::engine::door::serving::{AnswerFrom, Engine};
 use crate::index::Mode;
 use crate::memory::{
-    self, CaptureError, HookInput, Memories, Memory, MemoryStore, SessionError, StorageError,
+    self, CaptureError, Memories, Memory, MemoryStore, SessionError, StorageError,
 };
 use crate::store::{LeaderLock, Manifest};
 use crate::text::chain;
@@ -114,7 +115,7 @@ pub type Print<'a> = dyn Fn(&str) -> io::Result<()> + Sync + 'a;
 /// One event of a session in a project.
 pub struct Hook<'a> {
     event: SessionEvent,
-    input: HookInput,
+    input: Event,
     engine: Engine,
     /// The memory of this event. Storing it again does not duplicate it.
     own: Option<Memory>,
@@ -128,7 +129,7 @@ impl<'a> Hook<'a> {
     /// When the project cannot be opened.
     pub fn new(
         event: SessionEvent,
-        mut input: HookInput,
+        mut input: Event,
         print: &'a Print<'a>,
     ) -> Result<Self, HookError> {
         let project = Project::open(input.cwd.as_deref().filter(|d| d.is_dir()))?;
@@ -140,7 +141,7 @@ impl<'a> Hook<'a> {
             SessionEvent::Prompt => input.prompt_memory(),
             SessionEvent::AfterTool => input.tool_memory(project.layout.root()),
             SessionEvent::Answer => {
-                input.answer_memory(input.transcript_path.as_deref().and_then(end_of).as_deref())
+                input.answer_memory(input.transcript.as_deref().and_then(end_of).as_deref())
             }
             _ => None,
         };
@@ -267,7 +268,9 @@ impl<'a> Hook<'a> {
         let lock_wait = if is_start { BEFORE_BRIEFING } else { Duration::ZERO };
         let (done, is_done) = channel::<()>();
         let work = move || {
-            let index = || project.index(Mode::Incremental, lock_wait, &|_| ()).map(|_| ());
+            let index = |found| {
+                project.index_after(found, Mode::Incremental, lock_wait, &|_| ()).map(|_| ())
+            };
             match project.bring_up_to_date(index) {
                 // The hook may have stopped waiting.
                 Ok(()) => drop(done.send(())),
@@ -352,7 +355,7 @@ impl<'a> Hook<'a> {
 
     /// Prints memories about the file that a tool will change.
     fn answer_tool(&self, store: &MemoryStore) -> Result<(), HookError> {
-        let Some(path) = self.input.file(self.engine.project.layout.root()) else {
+        let Some(path) = self.input.file_below(self.engine.project.layout.root()) else {
             return Ok(());
         };
         let given = store.given(&self.input.session_id)?;

@@ -1,6 +1,7 @@
 //! Questions about the text: search, read, grep, outlines and surveys.
 
 pub(in crate::engine) mod beside;
+pub(in crate::engine) mod coloured;
 pub(in crate::engine) mod edit;
 pub(in crate::engine) mod grep;
 pub(in crate::engine) mod kinds;
@@ -12,6 +13,7 @@ pub(in crate::engine) mod scan;
 pub(in crate::engine) mod search;
 pub(in crate::engine) mod unknown;
 
+pub use coloured::{ColoursAnswer, ColoursRequest};
 pub use grep::{FileLines, GrepAnswer, GrepFile, GrepLine, GrepLines, GrepRequest};
 pub use kinds::Fold;
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};

@@ -5,7 +5,7 @@ use crate::engine::door::operation::Advised;
 use crate::engine::door::serving::Engine;
 use crate::engine::read::grep::GrepRequest;
 use crate::engine::{AskError, Call};
-use crate::text::{count, cut};
+use crate::text::{count, cut, unquoted};
 
 /// Most lines that hold a text, and most characters of a text in a message.
 const MAX_LINES: usize = 5;
@@ -46,11 +46,7 @@ impl Engine {
     /// none does.
     fn lines_holding(&self, written: &str, call: &Call) -> Result<String, AskError> {
         let is_literal = is_literal(written);
-        let text = if is_literal {
-            written.trim().trim_matches(['"', '\'', '`'])
-        } else {
-            last_name(written)
-        };
+        let text = if is_literal { unquoted(written) } else { last_name(written) };
         if text.trim().is_empty() {
             return Ok(String::new());
         }

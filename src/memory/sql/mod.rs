@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, Transaction};
 
-use super::Memory;
+use super::RedactedMemory;
 use super::folder::{folder_of, trace};
 use crate::chunk::{Fingerprint, Quantized};
 use crate::dir::{Dir, DirId, FileKind, PRIVATE_FILE, Stat};
@@ -77,8 +77,8 @@ pub struct Vector {
     pub vector: Quantized,
 }
 
-/// A memory with its vectors.
-pub(super) type Stored = (Memory, Vec<Vector>);
+/// A memory as it is stored, with its vectors.
+pub(super) type Stored = (RedactedMemory, Vec<Vector>);
 
 impl MemoryStore {
     /// Opens the database, or creates it if none ever existed.

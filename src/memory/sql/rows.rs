@@ -5,7 +5,9 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, Operation, Speaker};
+use super::super::{
+    CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, Operation, RedactedMemory, Speaker,
+};
 use super::{StorageError, Vector};
 
 pub(super) const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number, m.derived_from, m.said_by, m.superseded_by";
@@ -16,7 +18,11 @@ pub(super) fn check(memory: &Memory) -> Result<(), StorageError> {
     if n_chars > MAX_CONTENT_CHARS { Err(StorageError::ContentTooLong { n_chars }) } else { Ok(()) }
 }
 
-pub(super) fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result<()> {
+pub(super) fn put(
+    t: &Transaction,
+    memory: &RedactedMemory,
+    vectors: &[Vector],
+) -> rusqlite::Result<()> {
     let json = |value: serde_json::Result<String>| {
         value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))
     };

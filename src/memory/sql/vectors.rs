@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::super::Memory;
 use super::rows::{COLUMNS, FROM, add, counter, insert_vectors};
-use super::{MemoryStore, StorageError, Stored, Vector};
+use super::{MemoryStore, StorageError, Vector};
 use crate::chunk::{Fingerprint, Quantized};
 
 /// The counter that holds [`MemoryStore::complete_embedder`].
@@ -46,7 +46,10 @@ impl MemoryStore {
 
     /// Adds vectors to memories, in one transaction, except for those whose content changed
     /// meanwhile.
-    pub(in crate::memory) fn put_vectors(&self, made: &[Stored]) -> Result<(), StorageError> {
+    pub(in crate::memory) fn put_vectors(
+        &self,
+        made: &[(Memory, Vec<Vector>)],
+    ) -> Result<(), StorageError> {
         let sql = format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
         self.write(|t| {
             for (memory, vectors) in made {

@@ -4,7 +4,7 @@ use chrono::Utc;
 use rusqlite::{Transaction, params};
 use uuid::Uuid;
 
-use super::super::Memory;
+use super::super::RedactedMemory;
 use super::rows::{add, check, delete, put};
 use super::{MemoryStore, StorageError, Stored, Vector};
 
@@ -13,7 +13,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// When the memory is too long or cannot be written. Nothing of it is stored then.
-    pub fn store(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
+    pub fn store(&self, memory: &RedactedMemory, vectors: &[Vector]) -> Result<(), StorageError> {
         check(memory)?;
         self.write(|t| put(t, memory, vectors))
     }
