@@ -6,14 +6,12 @@ mod rename;
 mod routes;
 mod row;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use clap::ValueEnum;
 use console::style;
 
-use self::import::Import;
 use self::row::{print_row, print_tests, print_user, print_uses_in_file};
 use super::args::{self, OfAnyProject};
 use super::elsewhere::opening;
@@ -22,8 +20,8 @@ use super::paths::Paths;
 use super::render::{count, fitted, json, line, printable, warnings};
 use crate::drawing::DrawingFormat;
 use crate::engine::{
-    AnswerFrom, Call, DrawingRequest, GraphAnswer, GraphRequest, ImpactRequest, NameUse, Namesake,
-    OpenProject, OutsideName, RenameRequest, TestsByClass,
+    AnswerFrom, Call, DrawingRequest, Engine, GraphAnswer, GraphRequest, NameUse, Namesake,
+    OpenProject, OutsideName, TestsByClass,
 };
 use crate::graph::Operation;
 
@@ -31,125 +29,181 @@ use crate::graph::Operation;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex graph callers ChunkManager::reload
-  cortex graph impact WriteLock::acquire --depth 2
   cortex graph impact --diff
-  cortex graph impact --diff HEAD~1..
-  cortex graph impact --files src/store/lock.rs,ChunkManager::reload
-  cortex graph implementations Embedder --json
-  cortex graph tests ChunkManager::reload
-  cortex graph path Engine::search Searcher::search --depth 4
-  cortex graph callees ChunkManager::reload --draw mermaid
-  cortex graph impact WriteLock::acquire --depth 3 --draw svg
-  cortex graph rename ChunkManager::reload reload_all
-  cortex graph unused src/syntax
-  cortex graph routes 'GET /healthz'
 
-Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates. import reads a SCIP index (rust-analyzer scip, scip-typescript, scip-python …), and files that are as they were then are resolved by it. rename shows the places that would change; --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it. unused lists symbols whose name no other code has, and counts those that a library, a framework or a test may need. routes lists HTTP routes with their handlers, and of few routes what requests them, also in the projects that --clients names.
+`cortex graph callers --help` and its like have more.
+
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
-    operation: OperationArg,
-    /// A symbol name, `Type::method`, `file:line`, or a file; with unused also a folder; with routes `GET /users/{id}`
-    target: Option<String>,
-    /// With path: the symbol at the end of the path; with rename: the new name
+    #[command(subcommand)]
+    question: Question,
+    #[command(flatten)]
+    project: OfAnyProject,
+    /// Print the answer as JSON (format: specs/cli-json.md)
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Question {
+    /// Functions that call the target
+    #[command(after_help = "Example: cortex graph callers ChunkManager::reload")]
+    Callers(Target),
+    /// Functions that the target calls
+    #[command(after_help = "Examples:
+  cortex graph callees ChunkManager::reload
+  cortex graph callees ChunkManager::reload --draw mermaid")]
+    Callees(Target),
+    /// Everything that the target uses
+    #[command(after_help = "Example: cortex graph dependencies src/store/lock.rs")]
+    Dependencies(Target),
+    /// Everything that uses the target
+    #[command(after_help = "Example: cortex graph dependents src/store/lock.rs")]
+    Dependents(Target),
+    /// Places that use the target type
+    #[command(
+        name = "type_usages",
+        alias = "type-usages",
+        after_help = "Example: cortex graph type_usages WriteLock"
+    )]
+    TypeUsages(Target),
+    /// Types and methods that implement, extend or override the target
+    #[command(after_help = "Example: cortex graph implementations Embedder --json")]
+    Implementations(Target),
+    /// The shortest chain of calls from TARGET to TO
+    #[command(after_help = "Example: cortex graph path Engine::search Searcher::search --depth 4")]
+    Path(Path),
+    /// Everything that a change of the target may affect, or what your change affects
+    #[command(after_help = "Examples:
+  cortex graph impact WriteLock::acquire --depth 2
+  cortex graph impact WriteLock::acquire --depth 3 --draw svg
+  cortex graph impact --diff
+  cortex graph impact --diff HEAD~1..
+  cortex graph impact --files src/store/lock.rs,ChunkManager::reload")]
+    Impact(Impact),
+    /// Tests that reach the target, and the commands that run them
+    #[command(after_help = "Example: cortex graph tests ChunkManager::reload")]
+    Tests(Tests),
+    /// Symbols that nothing seems to use
+    #[command(after_help = "Example: cortex graph unused src/syntax
+
+It lists symbols whose name no other code has, and counts those that a library, a framework or a test may need.")]
+    Unused(Unused),
+    /// HTTP routes, their handlers and what requests them
+    #[command(after_help = "Example: cortex graph routes 'GET /healthz'
+
+Of few routes, it also lists what requests them, also in the projects that --clients names.")]
+    Routes(routes::Routes),
+    /// Rename the target in all files, with its uses, imports and overrides
+    #[command(after_help = "Example: cortex graph rename ChunkManager::reload reload_all
+
+It shows the places that would change. --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it.")]
+    Rename(rename::Rename),
+    /// Read a SCIP index, so that its files are resolved as its compiler does
+    #[command(after_help = "Examples:
+  rust-analyzer scip . && cortex graph import index.scip
+  cortex graph import --run
+
+Many programs write such indexes: rust-analyzer scip, scip-typescript, scip-python … Files that are as they were then are resolved by the index. Without FILE and flags, it lists the imported ones.")]
+    Import(import::Import),
+}
+
+#[derive(clap::Args)]
+struct Target {
+    /// A symbol name, `Type::method`, `file:line`, or a file
+    target: String,
+    #[command(flatten)]
+    around: Around,
+}
+
+#[derive(clap::Args)]
+struct Path {
+    /// The symbol or file at the beginning: a name, `Type::method`, `file:line`, or a file
+    target: String,
+    /// The symbol or file at the end
     to: Option<String>,
-    /// With impact: ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
+    #[command(flatten)]
+    around: Around,
+}
+
+#[derive(clap::Args)]
+struct Impact {
+    /// A symbol name, `Type::method`, `file:line`, or a file
+    #[arg(required_unless_present_any = ["diff", "files"])]
+    target: Option<String>,
+    /// Ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
     #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "")]
-    #[arg(conflicts_with_all = ["target", "files"])]
+    #[arg(conflicts_with_all = ["target", "files", "draw"])]
     diff: Option<String>,
-    /// With impact: ask about files and symbols that you plan to change (repeat or separate with commas)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    /// Ask about files and symbols that you plan to change (repeat or separate with commas)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["target", "draw"])]
     files: Vec<String>,
-    /// With import: run the indexer of this project that is installed, and import what it writes
-    #[arg(long, conflicts_with = "target")]
-    run: bool,
-    /// With import: delete an imported index (without FILE and flags, import lists them)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["target", "run"])]
-    forget: Option<String>,
-    /// With routes: look for requests in another project, too (repeat)
-    #[arg(long, value_name = "DIR")]
-    clients: Vec<PathBuf>,
-    /// With rename: write the files [default: show what would change]
+    #[command(flatten)]
+    around: Around,
+}
+
+#[derive(clap::Args)]
+struct Tests {
+    /// A symbol name, `Type::method`, `file:line`, or a file
+    target: String,
+    #[command(flatten)]
+    steps: Steps,
+    #[command(flatten)]
+    rows: Rows,
+}
+
+#[derive(clap::Args)]
+struct Unused {
+    /// A file, a folder or a glob; `.` is the project
+    #[arg(default_value = ".")]
+    target: String,
+    /// List public symbols of libraries, too
     #[arg(long)]
-    apply: bool,
-    /// With rename: rename an uncertain place, too (repeat or separate with commas)
-    #[arg(long, value_name = "PATH:LINE", value_delimiter = ',')]
-    also: Vec<String>,
-    /// With rename: leave uncertain places as they are
+    public: bool,
+    #[command(flatten)]
+    rows: Rows,
+}
+
+/// Selects how far to go from the target, and the form of the answer.
+#[derive(clap::Args)]
+struct Around {
+    #[command(flatten)]
+    steps: Steps,
+    #[command(flatten)]
+    rows: Rows,
+    /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
     #[arg(long)]
-    skip_uncertain: bool,
-    /// Follow at most this many steps (1 to 10) [default: 1, with callers and tests 3, with --diff and --files 2]
+    unresolved: bool,
+    /// Draw the answer: print a Graphviz graph (dot), a Mermaid diagram or a picture (svg)
+    #[arg(long, alias = "format", value_name = "FORMAT", conflicts_with = "json")]
+    draw: Option<Draw>,
+}
+
+/// Selects how far to go from the target.
+#[derive(clap::Args)]
+struct Steps {
+    /// Follow at most this many steps (1 to 10) [default: 1; of callers and tests 3; with --diff and
+    /// --files 2]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Show at most this many results [default: 50, with callers, dependents, type usages and impact 30 and all direct users, with tests 20, with --diff and --files 30]
+}
+
+/// Selects how much of the answer is shown.
+#[derive(clap::Args)]
+struct Rows {
+    /// Show at most this many results [default: 50; of users 30 and all direct ones; of tests 20; with
+    /// --diff and --files 30]
     #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
     limit: Option<usize>,
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
-    /// With unused: list public symbols of libraries, too
-    #[arg(long)]
-    public: bool,
-    /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
-    #[arg(long)]
-    unresolved: bool,
-    /// Draw the answer of one target: print a Graphviz graph (dot), a Mermaid diagram or a picture (svg)
-    #[arg(long, alias = "format", value_name = "FORMAT", conflicts_with_all = ["json", "diff", "files"])]
-    draw: Option<Draw>,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    project: OfAnyProject,
 }
 
-/// Default of `--limit`, except of operations whose default depends on the answer.
+/// Default of `--limit`, except of questions whose default depends on the answer.
 const LIMIT: usize = 50;
-
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum OperationArg {
-    /// Functions that call the target
-    Callers,
-    /// Functions that the target calls
-    Callees,
-    /// Everything that the target uses
-    Dependencies,
-    /// Everything that uses the target
-    Dependents,
-    /// Places that use the target type
-    #[value(alias = "type-usages")]
-    TypeUsages,
-    /// Types and methods that implement, extend or override the target
-    Implementations,
-    /// The shortest chain of calls from TARGET to TO
-    Path,
-    /// Everything that a change of the target may affect
-    Impact,
-    /// Tests that reach the target, and the commands that run them
-    Tests,
-    /// Symbols of TARGET (default: the project) that nothing seems to use
-    Unused,
-    /// Read a SCIP index (TARGET is its file), so that its files are resolved as its compiler does
-    Import,
-    /// Rename the target to TO in all files, with its uses, imports and overrides
-    Rename,
-    /// HTTP routes, their handlers and what requests them; TARGET is a path, a handler, a file or `.`
-    Routes,
-}
-
-impl OperationArg {
-    /// Returns the limit of results without `-n`; `None` if the engine decides it.
-    fn limit(self) -> Option<usize> {
-        let operation = Operation::parse(&self.name());
-        let is_open = |one: Operation| one.lists_users() || one == Operation::Tests;
-        (!operation.is_some_and(is_open)).then_some(LIMIT)
-    }
-
-    /// Returns the name of the operation.
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
-    }
-}
 
 /// Most other symbols of the target's name that are listed.
 const MAX_NAMESAKES: usize = 4;
@@ -174,131 +228,118 @@ impl From<Draw> for DrawingFormat {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    if let Some(draw) = args.draw {
-        return drawn(args, draw);
-    }
-    if matches!(args.operation, OperationArg::Import) {
-        let what = match (&args.target, &args.forget) {
-            _ if args.run => Import::Run,
-            (_, Some(name)) => Import::Forget(name),
-            (Some(file), None) => Import::File(file),
-            (None, None) => Import::List,
-        };
-        return import::run(&what, args.project.engine(AnswerFrom::Tree, None)?, args.json);
-    }
-    ensure!(
-        !args.run && args.forget.is_none(),
-        "--run and --forget belong to `cortex graph import`"
-    );
-    if matches!(args.operation, OperationArg::Rename) {
-        let (Some(target), Some(new_name)) = (&args.target, &args.to) else {
-            bail!("give the symbol and its new name: cortex graph rename TARGET NEW_NAME");
-        };
-        let mut request = RenameRequest {
-            target: target.clone(),
-            new_name: new_name.clone(),
-            apply: args.apply,
-            also: args.also.clone(),
-            skip_uncertain: args.skip_uncertain,
-        };
-        let engine = args.project.engine(AnswerFrom::Tree, [&mut request.target])?;
-        return rename::run(&request, engine, args.json);
-    }
-    ensure!(
-        !args.apply && !args.skip_uncertain && args.also.is_empty(),
-        "--apply, --also and --skip-uncertain belong to `cortex graph rename`"
-    );
-    ensure!(
-        args.clients.is_empty() || matches!(args.operation, OperationArg::Routes),
-        "--clients belongs to `cortex graph routes`"
-    );
-    ensure!(args.limit != Some(0), "-n is 0, but must be 1 or more");
-    let operation = args.operation;
-    let name = operation.name();
-    let Args { to, depth, context, limit, .. } = args;
-    let is_unused = matches!(operation, OperationArg::Unused);
-    ensure!(!args.public || is_unused, "--public belongs to `cortex graph unused`");
-    let target = args.target.as_deref().or(is_unused.then_some("."));
-    let Some(target) = target else {
-        ensure!(
-            args.diff.is_some() || !args.files.is_empty(),
-            "give a target: cortex graph {name} TARGET (a name, Type::method, file:line or a file)"
-        );
-        ensure!(
-            matches!(operation, OperationArg::Impact),
-            "--diff and --files belong to `cortex graph impact`, but the operation is {name}"
-        );
-        let mut request = ImpactRequest {
-            range: args.diff.clone(),
-            files: args.files.clone(),
-            depth: args.depth,
-            limit: args.limit,
-        };
-        let engine = args.project.engine(AnswerFrom::Tree, &mut request.files)?;
-        return impact::run(&request, engine, args.json);
+    let (operation, of) = match &args.question {
+        Question::Callers(of) => (Operation::Callers, of),
+        Question::Callees(of) => (Operation::Callees, of),
+        Question::Dependencies(of) => (Operation::Dependencies, of),
+        Question::Dependents(of) => (Operation::Dependents, of),
+        Question::TypeUsages(of) => (Operation::TypeUsages, of),
+        Question::Implementations(of) => (Operation::Implementations, of),
+        Question::Path(of) => {
+            return args.around(Operation::Path, &of.target, of.to.as_ref(), &of.around);
+        }
+        Question::Impact(of) => {
+            return match &of.target {
+                Some(target) => args.around(Operation::Impact, target, None, &of.around),
+                None => impact::run(of, args),
+            };
+        }
+        Question::Tests(Tests { target, steps, rows }) => {
+            let request = GraphRequest { depth: steps.depth, ..request(target, rows, None) };
+            return args.answered(Operation::Tests, request);
+        }
+        Question::Unused(Unused { target, public, rows }) => {
+            let request = GraphRequest { public: *public, ..request(target, rows, Some(LIMIT)) };
+            return args.answered(Operation::Unused, request);
+        }
+        Question::Routes(of) => return routes::run(of, args),
+        Question::Rename(of) => return rename::run(of, args),
+        Question::Import(of) => return import::run(of, args),
     };
-    let (mut target, mut to) = (target.to_string(), to.clone());
-    let engine =
-        args.project.engine(AnswerFrom::Tree, std::iter::once(&mut target).chain(&mut to))?;
-    let request = GraphRequest {
-        operation: name,
-        target,
-        to,
-        depth: *depth,
-        context: *context,
-        limit: limit.or_else(|| operation.limit()),
-        without_tests: false,
-        unresolved: args.unresolved,
-        public: args.public,
-    };
-    if matches!(operation, OperationArg::Routes) {
-        return routes::run(engine, &request, &args.clients, args.json);
-    }
-    let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
-    let answer = engine.graph(&request, &Call { others: Some(others), ..Call::default() })?;
-    if args.json {
-        json(&answer)?;
-    } else if answer.targets.is_empty() {
-        tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
-    } else {
-        warnings(&answer.state);
-        print(&answer, &Paths::of(&engine.project))?;
-    }
-    // Lines of tests with the name are no tests of it.
-    let is_empty = answer.results.is_empty()
-        && answer.candidates.is_empty()
-        && answer.outside.is_empty()
-        && (answer.unresolved.is_empty() || answer.test_files.is_some());
-    Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+    args.around(operation, &of.target, None, &of.around)
 }
 
-/// Prints the drawing of an answer.
-fn drawn(args: &Args, draw: Draw) -> Result<Outcome> {
-    let operation = args.operation.name();
-    let Some(mut target) = args.target.clone() else {
-        bail!("give a target: cortex graph {operation} TARGET --draw FORMAT");
-    };
-    let mut to = args.to.clone();
-    let engine =
-        args.project.engine(AnswerFrom::Tree, std::iter::once(&mut target).chain(&mut to))?;
-    let request = DrawingRequest {
-        operation,
-        target,
-        to,
-        depth: args.depth,
-        limit: args.limit,
-        candidates: None,
-        format: Some(draw.into()),
-    };
-    let answer = engine.drawing(&request, &Call::default())?;
-    let is_empty = answer.drawing.edges.is_empty();
-    if answer.drawing.nodes.is_empty() {
-        tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
-    } else {
-        warnings(&answer.state);
-        line(answer.text.as_deref().unwrap_or_default())?;
+/// Returns a question about a target, with a default of the number of results.
+fn request(target: &str, rows: &Rows, limit: Option<usize>) -> GraphRequest {
+    GraphRequest {
+        target: target.to_string(),
+        limit: rows.limit.or(limit),
+        context: rows.context,
+        ..GraphRequest::default()
     }
-    Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+}
+
+impl Args {
+    /// Opens the project that is asked, and takes its name off the places of the question.
+    fn engine<'a>(&self, places: impl IntoIterator<Item = &'a mut String>) -> Result<Engine> {
+        self.project.engine(AnswerFrom::Tree, places)
+    }
+
+    /// Shows what is around a target.
+    fn around(
+        &self,
+        operation: Operation,
+        target: &str,
+        to: Option<&String>,
+        around: &Around,
+    ) -> Result<Outcome> {
+        let Around { steps, rows, unresolved, draw } = around;
+        if let Some(draw) = draw {
+            return self.drawn(DrawingRequest {
+                operation: operation.as_str().into(),
+                target: target.to_string(),
+                to: to.cloned(),
+                depth: steps.depth,
+                limit: rows.limit,
+                candidates: None,
+                format: Some((*draw).into()),
+            });
+        }
+        let limit = (!operation.lists_users()).then_some(LIMIT);
+        let request = GraphRequest {
+            to: to.cloned(),
+            depth: steps.depth,
+            unresolved: *unresolved,
+            ..request(target, rows, limit)
+        };
+        self.answered(operation, request)
+    }
+
+    /// Prints the answer to a question.
+    fn answered(&self, operation: Operation, request: GraphRequest) -> Result<Outcome> {
+        let mut request = GraphRequest { operation: operation.as_str().into(), ..request };
+        let engine = self.engine(std::iter::once(&mut request.target).chain(&mut request.to))?;
+        let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
+        let answer = engine.graph(&request, &Call { others: Some(others), ..Call::default() })?;
+        if self.json {
+            json(&answer)?;
+        } else if answer.targets.is_empty() {
+            tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
+        } else {
+            warnings(&answer.state);
+            print(&answer, &Paths::of(&engine.project))?;
+        }
+        // Lines of tests with the name are no tests of it.
+        let is_empty = answer.results.is_empty()
+            && answer.candidates.is_empty()
+            && answer.outside.is_empty()
+            && (answer.unresolved.is_empty() || answer.test_files.is_some());
+        Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+    }
+
+    /// Prints the drawing of an answer.
+    fn drawn(&self, mut request: DrawingRequest) -> Result<Outcome> {
+        let engine = self.engine(std::iter::once(&mut request.target).chain(&mut request.to))?;
+        let answer = engine.drawing(&request, &Call::default())?;
+        let is_empty = answer.drawing.edges.is_empty();
+        if answer.drawing.nodes.is_empty() {
+            tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
+        } else {
+            warnings(&answer.state);
+            line(answer.text.as_deref().unwrap_or_default())?;
+        }
+        Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+    }
 }
 
 fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {

@@ -247,7 +247,7 @@ fn drawings_and_maps() {
     assert!(svg.starts_with("<svg ") && svg.contains(">main</text>"), "{svg}");
     for operation in ["tests", "rename"] {
         let refused = p.run(&["graph", operation, "main", "--draw", "svg"]).expect(2).stderr;
-        assert!(refused.contains(&format!("`{operation}` has no drawing")), "{refused}");
+        assert!(refused.contains("unexpected argument '--draw'"), "{refused}");
     }
     let map = p.run(&["map"]).expect(0).stdout;
     assert!(map.contains("src/store.rs Store:") && map.contains("src/main.rs:"), "{map}");
@@ -273,6 +273,37 @@ fn questions_that_have_no_answer() {
     );
     assert!(p.run(&["graph", "path", "main"]).error().contains("from `target` to `to`"));
     assert!(p.run(&["graph", "callers", "main", "--depth", "11"]).error().contains("from 1 to 10"));
+}
+
+#[test]
+fn each_question_has_its_own_options_in_any_order() {
+    let p = project();
+    let usual = p.json(&["graph", "callers", "Store::get", "-C", "1", "--depth", "2"]);
+    for args in [
+        &["graph", "callers", "--depth", "2", "-C", "1", "Store::get"][..],
+        &["graph", "--depth", "2", "callers", "Store::get", "-C", "1"],
+        &["--color", "never", "graph", "-C1", "--depth=2", "callers", "Store::get"],
+    ] {
+        assert_eq!(p.json(args)["results"], usual["results"], "{args:?}");
+    }
+    for (args, owner) in [
+        (&["graph", "callers", "get", "--public"][..], "unused"),
+        (&["graph", "tests", "get", "--clients", "x"], "routes"),
+        (&["graph", "unused", "--apply"], "rename"),
+        (&["graph", "impact", "get", "--forget", "x"], "import"),
+        (&["graph", "--skip-uncertain", "path", "get", "main"], "rename"),
+    ] {
+        let error = p.run(args).error();
+        assert!(error.contains(&format!("belong to `cortex graph {owner}`")), "{args:?}: {error}");
+    }
+    for (args, missing) in [
+        (&["graph", "callers"][..], "<TARGET>"),
+        (&["graph", "impact"], "<TARGET"),
+        (&["graph", "rename", "Store::get"], "<NEW_NAME>"),
+    ] {
+        let error = p.run(args).error();
+        assert!(error.contains("required arguments") && error.contains(missing), "{error}");
+    }
 }
 
 /// An agent asks in the same call in which it waits for its edit.

@@ -4,17 +4,25 @@ use anyhow::Result;
 use console::style;
 
 use super::row::{print_tests, print_user};
-use crate::cli::args;
+use super::{Args, Impact};
+use crate::cli::args::end;
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
 use crate::cli::render::{count, fitted, json, line, printable, warnings};
 use crate::engine::{
-    Call, ChangedSymbol, DeletedUse, Engine, ImpactAnswer, ImpactRequest, NextFile, Together,
+    Call, ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together,
 };
 
-pub(super) fn run(request: &ImpactRequest, engine: Engine, as_json: bool) -> Result<Outcome> {
-    let answer = engine.impact(request, &Call::default())?;
-    if as_json {
+pub(super) fn run(of: &Impact, args: &Args) -> Result<Outcome> {
+    let mut request = ImpactRequest {
+        range: of.diff.clone(),
+        files: of.files.clone(),
+        depth: of.around.steps.depth,
+        limit: of.around.rows.limit,
+    };
+    let engine = args.engine(&mut request.files)?;
+    let answer = engine.impact(&request, &Call::default())?;
+    if args.json {
         json(&answer)?;
     } else {
         warnings(&answer.state);
@@ -28,7 +36,7 @@ pub(super) fn run(request: &ImpactRequest, engine: Engine, as_json: bool) -> Res
         }
     }
     let outcome = if answer.is_empty() { Outcome::NothingFound } else { Outcome::Done };
-    Ok(args::end(engine, outcome))
+    Ok(end(engine, outcome))
 }
 
 fn heading(text: &str) -> Result<()> {

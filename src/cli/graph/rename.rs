@@ -3,21 +3,47 @@
 use anyhow::Result;
 use console::style;
 
-use crate::cli::args;
+use super::Args;
+use crate::cli::args::end;
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
 use crate::cli::render::{count, fitted, json, line, printable, warnings};
-use crate::engine::{Call, Engine, LineOfText, RenameAnswer, RenameRequest};
+use crate::engine::{Call, LineOfText, RenameAnswer, RenameRequest};
 
-pub(super) fn run(request: &RenameRequest, engine: Engine, as_json: bool) -> Result<Outcome> {
-    let answer = engine.rename(request, &Call::default())?;
-    if as_json {
+#[derive(clap::Args)]
+pub(super) struct Rename {
+    /// A symbol name, `Type::method` or `file:line`
+    target: String,
+    /// The new name
+    new_name: String,
+    /// Write the files [default: show what would change]
+    #[arg(long)]
+    apply: bool,
+    /// Rename an uncertain place, too (repeat or separate with commas)
+    #[arg(long, value_name = "PATH:LINE", value_delimiter = ',')]
+    also: Vec<String>,
+    /// Leave uncertain places as they are
+    #[arg(long)]
+    skip_uncertain: bool,
+}
+
+pub(super) fn run(of: &Rename, args: &Args) -> Result<Outcome> {
+    let mut request = RenameRequest {
+        target: of.target.clone(),
+        new_name: of.new_name.clone(),
+        apply: of.apply,
+        also: of.also.clone(),
+        skip_uncertain: of.skip_uncertain,
+    };
+    let engine = args.engine([&mut request.target])?;
+    let answer = engine.rename(&request, &Call::default())?;
+    if args.json {
         json(&answer)?;
     } else {
         warnings(&answer.state);
         print(&answer, &Paths::of(&engine.project))?;
     }
-    Ok(args::end(engine, Outcome::Done))
+    Ok(end(engine, Outcome::Done))
 }
 
 fn print_line(paths: &Paths, of: &LineOfText, what: &str) -> Result<()> {

@@ -5,18 +5,27 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use console::style;
 
-use crate::cli::args::{self, OfProject};
+use super::{Args, LIMIT, Rows, request};
+use crate::cli::args::{OfProject, end};
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
 use crate::cli::render::{count, fitted, json, line, printable, warnings};
-use crate::engine::{AnswerFrom, Call, Client, Engine, GraphAnswer, GraphRequest, GraphRow};
+use crate::engine::{AnswerFrom, Call, Client, GraphAnswer, GraphRow};
 
-pub(super) fn run(
-    engine: Engine,
-    request: &GraphRequest,
-    clients: &[PathBuf],
-    as_json: bool,
-) -> Result<Outcome> {
+#[derive(clap::Args)]
+pub(super) struct Routes {
+    /// A path such as `GET /users/{id}`, a handler, or a file; `.` lists all routes
+    target: String,
+    /// Look for requests in another project, too (repeat)
+    #[arg(long, value_name = "DIR")]
+    clients: Vec<PathBuf>,
+    #[command(flatten)]
+    rows: Rows,
+}
+
+pub(super) fn run(of: &Routes, args: &Args) -> Result<Outcome> {
+    let mut request = request(&of.target, &of.rows, Some(LIMIT));
+    let engine = args.engine([&mut request.target])?;
     let open = |dir: &PathBuf| -> Result<Client> {
         let name = dir.display().to_string();
         let project = OfProject::at(dir);
@@ -25,18 +34,18 @@ pub(super) fn run(
             .with_context(|| format!("cannot open the client {}", printable(&name)))?;
         Ok(Client { name, engine })
     };
-    let clients = clients.iter().map(open).collect::<Result<Vec<Client>>>()?;
-    let answer = engine.routes(request, &clients, &Call::default())?;
-    if as_json {
+    let clients = of.clients.iter().map(open).collect::<Result<Vec<Client>>>()?;
+    let answer = engine.routes(&request, &clients, &Call::default())?;
+    if args.json {
         json(&answer)?;
     } else {
         warnings(&answer.state);
         print(&answer, &Paths::of(&engine.project))?;
     }
     for client in clients {
-        args::end(client.engine, Outcome::Done);
+        end(client.engine, Outcome::Done);
     }
-    Ok(args::end(engine, Outcome::Done))
+    Ok(end(engine, Outcome::Done))
 }
 
 fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
