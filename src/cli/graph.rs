@@ -4,24 +4,20 @@ mod impact;
 mod import;
 mod rename;
 mod routes;
-mod row;
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use console::style;
 
-use self::row::{print_row, print_tests, print_user, print_uses_in_file};
 use super::args::{self, OfAnyProject};
 use super::elsewhere::opening;
 use super::outcome::Outcome;
 use super::paths::Paths;
-use super::render::{count, fitted, json, line, printable, warnings};
+use super::render::{json, line, printable, warnings};
 use crate::drawing::DrawingFormat;
 use crate::engine::{
-    AnswerFrom, Call, DrawingRequest, Engine, GraphAnswer, GraphRequest, NameUse, Namesake,
-    OpenProject, OutsideName, TestsByClass,
+    AnswerFrom, AnswerState, Call, DrawingRequest, Engine, GraphRequest, OpenProject,
 };
 use crate::graph::Operation;
 
@@ -205,9 +201,6 @@ struct Rows {
 /// Default of `--limit`, except of questions whose default depends on the answer.
 const LIMIT: usize = 50;
 
-/// Most other symbols of the target's name that are listed.
-const MAX_NAMESAKES: usize = 4;
-
 #[derive(Clone, Copy, ValueEnum)]
 enum Draw {
     /// Graphviz
@@ -311,19 +304,19 @@ impl Args {
         let engine = self.engine(std::iter::once(&mut request.target).chain(&mut request.to))?;
         let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
         let answer = engine.graph(&request, &Call { others: Some(others), ..Call::default() })?;
-        if self.json {
-            json(&answer)?;
-        } else if answer.targets.is_empty() {
-            tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
-        } else {
-            warnings(&answer.state);
-            print(&answer, &Paths::of(&engine.project))?;
-        }
         // Lines of tests with the name are no tests of it.
         let is_empty = answer.results.is_empty()
             && answer.candidates.is_empty()
             && answer.outside.is_empty()
             && (answer.unresolved.is_empty() || answer.test_files.is_some());
+        if self.json {
+            json(&answer)?;
+        } else if answer.targets.is_empty() {
+            tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
+        } else {
+            let is_found = !is_empty || !answer.unresolved.is_empty() || !answer.unknown.is_empty();
+            told(&answer.state, &answer.shown(&Paths::of(&engine.project)), is_found)?;
+        }
         Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
     }
 
@@ -342,149 +335,15 @@ impl Args {
     }
 }
 
-fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
-    for target in answer.targets.iter().filter(|_| answer.operation != Operation::Unused) {
-        let what = format!("{} {}", target.kind, target.symbol);
-        let at = paths.place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
-        tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
-    }
-    if answer.total_targets > answer.targets.len() {
-        tell!("and of {} more", answer.total_targets - answer.targets.len());
-    }
-    let lists_users = answer.lists_users();
-    let has_context = answer.results.iter().any(|row| row.context.is_some());
-    if lists_users {
-        print_users(answer, paths)?;
-    } else if answer.operation == Operation::Tests && !has_context {
-        print_tests(&answer.tests, &[], paths)?;
-    } else {
-        answer.results.iter().try_for_each(|row| print_row(row, paths))?;
-    }
-    if let Some(n) = answer.test_files.filter(|_| answer.results.is_empty()) {
-        tell!("no test reaches it, of {}", count(n, "test file"));
-    }
-    let is_whole = lists_users || (answer.operation == Operation::Tests && !has_context);
-    if answer.truncated && answer.total > 0 && !is_whole {
-        tell!(
-            "{} of {} are shown: -n shows more",
-            answer.results.len(),
-            count(answer.total, "result")
-        );
-    }
-    for (n, row) in answer.further_candidates().enumerate() {
-        if n == 0 {
-            line(&style("may be, too:").dim().to_string())?;
-        }
-        if lists_users { print_user(row, paths)? } else { print_row(row, paths)? }
-    }
-    if let Some(left_out) = answer.left_out() {
-        line(&style(left_out).dim().to_string())?;
-    }
-    print_beside(answer, paths)?;
-    if lists_users {
-        return Ok(());
-    }
-    print_tests(&TestsByClass::default(), &answer.commands, paths)
-}
-
-/// Prints who uses the target: code outside of tests by steps, then the tests.
-fn print_users(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
-    let steps = answer.steps();
-    for (step, rows) in &steps {
-        if *step > 1 {
-            line(&style(format!("step {step}:")).dim().to_string())?;
-        }
-        rows.iter().try_for_each(|row| print_user(row, paths))?;
-    }
-    if steps.is_empty() && !answer.results.is_empty() {
-        tell!("none outside of tests");
-    }
-    let n_shown: usize = steps.iter().map(|(_, rows)| rows.len()).sum();
-    if answer.total_users > n_shown {
-        tell!("{}: -n shows more", answer.users_heading());
-    }
-    if let Some(said) = answer.completeness() {
-        tell!("{}", printable(&said));
-    }
-    answer.unresolved_in.iter().try_for_each(|file| print_uses_in_file(file, paths))?;
-    if answer.tests.is_empty() && !answer.results.is_empty() {
-        tell!("{}", answer.tests.heading());
-    }
-    print_tests(&answer.tests, &answer.commands, paths)
-}
-
-/// Prints the uses of the target's name that are not among the results.
-fn print_beside(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
-    let is_empty =
-        answer.results.is_empty() && answer.candidates.is_empty() && answer.outside.is_empty();
-    if answer.results.is_empty() && !answer.namesakes.is_empty() {
-        line(&style("other symbols of that name that are used:").dim().to_string())?;
-        for Namesake { node, uses } in answer.namesakes.iter().take(MAX_NAMESAKES) {
-            let at = paths.place(Some((node.line, node.line)), &node.path);
-            line(&fitted(&format!(
-                "{}  {}  {}",
-                style(at).cyan(),
-                style(printable(&node.symbol)).green(),
-                style(count(*uses, "use")).dim()
-            )))?;
-        }
-    }
-    // The users come with the files of these lines.
-    if !answer.unresolved_in.is_empty() {
-        return Ok(());
-    }
-    if answer.total_unresolved > 0 {
-        let what = if answer.test_files.is_some() {
-            "the name is in the text of tests:"
+/// Prints an answer after its warnings: on stdout what is found, on stderr why nothing is.
+fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
+    warnings(state);
+    for text in lines {
+        if is_found {
+            line(text)?;
         } else {
-            "use the name, and which symbol they mean is unknown:"
-        };
-        line(&style(what).dim().to_string())?;
-    } else if is_empty && answer.is_about_uses() {
-        tell!("{}", answer.nothing_found());
-    } else if is_empty && answer.test_files.is_none() && !answer.truncated {
-        tell!("none found");
-    }
-    for NameUse { path, line: number, symbol, text } in &answer.unresolved {
-        let at = paths.place(Some((*number, *number)), path);
-        let symbol = symbol.as_deref().map(|name| format!("  {}", style(printable(name)).green()));
-        line(&fitted(&format!(
-            "{}{}  {}",
-            paths.linked(path, Some(u64::from(*number)), style(at).cyan()),
-            symbol.unwrap_or_default(),
-            printable(text)
-        )))?;
-    }
-    if answer.total_unresolved > answer.unresolved.len() {
-        tell!(
-            "{} of {} are shown: --unresolved shows more",
-            answer.unresolved.len(),
-            count(answer.total_unresolved, "such line")
-        );
-    }
-    for name in &answer.outside {
-        let at = name.address.as_ref().unwrap_or(&name.package);
-        let why = name.missing.as_ref().map(|why| format!("  {}", style(printable(why)).dim()));
-        line(&fitted(&format!(
-            "{}  {}:{}{}",
-            style(printable(at)).cyan(),
-            style(printable(&name.name)).green(),
-            name.lines[0],
-            why.unwrap_or_default()
-        )))?;
-    }
-    if let Some(command) = OutsideName::command_for(&answer.outside) {
-        tell!("`{command}` indexes packages, so that their definitions are shown");
-    }
-    if !answer.unknown.is_empty() {
-        let names: Vec<String> = answer
-            .unknown
-            .iter()
-            .map(|unknown| format!("{}:{}", printable(&unknown.name), unknown.lines[0]))
-            .collect();
-        line(&fitted(
-            &style(format!("of unknown meaning: {}", names.join(", "))).dim().to_string(),
-        ))?;
+            tell!("{text}");
+        }
     }
     Ok(())
 }

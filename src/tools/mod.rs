@@ -14,6 +14,7 @@ mod grep;
 mod history;
 mod hits;
 mod impact;
+mod look;
 mod map;
 mod memory_add;
 mod memory_delete;
@@ -34,6 +35,7 @@ mod tool;
 mod why;
 
 pub use self::budget::Format;
+pub(crate) use self::look::Look;
 pub use self::read::{address_of, lines_left_out, pattern_lines};
 pub(crate) use self::reply::printed;
 pub use self::reply::{printable, printable_code, shown_place};
