@@ -17,7 +17,8 @@ use super::paths::Paths;
 use super::render::{json, line, printable, warnings};
 use crate::drawing::DrawingFormat;
 use crate::engine::{
-    AnswerFrom, AnswerState, Call, DrawingRequest, Engine, GraphRequest, OpenProject,
+    AnswerFrom, AnswerState, AroundRequest, Call, DrawingRequest, Engine, GraphAnswer, OpenProject,
+    TargetRows, TestsRequest, UnusedRequest,
 };
 use crate::graph::Operation;
 
@@ -237,14 +238,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 None => impact::run(of, args),
             };
         }
-        Question::Tests(Tests { target, steps, rows }) => {
-            let request = GraphRequest { depth: steps.depth, ..request(target, rows, None) };
-            return args.answered(Operation::Tests, request);
-        }
-        Question::Unused(Unused { target, public, rows }) => {
-            let request = GraphRequest { public: *public, ..request(target, rows, Some(LIMIT)) };
-            return args.answered(Operation::Unused, request);
-        }
+        Question::Tests(of) => return args.tests(of),
+        Question::Unused(of) => return args.unused(of),
         Question::Routes(of) => return routes::run(of, args),
         Question::Rename(of) => return rename::run(of, args),
         Question::Import(of) => return import::run(of, args),
@@ -252,13 +247,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     args.around(operation, &of.target, None, &of.around)
 }
 
-/// Returns a question about a target, with a default of the number of results.
-fn request(target: &str, rows: &Rows, limit: Option<usize>) -> GraphRequest {
-    GraphRequest {
-        target: target.to_string(),
-        limit: rows.limit.or(limit),
-        context: rows.context,
-        ..GraphRequest::default()
+impl Rows {
+    /// Returns the target with this much of the answer, or with a default of the number of results.
+    fn of(&self, target: &str, limit: Option<usize>) -> TargetRows {
+        TargetRows {
+            target: target.to_string(),
+            limit: self.limit.or(limit),
+            context: self.context,
+        }
     }
 }
 
@@ -289,30 +285,46 @@ impl Args {
             });
         }
         let limit = (!operation.lists_users()).then_some(LIMIT);
-        let request = GraphRequest {
+        let mut request = AroundRequest {
+            operation,
+            of: rows.of(target, limit),
             to: to.cloned(),
             depth: steps.depth,
             unresolved: *unresolved,
-            ..request(target, rows, limit)
         };
-        self.answered(operation, request)
+        let places = std::iter::once(&mut request.of.target).chain(&mut request.to);
+        let engine = self.engine(places)?;
+        let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
+        let answer = engine.around(&request, &Call { others: Some(others), ..Call::default() })?;
+        self.answered(engine, &request.of.target, &answer)
     }
 
-    /// Prints the answer to a question.
-    fn answered(&self, operation: Operation, request: GraphRequest) -> Result<Outcome> {
-        let mut request = GraphRequest { operation: operation.as_str().into(), ..request };
-        let engine = self.engine(std::iter::once(&mut request.target).chain(&mut request.to))?;
-        let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
-        let answer = engine.graph(&request, &Call { others: Some(others), ..Call::default() })?;
+    fn tests(&self, of: &Tests) -> Result<Outcome> {
+        let mut request = TestsRequest { of: of.rows.of(&of.target, None), depth: of.steps.depth };
+        let engine = self.engine([&mut request.of.target])?;
+        let answer = engine.tests_of(&request, &Call::default())?;
+        self.answered(engine, &request.of.target, &answer)
+    }
+
+    fn unused(&self, of: &Unused) -> Result<Outcome> {
+        let mut request =
+            UnusedRequest { of: of.rows.of(&of.target, Some(LIMIT)), public: of.public };
+        let engine = self.engine([&mut request.of.target])?;
+        let answer = engine.unused(&request, &Call::default())?;
+        self.answered(engine, &request.of.target, &answer)
+    }
+
+    /// Prints the answer to a question about a target.
+    fn answered(&self, engine: Engine, target: &str, answer: &GraphAnswer) -> Result<Outcome> {
         // Lines of tests with the name are no tests of it.
         let is_empty = answer.results.is_empty()
             && answer.candidates.is_empty()
             && answer.outside.is_empty()
             && (answer.unresolved.is_empty() || answer.test_files.is_some());
         if self.json {
-            json(&answer)?;
-        } else if answer.targets.is_empty() {
-            tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
+            json(answer)?;
+        } else if answer.targets.is_empty() && !answer.is_routes() {
+            tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
         } else {
             let is_found = !is_empty || !answer.unresolved.is_empty() || !answer.unknown.is_empty();
             told(&answer.state, &answer.shown(&Paths::of(&engine.project)), is_found)?;

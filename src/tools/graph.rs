@@ -1,12 +1,16 @@
 //! `cortex_graph`: queries callers, dependencies, paths and impact in the code graph.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::budget::{TokenBudget, fit};
 use super::look::{Look, Plain};
 use super::reply::{Reply, printable, quoted};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse,
-    Namesake, OutsideName, TestsByClass, UsesInFile,
+    AnswerState, AroundRequest, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRow, NameUse,
+    Namesake, OutsideName, TargetRows, TestsByClass, TestsRequest, UnusedRequest, UsesInFile,
+    check_end,
 };
 use crate::graph::Operation;
 use crate::text::count;
@@ -18,7 +22,63 @@ const MAX_UNKNOWN: usize = 12;
 /// Maximum number of other symbols of the same name that are listed.
 const MAX_NAMESAKES: usize = 4;
 
-impl Question for GraphRequest {
+/// The arguments of all questions to the code graph.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// impact: what a change may affect; tests: which reach it; unused: dead code; routes: HTTP routes,
+    /// handlers, clients.
+    #[schemars(extend("enum" = operations()))]
+    operation: String,
+    /// A name, `Type::method`, `file.rs:line` or a file; unused: a folder, `.`; routes: `GET /users/{id}`, `.`.
+    target: String,
+    /// path: the symbol or file at its end.
+    to: Option<String>,
+    /// Maximum number of steps. Default: 1, of callers and tests 3.
+    #[schemars(range(min = 1, max = 10))]
+    depth: Option<usize>,
+    /// Lines to show around the first use.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 50))]
+    context: usize,
+    /// List up to `limit` uses of the target's name whose meaning is unknown, not only the first.
+    #[serde(default)]
+    unresolved: bool,
+    /// unused: list public symbols of libraries, too.
+    #[serde(default)]
+    public: bool,
+    /// Maximum number of results. Default: 30 and all direct users, of tests 20.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+}
+
+fn operations() -> Vec<&'static str> {
+    Operation::ALL.into_iter().map(Operation::as_str).collect()
+}
+
+impl Args {
+    /// Asks the question that the operation names.
+    fn ask(self, engine: &Engine, call: &Call) -> Result<GraphAnswer, AskError> {
+        let Self { target, to, depth, context, unresolved, public, limit, .. } = self;
+        let unknown = || {
+            let known = operations().join(", ");
+            AskError::Arguments(format!(
+                "there is no operation `{}`: give one of {known}",
+                self.operation
+            ))
+        };
+        let operation = Operation::parse(&self.operation).ok_or_else(unknown)?;
+        check_end(operation, to.as_deref())?;
+        let of = TargetRows { target, limit, context };
+        match operation {
+            Operation::Tests => engine.tests_of(&TestsRequest { of, depth }, call),
+            Operation::Unused => engine.unused(&UnusedRequest { of, public }, call),
+            Operation::Routes => engine.routes(&of, &[], call),
+            _ => engine.around(&AroundRequest { operation, of, to, depth, unresolved }, call),
+        }
+    }
+}
+
+impl Question for Args {
     const NAME: &'static str = "cortex_graph";
     const TITLE: &'static str = "Query the code graph";
     const WHEN: &'static str = "callers, uses, tests, dependencies, impact, dead code, HTTP routes: before you change a signature or delete code.";
@@ -32,9 +92,10 @@ impl Question for GraphRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<GraphAnswer, AskError> {
-        let mut answer = engine.graph(&self, call)?;
+        let target = self.target.clone();
+        let mut answer = self.ask(engine, call)?;
         if answer.targets.is_empty() && !answer.is_routes() {
-            return Err(AskError::NotFound(engine.unknown_symbol(&self.target, call)?));
+            return Err(AskError::NotFound(engine.unknown_symbol(&target, call)?));
         }
         let rows = answer.results.iter_mut().chain(&mut answer.candidates);
         for row in rows {
@@ -54,7 +115,7 @@ pub(super) fn place(look: &dyn Look, node: &GraphNode) -> String {
     if node.line == 0 && node.symbol == node.path {
         return place;
     }
-    format!("{place} {} {}", node.kind, look.name(&node.symbol))
+    format!("{place} {} {}", printable(&node.kind), look.name(&node.symbol))
 }
 
 /// Returns the last part of a qualified name.

@@ -45,9 +45,9 @@ pub(crate) use self::tool::limited;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
-    ChangesRequest, ExploreRequest, FilesRequest, GraphRequest, GrepRequest, HistoryRequest,
-    ImpactRequest, MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest,
-    SearchRequest, StatusRequest, WhyRequest,
+    ChangesRequest, ExploreRequest, FilesRequest, GrepRequest, HistoryRequest, ImpactRequest,
+    MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest,
+    StatusRequest, WhyRequest,
 };
 
 /// All tools, in the order in which they are listed.
@@ -63,7 +63,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<outline::Args>(),
     Tool::of::<ReadRequest>(),
     Tool::of::<StatusRequest>(),
-    Tool::of::<GraphRequest>(),
+    Tool::of::<graph::Args>(),
     Tool::of::<ImpactRequest>(),
     Tool::of::<PatternRequest>(),
     Tool::of::<FilesRequest>(),

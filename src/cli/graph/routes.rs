@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::{Args, LIMIT, Rows, request, told};
+use super::{Args, LIMIT, Rows};
 use crate::cli::args::{OfProject, end};
 use crate::cli::outcome::Outcome;
-use crate::cli::paths::Paths;
-use crate::cli::render::{json, printable};
+use crate::cli::render::printable;
 use crate::engine::{AnswerFrom, Call, Client};
 
 #[derive(clap::Args)]
@@ -22,26 +21,20 @@ pub(super) struct Routes {
     rows: Rows,
 }
 
-pub(super) fn run(of: &Routes, args: &Args) -> Result<Outcome> {
-    let mut request = request(&of.target, &of.rows, Some(LIMIT));
-    let engine = args.engine([&mut request.target])?;
+pub(super) fn run(routes: &Routes, args: &Args) -> Result<Outcome> {
+    let mut of = routes.rows.of(&routes.target, Some(LIMIT));
+    let engine = args.engine([&mut of.target])?;
     let open = |dir: &PathBuf| -> Result<Client> {
         let name = dir.display().to_string();
-        let project = OfProject::at(dir);
-        let engine = project
+        let engine = OfProject::at(dir)
             .engine(AnswerFrom::Tree)
             .with_context(|| format!("cannot open the client {}", printable(&name)))?;
         Ok(Client { name, engine })
     };
-    let clients = of.clients.iter().map(open).collect::<Result<Vec<Client>>>()?;
-    let answer = engine.routes(&request, &clients, &Call::default())?;
-    if args.json {
-        json(&answer)?;
-    } else {
-        told(&answer.state, &answer.shown(&Paths::of(&engine.project)), true)?;
-    }
+    let clients = routes.clients.iter().map(open).collect::<Result<Vec<Client>>>()?;
+    let answer = engine.routes(&of, &clients, &Call::default())?;
     for client in clients {
         end(client.engine, Outcome::Done);
     }
-    Ok(end(engine, Outcome::Done))
+    args.answered(engine, &of.target, &answer)
 }

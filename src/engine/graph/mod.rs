@@ -22,12 +22,14 @@ pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
 pub use map::{MapAnswer, MapRequest};
 pub use query::{
-    GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
-    UsesInFile,
+    AroundRequest, GraphAnswer, GraphNode, GraphRow, NameUse, Namesake, NotListed, TargetRows,
+    UnknownName, UsesInFile, check_end,
 };
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
 };
 pub use routes::Client;
+pub use tested::TestsRequest;
 pub use treemap::{TreemapAnswer, TreemapRequest, TreemapRow};
+pub use unused::UnusedRequest;
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};
