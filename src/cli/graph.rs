@@ -4,21 +4,19 @@ mod impact;
 mod import;
 mod rename;
 mod routes;
+mod shared;
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::ValueEnum;
 
-use super::args::{self, OfAnyProject};
+use self::shared::{Around, LIMIT, Rows, Shared, Steps};
+use super::args;
 use super::elsewhere::opening;
 use super::outcome::Outcome;
-use super::paths::Paths;
-use super::render::{json, line, printable, warnings};
-use crate::drawing::DrawingFormat;
+use super::render::{line, printable, warnings};
 use crate::engine::{
-    AnswerFrom, AnswerState, AroundRequest, Call, DrawingRequest, Engine, GraphAnswer, OpenProject,
-    TargetRows, TestsRequest, UnusedRequest,
+    AnswerFrom, AroundRequest, Call, DrawingRequest, OpenProject, TestsRequest, UnusedRequest,
 };
 use crate::graph::Operation;
 
@@ -36,10 +34,7 @@ pub(super) struct Args {
     #[command(subcommand)]
     question: Question,
     #[command(flatten)]
-    project: OfAnyProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long, global = true)]
-    json: bool,
+    shared: Shared,
 }
 
 #[derive(clap::Subcommand)]
@@ -78,7 +73,7 @@ enum Question {
   cortex graph impact --diff
   cortex graph impact --diff HEAD~1..
   cortex graph impact --files src/store/lock.rs,ChunkManager::reload")]
-    Impact(Impact),
+    Impact(impact::Impact),
     /// Tests that reach the target, and the commands that run them
     #[command(after_help = "Example: cortex graph tests ChunkManager::reload")]
     Tests(Tests),
@@ -98,9 +93,7 @@ Of few routes, it also lists what requests them, also in the projects that --cli
 It shows the places that would change. --apply writes all of them or none, and refuses while a place is uncertain, until --also names it or --skip-uncertain leaves it.")]
     Rename(rename::Rename),
     /// Read a SCIP index, so that its files are resolved as its compiler does
-    #[command(after_help = "Examples:
-  rust-analyzer scip . && cortex graph import index.scip
-  cortex graph import --run
+    #[command(after_help = "Example: rust-analyzer scip . && cortex graph import index.scip
 
 Many programs write such indexes: rust-analyzer scip, scip-typescript, scip-python … Files that are as they were then are resolved by the index. Without FILE and flags, it lists the imported ones.")]
     Import(import::Import),
@@ -120,23 +113,6 @@ struct Path {
     target: String,
     /// The symbol or file at the end
     to: Option<String>,
-    #[command(flatten)]
-    around: Around,
-}
-
-#[derive(clap::Args)]
-struct Impact {
-    /// A symbol name, `Type::method`, `file:line`, or a file
-    #[arg(required_unless_present_any = ["diff", "files"])]
-    target: Option<String>,
-    /// Ask about the working tree against HEAD, or about a commit or range (HEAD~3, main..)
-    #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "")]
-    #[arg(conflicts_with_all = ["target", "files", "draw"])]
-    diff: Option<String>,
-    /// Ask about files and symbols that you plan to change (repeat or separate with commas)
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(conflicts_with_all = ["target", "draw"])]
-    files: Vec<String>,
     #[command(flatten)]
     around: Around,
 }
@@ -163,65 +139,8 @@ struct Unused {
     rows: Rows,
 }
 
-/// Selects how far to go from the target, and the form of the answer.
-#[derive(clap::Args)]
-struct Around {
-    #[command(flatten)]
-    steps: Steps,
-    #[command(flatten)]
-    rows: Rows,
-    /// List up to -n uses of the name whose meaning is unknown [default: the first five or ten]
-    #[arg(long)]
-    unresolved: bool,
-    /// Draw the answer: print a Graphviz graph (dot), a Mermaid diagram or a picture (svg)
-    #[arg(long, alias = "format", value_name = "FORMAT", conflicts_with = "json")]
-    draw: Option<Draw>,
-}
-
-/// Selects how far to go from the target.
-#[derive(clap::Args)]
-struct Steps {
-    /// Follow at most this many steps (1 to 10) [default: 1; of callers and tests 3; with --diff and
-    /// --files 2]
-    #[arg(long, value_name = "N")]
-    depth: Option<usize>,
-}
-
-/// Selects how much of the answer is shown.
-#[derive(clap::Args)]
-struct Rows {
-    /// Show at most this many results [default: 50; of users 30 and all direct ones; of tests 20; with
-    /// --diff and --files 30]
-    #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one)]
-    limit: Option<usize>,
-    /// Show this many lines around the first use in each result
-    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
-    context: usize,
-}
-
-/// Default of `--limit`, except of questions whose default depends on the answer.
-const LIMIT: usize = 50;
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Draw {
-    /// Graphviz
-    Dot,
-    Mermaid,
-    /// A picture that is its own file, for light and dark pages
-    Svg,
-}
-
-impl From<Draw> for DrawingFormat {
-    fn from(draw: Draw) -> Self {
-        match draw {
-            Draw::Dot => Self::Dot,
-            Draw::Mermaid => Self::Mermaid,
-            Draw::Svg => Self::Svg,
-        }
-    }
-}
-
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let shared = &args.shared;
     let (operation, of) = match &args.question {
         Question::Callers(of) => (Operation::Callers, of),
         Question::Callees(of) => (Operation::Callees, of),
@@ -230,132 +149,83 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         Question::TypeUsages(of) => (Operation::TypeUsages, of),
         Question::Implementations(of) => (Operation::Implementations, of),
         Question::Path(of) => {
-            return args.around(Operation::Path, &of.target, of.to.as_ref(), &of.around);
+            return around(shared, Operation::Path, &of.target, of.to.as_ref(), &of.around);
         }
         Question::Impact(of) => {
             return match &of.target {
-                Some(target) => args.around(Operation::Impact, target, None, &of.around),
-                None => impact::run(of, args),
+                Some(target) => around(shared, Operation::Impact, target, None, &of.around),
+                None => impact::run(of, shared),
             };
         }
-        Question::Tests(of) => return args.tests(of),
-        Question::Unused(of) => return args.unused(of),
-        Question::Routes(of) => return routes::run(of, args),
-        Question::Rename(of) => return rename::run(of, args),
-        Question::Import(of) => return import::run(of, args),
+        Question::Tests(of) => return tests(shared, of),
+        Question::Unused(of) => return unused(shared, of),
+        Question::Routes(of) => return routes::run(of, shared),
+        Question::Rename(of) => return rename::run(of, shared),
+        Question::Import(of) => return import::run(of, shared),
     };
-    args.around(operation, &of.target, None, &of.around)
+    around(shared, operation, &of.target, None, &of.around)
 }
 
-impl Rows {
-    /// Returns the target with this much of the answer, or with a default of the number of results.
-    fn of(&self, target: &str, limit: Option<usize>) -> TargetRows {
-        TargetRows {
+/// Shows what is around a target.
+fn around(
+    shared: &Shared,
+    operation: Operation,
+    target: &str,
+    to: Option<&String>,
+    around: &Around,
+) -> Result<Outcome> {
+    let Around { steps, rows, unresolved, draw } = around;
+    if let Some(draw) = draw {
+        let request = DrawingRequest {
+            operation: operation.as_str().into(),
             target: target.to_string(),
-            limit: self.limit.or(limit),
-            context: self.context,
-        }
-    }
-}
-
-impl Args {
-    /// Opens the project that is asked, and takes its name off the places of the question.
-    fn engine<'a>(&self, places: impl IntoIterator<Item = &'a mut String>) -> Result<Engine> {
-        self.project.engine(AnswerFrom::Tree, places)
-    }
-
-    /// Shows what is around a target.
-    fn around(
-        &self,
-        operation: Operation,
-        target: &str,
-        to: Option<&String>,
-        around: &Around,
-    ) -> Result<Outcome> {
-        let Around { steps, rows, unresolved, draw } = around;
-        if let Some(draw) = draw {
-            return self.drawn(DrawingRequest {
-                operation: operation.as_str().into(),
-                target: target.to_string(),
-                to: to.cloned(),
-                depth: steps.depth,
-                limit: rows.limit,
-                candidates: None,
-                format: Some((*draw).into()),
-            });
-        }
-        let limit = (!operation.lists_users()).then_some(LIMIT);
-        let mut request = AroundRequest {
-            operation,
-            of: rows.of(target, limit),
             to: to.cloned(),
             depth: steps.depth,
-            unresolved: *unresolved,
+            limit: rows.limit,
+            candidates: None,
+            format: Some((*draw).into()),
         };
-        let places = std::iter::once(&mut request.of.target).chain(&mut request.to);
-        let engine = self.engine(places)?;
-        let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
-        let answer = engine.around(&request, &Call { others: Some(others), ..Call::default() })?;
-        self.answered(engine, &request.of.target, &answer)
+        return drawn(shared, request);
     }
-
-    fn tests(&self, of: &Tests) -> Result<Outcome> {
-        let mut request = TestsRequest { of: of.rows.of(&of.target, None), depth: of.steps.depth };
-        let engine = self.engine([&mut request.of.target])?;
-        let answer = engine.tests_of(&request, &Call::default())?;
-        self.answered(engine, &request.of.target, &answer)
-    }
-
-    fn unused(&self, of: &Unused) -> Result<Outcome> {
-        let mut request =
-            UnusedRequest { of: of.rows.of(&of.target, Some(LIMIT)), public: of.public };
-        let engine = self.engine([&mut request.of.target])?;
-        let answer = engine.unused(&request, &Call::default())?;
-        self.answered(engine, &request.of.target, &answer)
-    }
-
-    /// Prints the answer to a question about a target.
-    fn answered(&self, engine: Engine, target: &str, answer: &GraphAnswer) -> Result<Outcome> {
-        // Lines of tests with the name are no tests of it.
-        let is_empty = answer.results.is_empty()
-            && answer.candidates.is_empty()
-            && answer.outside.is_empty()
-            && (answer.unresolved.is_empty() || answer.test_files.is_some());
-        if self.json {
-            json(answer)?;
-        } else if answer.targets.is_empty() && !answer.is_routes() {
-            tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
-        } else {
-            let is_found = !is_empty || !answer.unresolved.is_empty() || !answer.unknown.is_empty();
-            told(&answer.state, &answer.shown(&Paths::of(&engine.project)), is_found)?;
-        }
-        Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
-    }
-
-    /// Prints the drawing of an answer.
-    fn drawn(&self, mut request: DrawingRequest) -> Result<Outcome> {
-        let engine = self.engine(std::iter::once(&mut request.target).chain(&mut request.to))?;
-        let answer = engine.drawing(&request, &Call::default())?;
-        let is_empty = answer.drawing.edges.is_empty();
-        if answer.drawing.nodes.is_empty() {
-            tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
-        } else {
-            warnings(&answer.state);
-            line(answer.text.as_deref().unwrap_or_default())?;
-        }
-        Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
-    }
+    let limit = (!operation.lists_users()).then_some(LIMIT);
+    let mut request = AroundRequest {
+        operation,
+        of: rows.of(target, limit),
+        to: to.cloned(),
+        depth: steps.depth,
+        unresolved: *unresolved,
+    };
+    let places = std::iter::once(&mut request.of.target).chain(&mut request.to);
+    let engine = shared.engine(places)?;
+    let others: Arc<dyn OpenProject> = Arc::new(opening(AnswerFrom::Tree));
+    let answer = engine.around(&request, &Call { others: Some(others), ..Call::default() })?;
+    shared.answered(engine, &request.of.target, &answer)
 }
 
-/// Prints an answer after its warnings: on stdout what is found, on stderr why nothing is.
-fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
-    warnings(state);
-    for text in lines {
-        if is_found {
-            line(text)?;
-        } else {
-            tell!("{text}");
-        }
+fn tests(shared: &Shared, of: &Tests) -> Result<Outcome> {
+    let mut request = TestsRequest { of: of.rows.of(&of.target, None), depth: of.steps.depth };
+    let engine = shared.engine([&mut request.of.target])?;
+    let answer = engine.tests_of(&request, &Call::default())?;
+    shared.answered(engine, &request.of.target, &answer)
+}
+
+fn unused(shared: &Shared, of: &Unused) -> Result<Outcome> {
+    let mut request = UnusedRequest { of: of.rows.of(&of.target, Some(LIMIT)), public: of.public };
+    let engine = shared.engine([&mut request.of.target])?;
+    let answer = engine.unused(&request, &Call::default())?;
+    shared.answered(engine, &request.of.target, &answer)
+}
+
+/// Prints the drawing of an answer.
+fn drawn(shared: &Shared, mut request: DrawingRequest) -> Result<Outcome> {
+    let engine = shared.engine(std::iter::once(&mut request.target).chain(&mut request.to))?;
+    let answer = engine.drawing(&request, &Call::default())?;
+    let is_empty = answer.drawing.edges.is_empty();
+    if answer.drawing.nodes.is_empty() {
+        tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
+    } else {
+        warnings(&answer.state);
+        line(answer.text.as_deref().unwrap_or_default())?;
     }
-    Ok(())
+    Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }

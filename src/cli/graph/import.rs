@@ -10,7 +10,7 @@ use super::super::args::end;
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
 use super::super::temporary::PrivateFolder;
-use super::Args;
+use super::shared::Shared;
 use crate::engine::{Call, Engine};
 use crate::graph::{Imported, PreciseSource};
 
@@ -75,14 +75,14 @@ pub(super) struct Import {
     forget: Option<String>,
 }
 
-pub(super) fn run(of: &Import, args: &Args) -> Result<Outcome> {
-    let engine = args.engine(None)?;
+pub(super) fn run(of: &Import, shared: &Shared) -> Result<Outcome> {
+    let engine = shared.engine(None)?;
     let found = match &of.forget {
-        _ if of.run || of.file.is_some() => return import(engine, of.file.as_deref(), args.json),
+        _ if of.run || of.file.is_some() => return import(engine, of.file.as_deref(), shared.json),
         Some(name) => vec![engine.forget_scip(name, &Call::default())?],
         None => engine.scip_indexes(&Call::default())?,
     };
-    if args.json {
+    if shared.json {
         json(&found)?;
     } else if found.is_empty() {
         tell!("no index is imported: cortex graph import FILE, or --run");

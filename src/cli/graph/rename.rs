@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Args, told};
+use super::shared::{Shared, told};
 use crate::cli::args::end;
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
@@ -26,7 +26,7 @@ pub(super) struct Rename {
     skip_uncertain: bool,
 }
 
-pub(super) fn run(of: &Rename, args: &Args) -> Result<Outcome> {
+pub(super) fn run(of: &Rename, shared: &Shared) -> Result<Outcome> {
     let mut request = RenameRequest {
         target: of.target.clone(),
         new_name: of.new_name.clone(),
@@ -34,9 +34,9 @@ pub(super) fn run(of: &Rename, args: &Args) -> Result<Outcome> {
         also: of.also.clone(),
         skip_uncertain: of.skip_uncertain,
     };
-    let engine = args.engine([&mut request.target])?;
+    let engine = shared.engine([&mut request.target])?;
     let answer = engine.rename(&request, &Call::default())?;
-    if args.json {
+    if shared.json {
         json(&answer)?;
     } else {
         told(&answer.state, &answer.shown(&Paths::of(&engine.project)), true)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::{Args, LIMIT, Rows};
+use super::shared::{LIMIT, Rows, Shared};
 use crate::cli::args::{OfProject, end};
 use crate::cli::outcome::Outcome;
 use crate::cli::render::printable;
@@ -21,9 +21,9 @@ pub(super) struct Routes {
     rows: Rows,
 }
 
-pub(super) fn run(routes: &Routes, args: &Args) -> Result<Outcome> {
+pub(super) fn run(routes: &Routes, shared: &Shared) -> Result<Outcome> {
     let mut of = routes.rows.of(&routes.target, Some(LIMIT));
-    let engine = args.engine([&mut of.target])?;
+    let engine = shared.engine([&mut of.target])?;
     let open = |dir: &PathBuf| -> Result<Client> {
         let name = dir.display().to_string();
         let engine = OfProject::at(dir)
@@ -36,5 +36,5 @@ pub(super) fn run(routes: &Routes, args: &Args) -> Result<Outcome> {
     for client in clients {
         end(client.engine, Outcome::Done);
     }
-    args.answered(engine, &of.target, &answer)
+    shared.answered(engine, &of.target, &answer)
 }
