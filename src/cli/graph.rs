@@ -26,7 +26,7 @@ use crate::graph::Operation;
   cortex graph callers ChunkManager::reload
   cortex graph impact --diff
 
-`cortex graph callers --help` and its like have more.
+`cortex graph callers --help` lists the options of a question.
 
 Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates.
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
@@ -39,34 +39,34 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Question {
-    /// Functions that call the target
+    /// List the functions that call the target
     #[command(after_help = "Example: cortex graph callers ChunkManager::reload")]
     Callers(Target),
-    /// Functions that the target calls
+    /// List the functions that the target calls
     #[command(after_help = "Examples:
   cortex graph callees ChunkManager::reload
   cortex graph callees ChunkManager::reload --draw mermaid")]
     Callees(Target),
-    /// Everything that the target uses
+    /// List everything that the target uses
     #[command(after_help = "Example: cortex graph dependencies src/store/lock.rs")]
     Dependencies(Target),
-    /// Everything that uses the target
+    /// List everything that uses the target
     #[command(after_help = "Example: cortex graph dependents src/store/lock.rs")]
     Dependents(Target),
-    /// Places that use the target type
+    /// List the places that use a type
     #[command(
         name = "type_usages",
         alias = "type-usages",
         after_help = "Example: cortex graph type_usages WriteLock"
     )]
     TypeUsages(Target),
-    /// Types and methods that implement, extend or override the target
+    /// List the types and methods that implement, extend or override the target
     #[command(after_help = "Example: cortex graph implementations Embedder --json")]
     Implementations(Target),
-    /// The shortest chain of calls from TARGET to TO
+    /// Find the shortest chain of calls from TARGET to TO
     #[command(after_help = "Example: cortex graph path Engine::search Searcher::search --depth 4")]
     Path(Path),
-    /// Everything that a change of the target may affect, or what your change affects
+    /// List everything that a change of the target may affect, or what your own change affects
     #[command(after_help = "Examples:
   cortex graph impact WriteLock::acquire --depth 2
   cortex graph impact WriteLock::acquire --depth 3 --draw svg
@@ -74,15 +74,15 @@ enum Question {
   cortex graph impact --diff HEAD~1..
   cortex graph impact --files src/store/lock.rs,ChunkManager::reload")]
     Impact(impact::Impact),
-    /// Tests that reach the target, and the commands that run them
+    /// List the tests that reach the target, and the commands that run them
     #[command(after_help = "Example: cortex graph tests ChunkManager::reload")]
     Tests(Tests),
-    /// Symbols that nothing seems to use
+    /// List symbols that nothing seems to use
     #[command(after_help = "Example: cortex graph unused src/syntax
 
 It lists symbols whose name no other code has, and counts those that a library, a framework or a test may need.")]
     Unused(Unused),
-    /// HTTP routes, their handlers and what requests them
+    /// List HTTP routes, their handlers and what requests them
     #[command(after_help = "Example: cortex graph routes 'GET /healthz'
 
 Of few routes, it also lists what requests them, also in the projects that --clients names.")]
