@@ -16,9 +16,9 @@ use super::elsewhere::opening;
 use super::outcome::Outcome;
 use super::render::{line, printable, warnings};
 use crate::engine::{
-    AnswerFrom, AroundRequest, Call, DrawingRequest, OpenProject, TestsRequest, UnusedRequest,
+    AnswerFrom, AroundRequest, Call, DrawingRequest, OpenProject, Operation, TestsRequest,
+    UnusedRequest,
 };
-use crate::graph::Operation;
 
 /// Show callers, callees, dependents, tests, implementations, unused code, HTTP routes, or the impact of a change.
 #[derive(clap::Args)]

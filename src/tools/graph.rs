@@ -9,10 +9,9 @@ use super::reply::{Reply, printable, quoted};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AroundRequest, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRow, NameUse,
-    Namesake, OutsideName, TargetRows, TestsByClass, TestsRequest, UnusedRequest, UsesInFile,
-    check_end,
+    Namesake, Operation, OutsideName, TargetRows, TestsByClass, TestsRequest, UnusedRequest,
+    UsesInFile, check_end,
 };
-use crate::graph::Operation;
 use crate::text::count;
 
 /// Maximum number of uses that are listed for one result.

@@ -16,6 +16,7 @@ pub(in crate::engine) mod unused;
 pub(in crate::engine) mod used;
 pub(in crate::engine) mod uses;
 
+pub use crate::graph::Operation;
 pub use affected::{TestGroup, TestsByClass};
 pub use changed::How;
 pub use drawing::{DrawingAnswer, DrawingRequest};
