@@ -297,9 +297,9 @@ fn each_question_has_its_own_options_in_any_order() {
         assert!(error.contains(&format!("belong to `cortex graph {owner}`")), "{args:?}: {error}");
     }
     for (args, missing) in [
-        (&["graph", "callers"][..], "<TARGET>"),
-        (&["graph", "impact"], "<TARGET"),
-        (&["graph", "rename", "Store::get"], "<NEW_NAME>"),
+        (&["graph", "callers"][..], "TARGET"),
+        (&["graph", "impact"], "TARGET"),
+        (&["graph", "rename", "Store::get"], "NEW_NAME"),
     ] {
         let error = p.run(args).error();
         assert!(error.contains("required arguments") && error.contains(missing), "{error}");
