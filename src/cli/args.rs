@@ -76,7 +76,7 @@ pub(super) struct OfAnyProject {
     current: OfProject,
     /// Ask this other project, by its name or path; a file of it may also be written
     /// PROJECT:src/a.rs
-    #[arg(long, value_name = "PROJECT", conflicts_with = "directory")]
+    #[arg(long, value_name = "PROJECT", conflicts_with = "directory", global = true)]
     repo: Option<String>,
 }
 

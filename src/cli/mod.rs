@@ -53,10 +53,10 @@ mod version;
 mod why;
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
@@ -154,11 +154,45 @@ fn parsed() -> Cli {
         let meant = as_meant(&args, &e).ok_or(e)?;
         Cli::try_parse_from(meant)
     });
-    read.unwrap_or_else(|e| e.exit())
+    read.unwrap_or_else(|e| with_owners(e, &args).exit())
 }
 
-/// Returns a command line as its writer means it: a question without a command is searched, and a text
-/// that begins like an option, but resembles none, is what `explore`, `search` or `grep` looks for.
+/// Says which other subcommands of the command have an option that the given one has not.
+fn with_owners(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let (option, root) = (given.clone(), command());
+    let Some(command) = args.iter().find_map(|arg| root.find_subcommand(arg)) else {
+        return error;
+    };
+    let is_given = |arg: &clap::Arg| arg.get_long().is_some_and(|l| option == format!("--{l}"));
+    let owners: Vec<String> = command
+        .get_subcommands()
+        .filter(|sub| sub.get_arguments().any(is_given))
+        .map(|sub| format!("`cortex {} {}`", command.get_name(), sub.get_name()))
+        .collect();
+    if error.kind() == ErrorKind::UnknownArgument && !owners.is_empty() {
+        let said = format!("options such as {option} belong to {}", owners.join(", "));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![said.into()]));
+    }
+    error
+}
+
+/// Returns a command line with the subcommand of its command before the options that came before it.
+fn in_order(args: &[OsString]) -> Option<Vec<OsString>> {
+    let root = command();
+    let at = args.iter().position(|arg| root.find_subcommand(arg).is_some())? + 1;
+    let command = root.find_subcommand(&args[at - 1])?;
+    let n_before = args[at..].iter().position(|arg| command.find_subcommand(arg).is_some())?;
+    let mut ordered = args.to_vec();
+    ordered[at..=at + n_before].rotate_right(1);
+    (n_before > 0).then_some(ordered)
+}
+
+/// Returns a command line as its writer means it: a question without a command is searched, a text that
+/// begins like an option, but resembles none, is what `explore`, `search` or `grep` looks for, and the
+/// options of a subcommand may come before it.
 fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
     let text = args.last()?.to_str()?;
     let with = |before: &[&str]| before.iter().map(OsString::from).chain([text.into()]).collect();
@@ -173,10 +207,11 @@ fn as_meant(args: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
             Some(with(&[program, "search"]))
         }
         [Some(program), Some(command @ ("explore" | "search" | "grep")), _]
-            if error.kind() == clap::error::ErrorKind::UnknownArgument && !is_like_option =>
+            if error.kind() == ErrorKind::UnknownArgument && !is_like_option =>
         {
             Some(with(&[program, command, "--"]))
         }
+        _ if error.kind() == ErrorKind::UnknownArgument => in_order(args),
         _ => None,
     }
 }
@@ -258,7 +293,7 @@ fn code(result: anyhow::Result<Outcome>) -> ExitCode {
         // The reader of the pipe has closed it, as in `cortex search … | head`.
         Err(e)
             if e.downcast_ref::<std::io::Error>()
-                .is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) =>
+                .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
         {
             ExitCode::SUCCESS
         }

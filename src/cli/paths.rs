@@ -4,11 +4,12 @@ use std::fmt::{Display, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use console::Term;
+use console::{Term, style};
 
-use super::render::{printable, shown_place};
+use super::render::{code_lines, fitted, printable, printable_code, shown_place};
 use crate::engine::Project;
 use crate::platform::{host_name, name_bytes};
+use crate::tools::Look;
 
 /// Whether printed paths are links. `use_links` decides it once, before anything is printed.
 static HAS_LINKS: AtomicBool = AtomicBool::new(false);
@@ -139,6 +140,45 @@ impl Paths {
             let _ = write!(url, "#{line}");
         }
         url
+    }
+}
+
+impl Look for Paths {
+    fn at(&self, path: &str, line: u32) -> String {
+        let line = Some(line).filter(|line| *line > 0);
+        let shown = style(self.place(line.map(|line| (line, line)), path)).cyan();
+        self.linked(path, line.map(u64::from), shown)
+    }
+
+    fn file(&self, path: &str, line: u32) -> String {
+        let line = Some(u64::from(line)).filter(|line| *line > 0);
+        self.linked(path, line, style(self.place(None, path)).cyan())
+    }
+
+    fn name(&self, name: &str) -> String {
+        style(printable(name)).green().to_string()
+    }
+
+    fn aside(&self, text: &str) -> String {
+        style(text).dim().to_string()
+    }
+
+    fn row(&self, text: String) -> String {
+        fitted(&text).into_owned()
+    }
+
+    fn code(&self, first: usize, text: &str) -> Vec<String> {
+        code_lines(first, text)
+    }
+
+    fn change(&self, line: u32, sign: char, text: &str) -> String {
+        let text = style(format!("{sign} {}", printable_code(text)));
+        let text = if sign == '-' { text.red() } else { text.green() };
+        self.row(format!("{line:>5} {text}"))
+    }
+
+    fn advice<'a>(&self, _call: &'a str, command: &'a str) -> &'a str {
+        command
     }
 }
 

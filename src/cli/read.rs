@@ -88,7 +88,8 @@ fn print(place: &ReadPlace) -> Result<()> {
         if n > 0 {
             line(&style("     …").dim().to_string())?;
         }
-        render::print_lines(range.start_line, &range.content)?;
+        let lines = render::code_lines(range.start_line, &range.content);
+        lines.iter().try_for_each(|text| line(text))?;
     }
     Ok(())
 }

@@ -95,16 +95,13 @@ pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Res
     Ok(())
 }
 
-/// Prints lines of a file with their numbers, the first of which is `first`.
-pub(super) fn print_lines(first: usize, text: &str) -> Result<()> {
-    for (number, text) in (first..).zip(text.lines()) {
-        line(&format!(
-            "{} {}",
-            style(format!("{number:>6}")).dim(),
-            code(text, width().saturating_sub(8))
-        ))?;
-    }
-    Ok(())
+/// Returns lines of a file with their numbers, the first of which is `first`.
+pub(super) fn code_lines(first: usize, text: &str) -> Vec<String> {
+    let numbered = |(number, text): (usize, &str)| {
+        let number = style(format!("{number:>6}")).dim();
+        format!("{number} {}", code(text, width().saturating_sub(8)))
+    };
+    (first..).zip(text.lines()).map(numbered).collect()
 }
 
 fn emphasised(text: &str) -> String {

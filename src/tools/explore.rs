@@ -1,6 +1,7 @@
 //! `cortex_explore`: the code that answers a call of several entries, in one reply.
 
 use super::budget::{TokenBudget, fit};
+use super::look::Plain;
 use super::reply::{Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
@@ -78,19 +79,20 @@ impl ExploreAnswer {
         text.extend(subject.note.as_deref().map(|note| format!("{about}: {}", printable(note))));
         text.extend(subject.read.iter().flat_map(super::read::place_lines));
         if let Some(users) = &subject.users {
-            text.extend(users.targets.iter().take(1).map(super::graph::place));
+            let target = users.targets.first();
+            text.extend(target.map(|node| super::graph::place(&Plain, node)));
             let shows = |path: &str, line| self.shows(path, line);
             if users.results.is_empty() && users.candidates.is_empty() && users.tests.is_empty() {
                 text.push("no users are known".into());
             } else {
-                text.extend(users.users(&shows));
+                text.extend(users.users(&Plain, &shows));
             }
             if users.unresolved_in.is_empty() {
                 let others = users.unresolved.iter().filter(|one| !shows(&one.path, one.line));
-                text.extend(others.map(super::graph::unresolved));
+                text.extend(others.map(|one| super::graph::unresolved(&Plain, one)));
             }
             if self.wants_tests {
-                text.extend(users.tests_to_run());
+                text.extend(users.tests_to_run(&Plain));
             }
         }
         text.extend(subject.lines.iter().flat_map(|lines| self.lines_with(&about, lines)));
@@ -113,7 +115,8 @@ impl ExploreAnswer {
             let below: Vec<String> = below.into_iter().map(at).collect();
             text.push(format!("in the code below: {}", below.join(", ")));
         }
-        text.extend(others.into_iter().map(super::graph::unresolved));
+        let shown = |one| super::graph::unresolved(&Plain, one);
+        text.extend(others.into_iter().map(shown));
         if rows.len() < of.total {
             let is_left = |file: &&FileLines| rows.iter().all(|row| row.path != file.path);
             let file = |file: &FileLines| format!("{} {}", shown_place(&file.path), file.lines);

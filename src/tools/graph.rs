@@ -1,11 +1,16 @@
 //! `cortex_graph`: queries callers, dependencies, paths and impact in the code graph.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::look::{Look, Plain};
+use super::reply::{Reply, printable, quoted};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, Mentions,
-    NameUse, Namesake, OutsideName, TestsByClass, UsesInFile,
+    AnswerState, AroundRequest, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRow, Mentions, NameUse,
+    Namesake, Operation, OutsideName, TargetRows, TestsByClass, TestsRequest, UnusedRequest,
+    UsesInFile, check_end,
 };
 use crate::text::count;
 
@@ -16,7 +21,63 @@ const MAX_UNKNOWN: usize = 12;
 /// Maximum number of other symbols of the same name that are listed.
 const MAX_NAMESAKES: usize = 4;
 
-impl Question for GraphRequest {
+/// The arguments of all questions to the code graph.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// impact: what a change may affect; tests: which reach it; unused: dead code; routes: HTTP routes,
+    /// handlers, clients.
+    #[schemars(extend("enum" = operations()))]
+    operation: String,
+    /// A name, `Type::method`, `file.rs:line` or a file; unused: a folder, `.`; routes: `GET /users/{id}`, `.`.
+    target: String,
+    /// path: the symbol or file at its end.
+    to: Option<String>,
+    /// Maximum number of steps. Default: 1, of callers and tests 3.
+    #[schemars(range(min = 1, max = 10))]
+    depth: Option<usize>,
+    /// Lines to show around the first use.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 50))]
+    context: usize,
+    /// List up to `limit` uses of the target's name whose meaning is unknown, not only the first.
+    #[serde(default)]
+    unresolved: bool,
+    /// unused: list public symbols of libraries, too.
+    #[serde(default)]
+    public: bool,
+    /// Maximum number of results. Default: 30 and all direct users, of tests 20.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+}
+
+fn operations() -> Vec<&'static str> {
+    Operation::ALL.into_iter().map(Operation::as_str).collect()
+}
+
+impl Args {
+    /// Asks the question that the operation names.
+    fn ask(self, engine: &Engine, call: &Call) -> Result<GraphAnswer, AskError> {
+        let Self { target, to, depth, context, unresolved, public, limit, .. } = self;
+        let unknown = || {
+            let known = operations().join(", ");
+            AskError::Arguments(format!(
+                "there is no operation `{}`: give one of {known}",
+                self.operation
+            ))
+        };
+        let operation = Operation::parse(&self.operation).ok_or_else(unknown)?;
+        check_end(operation, to.as_deref())?;
+        let of = TargetRows { target, limit, context };
+        match operation {
+            Operation::Tests => engine.tests_of(&TestsRequest { of, depth }, call),
+            Operation::Unused => engine.unused(&UnusedRequest { of, public }, call),
+            Operation::Routes => engine.routes(&of, &[], call),
+            _ => engine.around(&AroundRequest { operation, of, to, depth, unresolved }, call),
+        }
+    }
+}
+
+impl Question for Args {
     const NAME: &'static str = "cortex_graph";
     const TITLE: &'static str = "Query the code graph";
     const WHEN: &'static str = "callers, uses, tests, dependencies, impact, dead code, HTTP routes: before you change a signature or delete code.";
@@ -32,9 +93,10 @@ impl Question for GraphRequest {
         call: &Call,
         budget: TokenBudget,
     ) -> Result<GraphAnswer, AskError> {
-        let mut answer = engine.graph(&self, call)?;
+        let target = self.target.clone();
+        let mut answer = self.ask(engine, call)?;
         if answer.targets.is_empty() && !answer.is_routes() {
-            return Err(AskError::NotFound(engine.unknown_symbol(&self.target, call)?));
+            return Err(AskError::NotFound(engine.unknown_symbol(&target, call)?));
         }
         let rows = answer.results.iter_mut().chain(&mut answer.candidates);
         for row in rows {
@@ -48,13 +110,13 @@ impl Question for GraphRequest {
     }
 }
 
-pub(super) fn place(node: &GraphNode) -> String {
-    let line = if node.line > 0 { format!(":{}", node.line) } else { String::new() };
-    let place = shown_place(&format!("{}{line}", node.path));
+/// Shows a symbol or a file.
+pub(super) fn place(look: &dyn Look, node: &GraphNode) -> String {
+    let place = look.at(&node.path, node.line);
     if node.line == 0 && node.symbol == node.path {
         return place;
     }
-    format!("{place} {} {}", node.kind, printable(&node.symbol))
+    format!("{place} {} {}", printable(&node.kind), look.name(&node.symbol))
 }
 
 /// Returns the last part of a qualified name.
@@ -63,40 +125,39 @@ fn last_name(symbol: &str) -> &str {
 }
 
 /// Shows a use of a name of which the graph does not know the meaning.
-pub(super) fn unresolved(name_use: &NameUse) -> String {
+pub(super) fn unresolved(look: &dyn Look, name_use: &NameUse) -> String {
     let NameUse { path, line, symbol, text } = name_use;
-    let symbol = symbol.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
-    format!("{}{symbol}:{}", shown_place(&format!("{path}:{line}")), quoted(text))
+    let symbol = symbol.as_deref().map(|name| format!(" {}", look.name(name))).unwrap_or_default();
+    look.row(format!("{}{symbol}:{}", look.at(path, *line), quoted(text)))
 }
 
-/// Shows a route, or what requests it.
-fn route_line(row: &GraphRow) -> String {
+/// Shows a route, or what requests it, with the lines around it.
+fn route_lines(look: &dyn Look, row: &GraphRow) -> Vec<String> {
+    let GraphRow { node, sites, .. } = row;
     let reason = printable(row.reason.as_deref().unwrap_or_default());
-    let site = row.sites.first().copied().unwrap_or_default();
     let sure =
         if row.confidence < 0.9 { format!(", {:.2}", row.confidence) } else { String::new() };
-    let handler = if row.node.symbol.is_empty() {
-        shown_place(&format!("{}:{}", row.node.path, row.node.line)).clone()
-    } else {
-        place(&row.node)
-    };
-    if row.depth > 0 {
-        let more: Vec<String> = row.sites.iter().skip(1).map(u32::to_string).collect();
+    let handler =
+        if node.symbol.is_empty() { look.at(&node.path, node.line) } else { place(look, node) };
+    let head = if row.depth > 0 {
+        let more: Vec<String> = sites.iter().skip(1).take(MAX_SITES).map(u32::to_string).collect();
         let more =
             if more.is_empty() { String::new() } else { format!(", also at {}", more.join(", ")) };
-        return format!("  {handler} {reason}{sure}{more}");
-    }
-    let is_there = row.via == row.node.path;
-    let at = match site {
-        site if is_there && site == row.node.line => String::new(),
-        site if is_there => format!(", registered at {site}"),
-        site => format!(", registered at {}", shown_place(&format!("{}:{site}", row.via))),
+        format!("  {handler} {}", look.aside(&format!("{reason}{sure}{more}")))
+    } else {
+        let is_there = row.via == node.path;
+        let at = match sites.first().copied().unwrap_or_default() {
+            site if is_there && site == node.line => String::new(),
+            site if is_there => format!(", registered at {site}"),
+            site => format!(", registered at {}", look.at(&row.via, site)),
+        };
+        format!("{reason}: {handler}{}", look.aside(&format!("{at}{sure}")))
     };
-    format!("{reason}: {handler}{at}{sure}")
+    std::iter::once(look.row(head)).chain(context(look, row)).collect()
 }
 
-pub(super) fn row_lines(row: &GraphRow) -> Vec<String> {
-    let sites: Vec<String> = row.sites.iter().map(u32::to_string).collect();
+fn row_lines(look: &dyn Look, row: &GraphRow) -> Vec<String> {
+    let sites: Vec<String> = row.sites.iter().take(MAX_SITES).map(u32::to_string).collect();
     let uses =
         if sites.is_empty() { String::new() } else { format!(", uses at {}", sites.join(", ")) };
     let via = if row.depth > 1 {
@@ -104,67 +165,74 @@ pub(super) fn row_lines(row: &GraphRow) -> Vec<String> {
     } else {
         String::new()
     };
-    let head = match &row.reason {
-        Some(reason) => format!("{}, {}{uses}", place(&row.node), printable(reason)),
-        None => format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence),
+    let notes = match &row.reason {
+        Some(reason) => format!(", {}{uses}", printable(reason)),
+        None => format!("{uses}{via}, {:.2}", row.confidence),
     };
-    let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
-    std::iter::once(head).chain(context).collect()
+    let head = look.row(format!("{}{}", place(look, &row.node), look.aside(&notes)));
+    std::iter::once(head).chain(context(look, row)).collect()
 }
 
 /// Shows a user: the line of its first use, the symbol around that, the statement, the other lines, and
 /// over which symbol it reaches the target.
-pub(super) fn user_lines(row: &GraphRow) -> Vec<String> {
+pub(super) fn user_lines(look: &dyn Look, row: &GraphRow) -> Vec<String> {
     let GraphRow { node, sites, text, .. } = row;
     let line = sites.first().copied().unwrap_or(node.line);
-    let at = if line > 0 { format!(":{line}") } else { String::new() };
-    let place = shown_place(&format!("{}{at}", node.path));
     let symbol =
-        if node.line > 0 { format!(" {}", printable(&node.symbol)) } else { String::new() };
+        if node.line > 0 { format!(" {}", look.name(&node.symbol)) } else { String::new() };
     let notes = printable(&row.notes().join(", "));
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({notes})") };
+    let notes = if notes.is_empty() { String::new() } else { look.aside(&format!(" ({notes})")) };
     // The lines around the use have the statement.
     let text = text.as_deref().filter(|_| row.context.is_none());
     let text = text.map(|text| format!(":{}", quoted(text))).unwrap_or_default();
-    let context = row.context.iter().flat_map(|text| text.lines()).map(quoted);
-    std::iter::once(format!("{place}{symbol}{notes}{text}")).chain(context).collect()
+    let head = look.row(format!("{}{symbol}{notes}{text}", look.at(&node.path, line)));
+    std::iter::once(head).chain(context(look, row)).collect()
+}
+
+/// Shows the lines around the first use.
+fn context(look: &dyn Look, row: &GraphRow) -> Vec<String> {
+    let text = row.context.as_deref().unwrap_or_default();
+    look.code(row.context_start_line.unwrap_or(1), text)
 }
 
 /// Shows the tests by class or file.
-pub(super) fn tests_lines(tests: &TestsByClass) -> Vec<String> {
-    let mut text = vec![tests.heading()];
+pub(super) fn tests_lines(look: &dyn Look, tests: &TestsByClass) -> Vec<String> {
+    let mut text = vec![look.aside(&tests.heading())];
     for (heading, groups) in tests.parts() {
-        text.push(heading.to_string());
+        text.push(look.aside(heading));
         text.extend(groups.into_iter().map(|group| {
             let class = if group.class.is_empty() {
                 String::new()
             } else {
-                format!(" {}", printable(&group.class))
+                format!(" {}", look.name(&group.class))
             };
-            format!("{}{class}: {}", shown_place(&group.path), printable(&group.summary()))
+            let line = group.lines.first().copied().unwrap_or_default();
+            let file = look.file(&group.path, line);
+            look.row(format!("{file}{class}: {}", printable(&group.summary())))
         }));
     }
     text.extend(tests.more_note());
-    text.extend(tests.untested_note().map(|note| printable(&note)));
+    text.extend(tests.untested_note().map(|note| look.aside(&printable(&note))));
     text
 }
 
 /// Shows the lines of one file that use a name with an unknown meaning.
-fn uses_in_file(file: &UsesInFile) -> String {
+fn uses_in_file(look: &dyn Look, file: &UsesInFile) -> String {
     let at = file.shown_lines().map(|lines| format!(" ({lines})")).unwrap_or_default();
-    format!("{} {}{at}", shown_place(&file.path), count(file.uses, "line"))
+    let line = file.lines.first().copied().unwrap_or_default();
+    look.row(format!("{} {}{at}", look.file(&file.path, line), count(file.uses, "line")))
 }
 
 impl GraphAnswer {
     /// Says which uses of the target's name are not among the results.
-    fn beside(&self) -> Vec<String> {
+    fn beside(&self, look: &dyn Look) -> Vec<String> {
         let Some(target) = self.targets.first().filter(|_| self.is_about_uses()) else {
             return Vec::new();
         };
         let name = printable(last_name(&target.symbol));
         let mut text = Vec::new();
         if self.results.is_empty() && !self.namesakes.is_empty() {
-            let namesake = |of: &Namesake| format!("{} ({})", place(&of.node), of.uses);
+            let namesake = |of: &Namesake| format!("{} ({})", place(look, &of.node), of.uses);
             let shown: Vec<String> =
                 self.namesakes.iter().take(MAX_NAMESAKES).map(namesake).collect();
             let more = if self.namesakes.len() > shown.len() { " …" } else { "" };
@@ -182,7 +250,9 @@ impl GraphAnswer {
             _ if !self.unresolved_in.is_empty() => {}
             (n, shown) => {
                 let more = if n > shown {
-                    format!(", {shown} shown (cortex_grep with word: true lists all)")
+                    let how = look
+                        .advice("cortex_grep with word: true lists all", "--unresolved lists more");
+                    format!(", {shown} shown ({how})")
                 } else {
                     String::new()
                 };
@@ -215,16 +285,17 @@ pub(super) fn commands(commands: &[String]) -> Vec<String> {
 }
 
 /// One line for each name of a package or a tied project, and one for the packages without an index.
-fn outside(answer: &GraphAnswer) -> Vec<String> {
+fn outside(look: &dyn Look, answer: &GraphAnswer) -> Vec<String> {
     let mut text = Vec::new();
     if !answer.outside.is_empty() {
-        text.push("outside of the project, with the line:".into());
+        text.push(look.aside("outside of the project, with the line:"));
     }
     text.extend(answer.outside.iter().map(|name| {
         let at = name.address.as_ref().unwrap_or(&name.package);
         let why = name.missing.as_ref().map(|why| format!(", {}", printable(why)));
         let why = why.unwrap_or_default();
-        format!("{} {} {}{why}", printable(&name.name), name.lines[0], printable(at))
+        let name = format!("{} {}", look.name(&name.name), name.lines[0]);
+        look.row(format!("{name} {}{}", printable(at), look.aside(&why)))
     }));
     let command = OutsideName::command_for(&answer.outside);
     text.extend(command.map(|command| format!("`{command}` indexes packages")));
@@ -234,11 +305,11 @@ fn outside(answer: &GraphAnswer) -> Vec<String> {
 impl GraphAnswer {
     /// Shows who uses the target: code outside of tests by steps. `shown` tells the lines that the reply has
     /// anyway; of these only the places are named.
-    pub(super) fn users(&self, shown: &dyn Fn(&str, u32) -> bool) -> Vec<String> {
+    pub(super) fn users(&self, look: &dyn Look, shown: &dyn Fn(&str, u32) -> bool) -> Vec<String> {
         let mut text = vec![self.users_heading()];
         for (step, rows) in self.steps() {
             if step > 1 {
-                text.push(format!("step {step}:"));
+                text.push(look.aside(&format!("step {step}:")));
             }
             let is_shown =
                 |row: &&GraphRow| row.sites.iter().all(|site| shown(&row.used_in, *site));
@@ -252,17 +323,83 @@ impl GraphAnswer {
                 let below: Vec<String> = below.into_iter().map(name).collect();
                 text.push(format!("in the code below: {}", below.join(", ")));
             }
-            text.extend(others.into_iter().flat_map(user_lines));
+            text.extend(others.into_iter().flat_map(|row| user_lines(look, row)));
         }
         text.extend(self.completeness().map(|said| printable(&said)));
-        text.extend(self.unresolved_in.iter().map(uses_in_file));
+        text.extend(self.unresolved_in.iter().map(|file| uses_in_file(look, file)));
         text
     }
 
     /// Shows the tests that reach the target, and how to run them.
-    pub(super) fn tests_to_run(&self) -> Vec<String> {
-        let mut text = tests_lines(&self.tests);
+    pub(super) fn tests_to_run(&self, look: &dyn Look) -> Vec<String> {
+        let mut text = tests_lines(look, &self.tests);
         text.extend(commands(&self.commands));
+        text
+    }
+
+    /// Returns the text form.
+    pub(crate) fn shown(&self, look: &dyn Look) -> Vec<String> {
+        let lines: fn(&dyn Look, &GraphRow) -> Vec<String> = match self.operation {
+            Operation::Routes => route_lines,
+            operation if operation.lists_users() => user_lines,
+            _ => row_lines,
+        };
+        let rows = |rows: &[&GraphRow]| -> Vec<String> {
+            rows.iter().flat_map(|row| lines(look, row)).collect()
+        };
+        let results: Vec<&GraphRow> = self.results.iter().collect();
+        let mut text: Vec<String> = self
+            .targets
+            .iter()
+            .filter(|target| target.kind != "folder")
+            .map(|target| format!("of {}", place(look, target)))
+            .collect();
+        if self.total_targets > self.targets.len() {
+            text.push(format!("of {} more", self.total_targets - self.targets.len()));
+        }
+        if self.lists_users() {
+            text.extend(self.users(look, &|_, _| false));
+            text.extend(self.tests_to_run(look));
+        } else if self.test_files.is_some() {
+            if results.iter().any(|row| row.context.is_some()) {
+                text.extend(rows(&results));
+            } else if !self.tests.is_empty() {
+                text.extend(tests_lines(look, &self.tests));
+            }
+            text.extend(commands(&self.commands));
+        } else {
+            let cut =
+                if self.truncated { format!(", {} shown", results.len()) } else { String::new() };
+            text.push(format!("{}{cut}", count(self.total, "result")));
+            text.extend(rows(&results));
+        }
+        let candidates: Vec<&GraphRow> = self.further_candidates().collect();
+        if !candidates.is_empty() {
+            text.push(look.aside("candidates, less certain:"));
+            text.extend(rows(&candidates));
+        }
+        text.extend(self.left_out().map(|said| look.aside(&said)));
+        text.extend(tests(self));
+        text.extend(self.beside(look));
+        if self.unresolved_in.is_empty() {
+            text.extend(self.unresolved.iter().map(|of| unresolved(look, of)));
+        }
+        text.extend(outside(look, self));
+        if !self.unknown.is_empty() {
+            let names: Vec<String> = self
+                .unknown
+                .iter()
+                .take(MAX_UNKNOWN)
+                .map(|unknown| format!("{} {}", printable(&unknown.name), unknown.lines[0]))
+                .collect();
+            let n = self.unknown.len();
+            let more = if n > names.len() { " …" } else { "" };
+            text.push(look.aside(&format!(
+                "{} of unknown meaning, with the line: {}{more}",
+                count(n, "name"),
+                names.join(", ")
+            )));
+        }
         text
     }
 }
@@ -273,64 +410,6 @@ impl Reply for GraphAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut text: Vec<String> = self
-            .targets
-            .iter()
-            .filter(|target| target.kind != "folder")
-            .map(|target| format!("of {}", place(target)))
-            .collect();
-        if self.total_targets > self.targets.len() {
-            text.push(format!("of {} more", self.total_targets - self.targets.len()));
-        }
-        if self.lists_users() {
-            text.extend(self.users(&|_, _| false));
-            text.extend(self.tests_to_run());
-        } else if self.test_files.is_some() {
-            if !self.tests.is_empty() {
-                text.extend(tests_lines(&self.tests));
-            }
-            text.extend(commands(&self.commands));
-        } else {
-            let cut = if self.truncated {
-                format!(", {} shown", self.results.len())
-            } else {
-                String::new()
-            };
-            text.push(format!("{}{cut}", count(self.total, "result")));
-            let lines = |row: &GraphRow| {
-                if self.is_routes() { vec![route_line(row)] } else { row_lines(row) }
-            };
-            text.extend(self.results.iter().flat_map(lines));
-        }
-        let candidates: Vec<&GraphRow> = self.further_candidates().collect();
-        if !candidates.is_empty() {
-            text.push("candidates, less certain:".into());
-            let lines: fn(&GraphRow) -> Vec<String> =
-                if self.lists_users() { user_lines } else { row_lines };
-            text.extend(candidates.into_iter().flat_map(lines));
-        }
-        text.extend(self.left_out());
-        text.extend(tests(self));
-        text.extend(self.beside());
-        if self.unresolved_in.is_empty() {
-            text.extend(self.unresolved.iter().map(unresolved));
-        }
-        text.extend(outside(self));
-        if !self.unknown.is_empty() {
-            let names: Vec<String> = self
-                .unknown
-                .iter()
-                .take(MAX_UNKNOWN)
-                .map(|unknown| format!("{} {}", printable(&unknown.name), unknown.lines[0]))
-                .collect();
-            let n = self.unknown.len();
-            let more = if n > names.len() { " …" } else { "" };
-            text.push(format!(
-                "{} of unknown meaning, with the line: {}{more}",
-                count(n, "name"),
-                names.join(", ")
-            ));
-        }
-        text
+        self.shown(&Plain)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::budget::{TokenBudget, fit};
 use super::graph::{commands, place, tests_lines, unresolved, user_lines};
-use super::reply::{Reply, printable, shown_place};
+use super::look::{Look, Plain};
+use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, ChangedSymbol, Engine, ImpactAnswer, ImpactRequest, Mentions,
@@ -38,22 +39,23 @@ impl Question for ImpactRequest {
     }
 }
 
-fn changed(symbol: &ChangedSymbol) -> String {
+fn changed(look: &dyn Look, symbol: &ChangedSymbol) -> String {
     let public = if symbol.public == Some(true) { ", public" } else { "" };
-    format!("{}, {}{public}", place(&symbol.node), symbol.how.as_str())
+    let how = look.aside(&format!(", {}{public}", symbol.how.as_str()));
+    look.row(format!("{}{how}", place(look, &symbol.node)))
 }
 
-fn next(file: &NextFile) -> String {
-    let line = if file.line > 0 { format!(":{}", file.line) } else { String::new() };
-    let place = shown_place(&format!("{}{line}", file.path));
-    format!("{place} {}", printable(&file.reasons.join("; ")))
+fn next(look: &dyn Look, file: &NextFile) -> String {
+    let reasons = look.aside(&printable(&file.reasons.join("; ")));
+    look.row(format!("{} {reasons}", look.at(&file.path, file.line)))
 }
 
-fn together(file: &Together) -> String {
+fn together(look: &dyn Look, file: &Together) -> String {
     let percent = file.confidence * 100.0;
     let with = printable(&file.with);
     let n = count(file.support, "commit");
-    format!("{} with {with} in {n}, {percent:.0}%", shown_place(&file.path))
+    let what = look.aside(&format!("with {with} in {n}, {percent:.0}%"));
+    look.row(format!("{} {what}", look.at(&file.path, 0)))
 }
 
 /// Returns a heading, which says how many rows are left out.
@@ -65,15 +67,12 @@ fn heading(what: &str, total: usize, shown: usize) -> String {
     }
 }
 
-impl Reply for ImpactAnswer {
-    fn state(&self) -> &AnswerState {
-        &self.state
-    }
-
-    fn lines(&self) -> Vec<String> {
+impl ImpactAnswer {
+    /// Returns the text form.
+    pub(crate) fn shown(&self, look: &dyn Look) -> Vec<String> {
         if self.is_empty() {
             return vec![format!(
-                "nothing is changed ({}). Give a range (HEAD~1, main..), or files that you are about to change",
+                "nothing is changed ({}): give a range (HEAD~1, main..), or files that you are about to change",
                 printable(&self.of)
             )];
         }
@@ -83,30 +82,40 @@ impl Reply for ImpactAnswer {
             count(self.changed_files, "file"),
             printable(&self.of)
         )];
-        text.extend(self.changed.iter().map(changed));
+        text.extend(self.changed.iter().map(|of| changed(look, of)));
         if !self.deleted_uses.is_empty() {
-            text.push("still used, though the change deletes it:".into());
-            text.extend(self.deleted_uses.iter().map(|row| unresolved(&row.name_use)));
+            text.push(look.aside("still used, though the change deletes it:"));
+            text.extend(self.deleted_uses.iter().map(|row| unresolved(look, &row.name_use)));
         }
         if !self.files.is_empty() {
-            text.push("look at next, likeliest first:".into());
-            text.extend(self.files.iter().map(next));
+            text.push(look.aside("look at next, likeliest first:"));
+            text.extend(self.files.iter().map(|file| next(look, file)));
         }
-        text.push(heading("users", self.total_users, self.users.len()));
-        text.extend(self.users.iter().flat_map(user_lines));
+        text.push(look.aside(&heading("users", self.total_users, self.users.len())));
+        text.extend(self.users.iter().flat_map(|row| user_lines(look, row)));
         if !self.candidates.is_empty() {
-            text.push("may use it, less certain:".into());
-            text.extend(self.candidates.iter().flat_map(user_lines));
+            text.push(look.aside("may use it, less certain:"));
+            text.extend(self.candidates.iter().flat_map(|row| user_lines(look, row)));
         }
-        text.extend(tests_lines(&self.tests_by_class));
+        text.extend(tests_lines(look, &self.tests_by_class));
         text.extend(commands(&self.commands));
         // The list above names most of them, with the same reason.
         let is_new = |file: &&Together| !self.files.iter().any(|next| next.path == file.path);
-        let rest: Vec<String> = self.together.iter().filter(is_new).map(together).collect();
+        let rest: Vec<&Together> = self.together.iter().filter(is_new).collect();
         if !rest.is_empty() {
-            text.push("often changed together, too:".into());
-            text.extend(rest);
+            text.push(look.aside("often changed together, too:"));
+            text.extend(rest.into_iter().map(|file| together(look, file)));
         }
         text
+    }
+}
+
+impl Reply for ImpactAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.shown(&Plain)
     }
 }

@@ -14,6 +14,7 @@ mod grep;
 mod history;
 mod hits;
 mod impact;
+mod look;
 mod map;
 mod memory_add;
 mod memory_delete;
@@ -34,6 +35,7 @@ mod tool;
 mod why;
 
 pub use self::budget::Format;
+pub(crate) use self::look::Look;
 pub use self::read::{address_of, lines_left_out, pattern_lines};
 pub(crate) use self::reply::printed;
 pub use self::reply::{printable, printable_code, shown_place};
@@ -44,9 +46,9 @@ pub(crate) use self::tool::limited;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
-    ChangesRequest, ExploreRequest, FilesRequest, GraphRequest, GrepRequest, HistoryRequest,
-    ImpactRequest, MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest,
-    SearchRequest, StatusRequest, WhyRequest,
+    ChangesRequest, ExploreRequest, FilesRequest, GrepRequest, HistoryRequest, ImpactRequest,
+    MapRequest, PatternRequest, ReadRequest, RelatedRequest, RenameRequest, SearchRequest,
+    StatusRequest, WhyRequest,
 };
 
 /// All tools, in the order in which they are listed.
@@ -62,7 +64,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<outline::Args>(),
     Tool::of::<ReadRequest>(),
     Tool::of::<StatusRequest>(),
-    Tool::of::<GraphRequest>(),
+    Tool::of::<graph::Args>(),
     Tool::of::<ImpactRequest>(),
     Tool::of::<PatternRequest>(),
     Tool::of::<FilesRequest>(),

@@ -2,7 +2,8 @@
 
 use super::budget::{TokenBudget, fit};
 use super::graph::place;
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::look::{Look, Plain};
+use super::reply::{Reply, printable, quoted};
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, LineOfText, RenameAnswer, RenameRequest, RenamedFile,
@@ -32,27 +33,22 @@ impl Question for RenameRequest {
     }
 }
 
-fn line_of_text(line: &LineOfText) -> String {
-    format!("{}:{}", shown_place(&format!("{}:{}", line.path, line.line)), quoted(&line.text))
+fn line_of_text(look: &dyn Look, of: &LineOfText, what: &str) -> String {
+    let what = look.aside(&format!("({})", printable(what)));
+    look.row(format!("{}:{} {what}", look.at(&of.path, of.line), quoted(&of.text)))
 }
 
-fn changed(file: &RenamedFile) -> Vec<String> {
-    let head = format!("{} {}", shown_place(&file.path), count(file.places, "place"));
+fn changed(look: &dyn Look, file: &RenamedFile) -> Vec<String> {
+    let head = format!("{} {}", look.at(&file.path, 0), count(file.places, "place"));
     let lines = file.lines.iter().flat_map(|line| {
-        [
-            format!(" {} -{}", line.line, quoted(&line.old)),
-            format!(" {} +{}", line.line, quoted(&line.new)),
-        ]
+        [look.change(line.line, '-', &line.old), look.change(line.line, '+', &line.new)]
     });
-    std::iter::once(head).chain(lines).collect()
+    std::iter::once(look.row(head)).chain(lines).collect()
 }
 
-impl Reply for RenameAnswer {
-    fn state(&self) -> &AnswerState {
-        &self.state
-    }
-
-    fn lines(&self) -> Vec<String> {
+impl RenameAnswer {
+    /// Returns the text form.
+    pub(crate) fn shown(&self, look: &dyn Look) -> Vec<String> {
         let what = if self.applied { "renamed" } else { "preview, nothing is changed:" };
         let mut text = vec![format!(
             "{what} {} to {}: {} in {}",
@@ -61,7 +57,9 @@ impl Reply for RenameAnswer {
             count(self.total_places, "place"),
             count(self.total_files, "file")
         )];
-        text.extend(self.targets.iter().take(MAX_TARGETS).map(|t| format!("of {}", place(t))));
+        text.extend(
+            self.targets.iter().take(MAX_TARGETS).map(|t| format!("of {}", place(look, t))),
+        );
         if self.targets.len() > MAX_TARGETS {
             text.push(format!("of {} more", self.targets.len() - MAX_TARGETS));
         }
@@ -73,19 +71,19 @@ impl Reply for RenameAnswer {
             let then = if self.applied {
                 "keep the old name"
             } else {
-                "name those to rename in `also`, and pass skip_uncertain: true to leave the others"
+                look.advice(
+                    "name those to rename in `also`, and pass skip_uncertain: true to leave the others",
+                    "--also renames those that it names, and --skip-uncertain leaves the others",
+                )
             };
             text.push(format!(
                 "uncertain: {} may mean it{shown} ({then})",
                 count(self.total_uncertain, "line")
             ));
-            text.extend(
-                self.uncertain
-                    .iter()
-                    .map(|line| format!("{} ({})", line_of_text(&line.place), line.why)),
-            );
+            let lines = self.uncertain.iter().map(|of| line_of_text(look, &of.place, &of.why));
+            text.extend(lines);
         }
-        text.extend(self.files.iter().flat_map(changed));
+        text.extend(self.files.iter().flat_map(|file| changed(look, file)));
         if self.files.len() < self.total_files {
             text.push(format!("{} more", count(self.total_files - self.files.len(), "file")));
         }
@@ -98,15 +96,22 @@ impl Reply for RenameAnswer {
                 "not touched: {} with the name that are something else{shown}",
                 count(self.total_mentions, "line")
             ));
-            text.extend(
-                self.mentions
-                    .iter()
-                    .map(|line| format!("{} ({})", line_of_text(&line.place), line.what)),
-            );
+            let lines = self.mentions.iter().map(|of| line_of_text(look, &of.place, &of.what));
+            text.extend(lines);
         }
         if !self.applied && self.total_uncertain == 0 {
-            text.push("pass apply: true to write".into());
+            text.push(look.advice("pass apply: true to write", "--apply writes it").into());
         }
         text
+    }
+}
+
+impl Reply for RenameAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.shown(&Plain)
     }
 }

@@ -204,6 +204,47 @@ fn each_question_has_one_answer_whoever_asks() {
     }
 }
 
+/// A command prints the lines that agents read, without the state of the index, which is the last one.
+#[test]
+fn each_answer_of_the_graph_has_one_text() {
+    let p = project();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    client.call("status", &json!({ "wait_ms": 20_000 }));
+    for (cli, tool, arguments) in [
+        (
+            &["graph", "callers", "Store::get"][..],
+            "graph",
+            json!({ "operation": "callers", "target": "Store::get" }),
+        ),
+        (
+            &["graph", "dependents", "Store"],
+            "graph",
+            json!({ "operation": "dependents", "target": "Store" }),
+        ),
+        (
+            &["graph", "callees", "main"],
+            "graph",
+            json!({ "operation": "callees", "target": "main" }),
+        ),
+        (
+            &["graph", "impact", "--files", "Store::get"],
+            "impact",
+            json!({ "files": ["Store::get"] }),
+        ),
+    ] {
+        let mut arguments = arguments;
+        arguments["format"] = "text".into();
+        let (status, told) = client.try_call(tool, &arguments).unwrap();
+        assert_eq!(status, 200, "{told}");
+        let (told, _) = told.trim_end().rsplit_once('\n').unwrap();
+        let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("warning: ")).collect();
+        let printed = p.run(cli).expect(0).stdout;
+        assert_eq!(printed.lines().collect::<Vec<_>>(), told, "{cli:?}");
+    }
+}
+
 /// Errors in a question are the same for every front end, too.
 #[test]
 fn each_mistake_has_one_message() {

@@ -78,7 +78,7 @@ fn a_call_leads_into_the_project_that_a_manifest_ties() {
     let read = at(&p, "x/app", &["read", &found[0]]).expect(0);
     assert!(read.stdout.contains("Heats water"), "{}", read.stdout);
     let text = at(&p, "x/app", &["graph", "callees", "tea"]).expect(0).stdout;
-    assert!(text.contains("x/kettle:src/lib.rs:1-2  boil:4"), "{text}");
+    assert!(text.contains("boil 4 x/kettle:src/lib.rs:1-2"), "{text}");
     // The lines are those of the files as they are now.
     p.write("x/kettle/src/lib.rs", format!("//! A kettle.\n\n{KETTLE}"));
     assert_eq!(callees(&p, "x/app", "tea")[0], "x/kettle:src/lib.rs:3-4");

@@ -1,7 +1,7 @@
 //! `cortex graph import`: reads SCIP indexes.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,6 +10,7 @@ use super::super::args::end;
 use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
 use super::super::temporary::PrivateFolder;
+use super::shared::Shared;
 use crate::engine::{Call, Engine};
 use crate::graph::{Imported, PreciseSource};
 
@@ -62,30 +63,31 @@ const INDEXERS: [Indexer; 9] = [
     Indexer { program: "scip-php", manifests: &["composer.json"], arguments: &["--output", "OUT"] },
 ];
 
-/// What to do with indexes.
-pub(super) enum Import<'a> {
-    /// Import this file.
-    File(&'a str),
-    /// Import what an installed indexer writes.
-    Run,
-    /// Delete the one of this name.
-    Forget(&'a str),
-    /// List those that are imported.
-    List,
+#[derive(clap::Args)]
+pub(super) struct Import {
+    /// The index [default: list the imported ones]
+    file: Option<PathBuf>,
+    /// Run the indexer of this project that is installed, and import what it writes
+    #[arg(long, conflicts_with = "file")]
+    run: bool,
+    /// Delete an imported index
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "run"])]
+    forget: Option<String>,
 }
 
-pub(super) fn run(what: &Import, engine: Engine, as_json: bool) -> Result<Outcome> {
-    let found = match what {
-        Import::File(_) | Import::Run => return import(engine, what, as_json),
-        Import::Forget(name) => vec![engine.forget_scip(name, &Call::default())?],
-        Import::List => engine.scip_indexes(&Call::default())?,
+pub(super) fn run(of: &Import, shared: &Shared) -> Result<Outcome> {
+    let engine = shared.engine(None)?;
+    let found = match &of.forget {
+        _ if of.run || of.file.is_some() => return import(engine, of.file.as_deref(), shared.json),
+        Some(name) => vec![engine.forget_scip(name, &Call::default())?],
+        None => engine.scip_indexes(&Call::default())?,
     };
-    if as_json {
+    if shared.json {
         json(&found)?;
     } else if found.is_empty() {
         tell!("no index is imported: cortex graph import FILE, or --run");
     } else {
-        let verb = if matches!(what, Import::Forget(_)) { "forgotten: " } else { "" };
+        let verb = if of.forget.is_some() { "forgotten: " } else { "" };
         for PreciseSource { name, tool, n_files, n_current, .. } in &found {
             let by = if tool.is_empty() { String::new() } else { format!(", by {tool}") };
             let changed = match n_files - n_current {
@@ -99,8 +101,8 @@ pub(super) fn run(what: &Import, engine: Engine, as_json: bool) -> Result<Outcom
     Ok(end(engine, if found.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
 }
 
-/// Imports an index, or those that installed indexers write.
-fn import(engine: Engine, what: &Import, as_json: bool) -> Result<Outcome> {
+/// Imports an index or, without a file, those that installed indexers write.
+fn import(engine: Engine, file: Option<&Path>, as_json: bool) -> Result<Outcome> {
     let root = engine.project.layout.root().to_path_buf();
     let import = |path: &Path, name: &str| -> Result<Imported> {
         let mut index =
@@ -108,7 +110,14 @@ fn import(engine: Engine, what: &Import, as_json: bool) -> Result<Outcome> {
         Ok(engine.import_scip(name, &mut index, &Call::default())?)
     };
     let mut all = Vec::new();
-    if matches!(what, Import::Run) {
+    if let Some(file) = file {
+        let path = std::path::absolute(file)?;
+        let name = path.strip_prefix(&root).map_or_else(
+            |_| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            |below| below.to_string_lossy().into_owned(),
+        );
+        all.push(import(&path, &name)?);
+    } else {
         let out = PrivateFolder::new()?;
         for indexer in installed(&root)? {
             let path = out.dir.path().join(format!("{}.scip", indexer.program));
@@ -116,13 +125,6 @@ fn import(engine: Engine, what: &Import, as_json: bool) -> Result<Outcome> {
             index_with(indexer, &root, &path)?;
             all.push(import(&path, &format!("{}.scip", indexer.program))?);
         }
-    } else if let Import::File(file) = what {
-        let path = std::path::absolute(file)?;
-        let name = path.strip_prefix(&root).map_or_else(
-            |_| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            |below| below.to_string_lossy().into_owned(),
-        );
-        all.push(import(&path, &name)?);
     }
     if as_json {
         json(&all)?;

@@ -23,7 +23,8 @@ use crate::engine::door::freshness::AnswerState;
 use crate::engine::door::near::near_in;
 use crate::engine::door::rows::ExcerptRow;
 use crate::engine::door::serving::{Engine, View};
-use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRequest};
+use crate::engine::graph::affected::TEST_DEPTH;
+use crate::engine::graph::query::{AroundRequest, GraphAnswer, GraphNode, TargetRows};
 use crate::engine::past::history::HistoryRow;
 use crate::engine::read::places::{ReadPlace, ReadRequest};
 use crate::engine::{AskError, Call};
@@ -233,18 +234,19 @@ impl Engine {
                 let is_one = symbols.len() == 1;
                 let first = &symbols[0];
                 let depth = if named.is_affected { AFFECTED_STEPS } else { 1 };
-                let request = GraphRequest {
-                    operation: Operation::Impact.as_str().into(),
-                    target: address(first),
+                let test_depth = if named.wants_tests { TEST_DEPTH } else { 0 };
+                let request = AroundRequest {
+                    operation: Operation::Impact,
+                    of: TargetRows { target: address(first), limit: Some(MAX_USERS), context: 0 },
+                    to: None,
                     depth: Some(depth),
-                    limit: Some(MAX_USERS),
-                    without_tests: !named.wants_tests,
-                    ..GraphRequest::default()
+                    unresolved: false,
                 };
                 let others: Vec<GraphNode> = symbols[1..].iter().map(GraphNode::new).collect();
                 let n_followed = named.subjects.iter().filter(|s| s.users.is_some()).count();
                 if n_followed < MAX_FOLLOWED {
-                    let users = Some(Box::new(self.graph(&request, call)?));
+                    let users = self.around_with_tests(&request, test_depth, call)?;
+                    let users = Some(Box::new(users));
                     named.subjects.push(Subject { users, others, ..Subject::of(about.clone()) });
                 } else if !others.is_empty() {
                     named.subjects.push(Subject { others, ..Subject::of(about.clone()) });

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::drawing::{Drawing, DrawingFormat, DrawnEdge, DrawnNode, MAX_NODES};
 use crate::engine::door::freshness::AnswerState;
 use crate::engine::door::serving::Engine;
+use crate::engine::graph::query::{check_end, steps};
 use crate::engine::{AskError, Call};
-use crate::graph::{CodeGraph, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Node, Operation, Step};
+use crate::graph::{CodeGraph, GraphQuery, LEAST_CONFIDENCE, Node, Operation, Step};
 use crate::work::WorkBudget;
 
 /// Default of [`DrawingRequest::limit`].
@@ -77,18 +78,14 @@ impl Engine {
                 drawn().join(", ")
             )));
         };
-        if (operation == Operation::Path) != request.to.is_some() {
-            return Err(AskError::Arguments(
-                "path leads from `target` to `to`: give both; the other operations do not accept `to`".into(),
-            ));
+        check_end(operation, request.to.as_deref())?;
+        let depth = steps(request.depth, 1)?;
+        let limit = request.limit.unwrap_or(LIMIT);
+        if !(1..=MAX_NODES).contains(&limit) {
+            return Err(AskError::Arguments(format!(
+                "limit is {limit}, but must be from 1 to {MAX_NODES}"
+            )));
         }
-        let within = |name: &str, given: usize, most: usize| {
-            let is_within = (1..=most).contains(&given);
-            let error = || format!("{name} is {given}, but must be from 1 to {most}");
-            if is_within { Ok(given) } else { Err(AskError::Arguments(error())) }
-        };
-        let depth = within("depth", request.depth.unwrap_or(1), MAX_DEPTH)?;
-        let limit = within("limit", request.limit.unwrap_or(LIMIT), MAX_NODES)?;
         let target = &*self.graph_target(&request.target, call);
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
         let mut state = self.state(call)?;

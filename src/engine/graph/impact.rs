@@ -14,11 +14,11 @@ use crate::engine::graph::changed::{
     FileChange, How, MAX_COMPARED, SymbolChange, changed, how_of, is_code, is_compared, shown,
     texts,
 };
-use crate::engine::graph::query::{GraphNode, GraphRow, NO_SOURCES, NameUse};
+use crate::engine::graph::query::{GraphNode, GraphRow, NO_SOURCES, NameUse, steps};
 use crate::engine::read::search::SearchRequest;
 use crate::engine::{AskError, Call};
 use crate::graph::{
-    CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, MAX_DEPTH, Node, TestsAnswer,
+    CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, Node, TestsAnswer,
 };
 use crate::languages::is_test_file;
 use crate::search::ChangedTogether;
@@ -180,12 +180,7 @@ impl Engine {
     /// When the request is not valid, git does not answer, there are no source files, or the graph
     /// or the index cannot be read.
     pub fn impact(&self, request: &ImpactRequest, call: &Call) -> Result<ImpactAnswer, AskError> {
-        let depth = request.depth.unwrap_or(DEPTH);
-        if !(1..=MAX_DEPTH).contains(&depth) {
-            return Err(AskError::Arguments(format!(
-                "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
-            )));
-        }
+        let depth = steps(request.depth, DEPTH)?;
         let limit = request.limit.unwrap_or(LIMIT);
         let View { code, mut state } = self.view(call)?;
         let range = request.range.as_deref().map(str::trim).filter(|range| !range.is_empty());

@@ -16,18 +16,21 @@ pub(in crate::engine) mod unused;
 pub(in crate::engine) mod used;
 pub(in crate::engine) mod uses;
 
+pub use crate::graph::Operation;
 pub use affected::{TestGroup, TestsByClass};
 pub use changed::How;
 pub use drawing::{DrawingAnswer, DrawingRequest};
 pub use impact::{ChangedSymbol, DeletedUse, ImpactAnswer, ImpactRequest, NextFile, Together};
 pub use map::{MapAnswer, MapRequest};
 pub use query::{
-    GraphAnswer, GraphNode, GraphRequest, GraphRow, NameUse, Namesake, NotListed, UnknownName,
-    UsesInFile,
+    AroundRequest, GraphAnswer, GraphNode, GraphRow, NameUse, Namesake, NotListed, TargetRows,
+    UnknownName, UsesInFile, check_end,
 };
 pub use rename::{
     LineOfText, RenameAnswer, RenameRequest, RenamedFile, RenamedLine, UncertainLine,
 };
 pub use routes::Client;
+pub use tested::TestsRequest;
 pub use treemap::{TreemapAnswer, TreemapRequest, TreemapRow};
+pub use unused::UnusedRequest;
 pub use used::{FileUses, FileUsesRequest, MeasuredPrecision, SymbolUses};

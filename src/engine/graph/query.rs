@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::address::Address;
 use crate::engine::door::freshness::AnswerState;
@@ -26,51 +26,41 @@ use crate::store::{SourceEntry, SourceTable};
 use crate::text::{count, cut};
 use crate::work::WorkBudget;
 
-/// The arguments of a query of the code graph.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct GraphRequest {
-    /// impact: what a change may affect; tests: which reach it; unused: dead code; routes: HTTP routes,
-    /// handlers, clients.
-    #[schemars(extend("enum" = operations()))]
-    pub operation: String,
-    /// A name, `Type::method`, `file.rs:line` or a file; unused: a folder, `.`; routes: `GET /users/{id}`, `.`.
+/// The target of a question to the code graph, and how much is shown of its answer.
+#[derive(Debug, Clone, Default)]
+pub struct TargetRows {
+    /// A name, `Type::method`, `file.rs:line` or a file.
     pub target: String,
-    /// path: the symbol or file at its end.
-    pub to: Option<String>,
-    /// Maximum number of steps. Default: 1, of callers and tests 3.
-    #[schemars(range(min = 1, max = 10))]
-    pub depth: Option<usize>,
-    /// Lines to show around the first use.
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 50))]
-    pub context: usize,
-    /// List up to `limit` uses of the target's name whose meaning is unknown, not only the first.
-    #[serde(default)]
-    pub unresolved: bool,
-    /// unused: list public symbols of libraries, too.
-    #[serde(default)]
-    pub public: bool,
-    /// Maximum number of results. Default: 30 and all direct users, of tests 20.
-    #[schemars(range(min = 1, max = 500))]
+    /// Maximum number of results.
     pub limit: Option<usize>,
-    /// Whether only the users are wanted, and not the tests that reach the target.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub without_tests: bool,
+    /// Number of lines to show around the first use.
+    pub context: usize,
 }
 
-/// Default of [`GraphRequest::limit`], except of tests.
+/// A question about what is around a symbol or file.
+#[derive(Debug, Clone)]
+pub struct AroundRequest {
+    /// What leads to the results: all operations but tests, unused and routes.
+    pub operation: Operation,
+    /// The limit is 30 and all direct users by default.
+    pub of: TargetRows,
+    /// The symbol or file at the end of a path.
+    pub to: Option<String>,
+    /// Maximum number of steps. Default: 1, of callers 3.
+    pub depth: Option<usize>,
+    /// Whether to list up to the limit of uses of the target's name whose meaning is unknown, not only
+    /// the first.
+    pub unresolved: bool,
+}
+
+/// Default of the number of results.
 const LIMIT: usize = 30;
-/// Default of [`GraphRequest::depth`] of callers: an entry point is seldom farther.
+/// Default of [`AroundRequest::depth`] of callers: an entry point is seldom farther.
 const CALLERS_DEPTH: usize = 3;
 /// Most direct users that an answer lists without a limit of the request.
 const MAX_DIRECT: usize = 200;
 /// Least number of groups of tests that a shortened answer keeps.
 const LEAST_GROUPS: usize = 5;
-
-fn operations() -> Vec<&'static str> {
-    Operation::ALL.into_iter().map(Operation::as_str).collect()
-}
 
 /// The answer of the code graph.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -326,60 +316,56 @@ pub(in crate::engine) const USES_BESIDE: usize = 5;
 /// The error of a project that has chunk files but no source files.
 pub(in crate::engine) const NO_SOURCES: &str = "the code graph is built from source files, and this project has none: chunk files alone do not say which symbol calls which";
 
+/// Checks that a path has an end, and that no other question has one.
+///
+/// # Errors
+/// When that is not so.
+pub fn check_end(operation: Operation, to: Option<&str>) -> Result<(), AskError> {
+    if (operation == Operation::Path) == to.is_some() {
+        return Ok(());
+    }
+    Err(AskError::Arguments(
+        "path leads from `target` to `to`: give both; the other operations do not accept `to`"
+            .into(),
+    ))
+}
+
+/// Returns the number of steps that a question follows.
+pub(in crate::engine) fn steps(depth: Option<usize>, default: usize) -> Result<usize, AskError> {
+    let depth = depth.unwrap_or(default);
+    if (1..=MAX_DEPTH).contains(&depth) {
+        return Ok(depth);
+    }
+    Err(AskError::Arguments(format!("depth is {depth}, but must be from 1 to {MAX_DEPTH}")))
+}
+
 impl Engine {
-    /// Answers a query from the updated code graph.
+    /// Answers a question about what is around a target from the updated code graph.
     ///
     /// # Errors
     /// When the request is not valid, there are no source files, or the graph cannot be read or
     /// written.
-    pub fn graph(&self, request: &GraphRequest, call: &Call) -> Result<GraphAnswer, AskError> {
-        let unknown = || {
-            let known = operations().join(", ");
-            AskError::Arguments(format!(
-                "there is no operation `{}`: give one of {known}",
-                request.operation
-            ))
-        };
-        let operation = Operation::parse(&request.operation).ok_or_else(unknown)?;
-        if (operation == Operation::Path) != request.to.is_some() {
-            return Err(AskError::Arguments(
-                "path leads from `target` to `to`: give both; the other operations do not accept `to`".into(),
-            ));
-        }
-        let default_depth = if operation == Operation::Callers { CALLERS_DEPTH } else { 1 };
-        let depth = request.depth.unwrap_or(default_depth);
-        if !(1..=MAX_DEPTH).contains(&depth) {
-            return Err(AskError::Arguments(format!(
-                "depth is {depth}, but must be from 1 to {MAX_DEPTH}"
-            )));
-        }
-        if operation == Operation::Unused {
-            return self.unused(&request.target, request, call);
-        }
-        if operation == Operation::Routes {
-            return self.routes(request, &[], call);
-        }
-        let target = &*self.graph_target(&request.target, call);
-        if operation == Operation::Tests {
-            return self.tests_of(target, request, call);
-        }
-        let to = request.to.as_deref().map(|to| self.graph_target(to, call));
-        let limit = request.limit.unwrap_or(LIMIT);
-        let query = GraphQuery { operation, target, to: to.as_deref(), depth, limit };
-        self.neighbours(query, request, call)
+    pub fn around(&self, request: &AroundRequest, call: &Call) -> Result<GraphAnswer, AskError> {
+        self.around_with_tests(request, TEST_DEPTH, call)
     }
 
-    /// Answers a query about what is around the target. If it is about users, the answer says who is
-    /// affected by a change: all code outside of tests comes first, then the tests.
-    fn neighbours(
+    /// Does the same. If the question is about users, the answer says who is affected by a change: all
+    /// code outside of tests comes first, then the tests that reach the target in `test_depth` steps.
+    pub(in crate::engine) fn around_with_tests(
         &self,
-        query: GraphQuery,
-        request: &GraphRequest,
+        request: &AroundRequest,
+        test_depth: usize,
         call: &Call,
     ) -> Result<GraphAnswer, AskError> {
-        let GraphQuery { operation, target, mut limit, .. } = query;
+        let (operation, of) = (request.operation, &request.of);
+        check_end(operation, request.to.as_deref())?;
+        let default_depth = if operation == Operation::Callers { CALLERS_DEPTH } else { 1 };
+        let depth = steps(request.depth, default_depth)?;
+        let target = &*self.graph_target(&of.target, call);
+        let to = request.to.as_deref().map(|to| self.graph_target(to, call));
+        let mut limit = of.limit.unwrap_or(LIMIT);
+        let query = GraphQuery { operation, target, to: to.as_deref(), depth, limit };
         let mut state = self.state(call)?;
-        let test_depth = if request.without_tests { 0 } else { TEST_DEPTH };
         let ask = |graph: &CodeGraph, work: &WorkBudget| answered(graph, query, test_depth, work);
         let (AnsweredQuery { mut answer, through, tests }, has_sources, _) =
             self.ask_graph_in_time(call, ask)?;
@@ -402,7 +388,7 @@ impl Engine {
             ));
         }
         let n_direct = answer.results.iter().filter(|f| f.depth <= 1 && !f.is_test).count();
-        if request.limit.is_none() && operation.lists_users() {
+        if of.limit.is_none() && operation.lists_users() {
             limit = limit.max(n_direct.min(MAX_DIRECT));
         }
         let n_uses = match answer.results.len() {
@@ -422,17 +408,14 @@ impl Engine {
                 self.add_default_imports(&mut other, names, &answer.targets, n_uses, call)?;
             state.warnings.extend(note);
         }
-        let outside = match self.outside(&answer.imported, call) {
-            Ok(outside) => outside,
-            // The rest of the answer needs no packages.
-            Err(e) => {
-                call.check()?;
-                state.warnings.push(e.to_string());
-                Vec::new()
-            }
-        };
+        // The rest of the answer needs no packages.
+        let outside = self.outside(&answer.imported, call).or_else(|e| {
+            call.check()?;
+            state.warnings.push(e.to_string());
+            Ok::<_, AskError>(Vec::new())
+        })?;
         let row = |found: &Neighbour| {
-            self.graph_row(found, answer.file_of_uses(found).to_string(), request.context)
+            self.graph_row(found, answer.file_of_uses(found).to_string(), of.context)
         };
         let mut results: Vec<GraphRow> = answer.results.iter().take(limit).map(row).collect();
         let mut candidates: Vec<GraphRow> = Vec::new();
@@ -465,7 +448,7 @@ impl Engine {
             unresolved_in: other.in_files,
             tests: plan.tests,
             commands: plan.commands,
-            depth: query.depth,
+            depth,
             total_users: answer.results.iter().filter(|found| !found.is_test).count(),
             namesakes: other.namesakes,
             named: other.named,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rayon::prelude::*;
 
 use crate::engine::door::serving::{Engine, View};
-use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
+use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRow, TargetRows};
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{Asked, Node, Operation};
@@ -82,7 +82,7 @@ impl Engine {
     /// When no route matches, or the graph or the index cannot be read.
     pub fn routes(
         &self,
-        request: &GraphRequest,
+        of: &TargetRows,
         clients: &[Client],
         call: &Call,
     ) -> Result<GraphAnswer, AskError> {
@@ -93,12 +93,12 @@ impl Engine {
         if table.routes.is_empty() {
             return Err(AskError::NotFound("no file of this project registers an HTTP route in a way that Cortex knows (axum, actix, rocket, flask, django, fastapi, express, nest, spring, rails, laravel, gin, net/http, aspnet, phoenix, ktor, jax-rs and their like)".into()));
         }
-        let wanted = wanted(&table.routes, request.target.trim());
+        let wanted = wanted(&table.routes, of.target.trim());
         if wanted.is_empty() {
             return Err(AskError::NotFound(format!(
                 "none of the {} matches `{}`: give a path (/users/{{id}}), a method and a path (GET /users), a handler or a file; `.` lists all",
                 count(table.routes.len(), "route"),
-                crate::text::cut(&request.target, 100)
+                crate::text::cut(&of.target, 100)
             )));
         }
         let mut callers =
@@ -121,7 +121,7 @@ impl Engine {
                 "the search for routes was cut: there may be more routes and requests".into(),
             );
         }
-        let limit = request.limit.unwrap_or(LIMIT);
+        let limit = of.limit.unwrap_or(LIMIT);
         let mut of_route: BTreeMap<usize, Vec<GraphRow>> = BTreeMap::new();
         for caller in callers {
             of_route.entry(caller.route).or_default().push(caller.row);
@@ -137,7 +137,7 @@ impl Engine {
             });
             let (sure, unsure): (Vec<_>, Vec<_>) =
                 found.into_iter().partition(|row| row.confidence >= LEAST_CONFIDENCE);
-            let mut row = self.route_row(route, request.context);
+            let mut row = self.route_row(route, of.context);
             if !is_few && !sure.is_empty() {
                 let n: usize = sure.iter().map(|row| row.sites.len()).sum();
                 row.reason = row.reason.map(|reason| format!("{reason}, {}", count(n, "request")));

@@ -3,7 +3,7 @@
 use crate::engine::door::serving::Engine;
 use crate::engine::graph::affected::{TEST_DEPTH, TestPlan, reason};
 use crate::engine::graph::query::{
-    GraphAnswer, GraphNode, GraphRequest, GraphRow, NO_SOURCES, NameUse,
+    GraphAnswer, GraphNode, GraphRow, NO_SOURCES, NameUse, TargetRows, steps,
 };
 use crate::engine::read::grep::GrepRequest;
 use crate::engine::{AskError, Call};
@@ -20,25 +20,28 @@ const MAX_MATCHES: usize = 5_000;
 /// Maximum number of characters of such a line.
 const MAX_CHARS: usize = 120;
 
+/// A question about the tests that reach a symbol.
+#[derive(Debug, Clone)]
+pub struct TestsRequest {
+    /// The limit is 20 by default.
+    pub of: TargetRows,
+    /// Maximum number of steps. Default: 3.
+    pub depth: Option<usize>,
+}
+
 impl Engine {
     /// Finds the tests that reach a symbol.
     ///
     /// # Errors
-    /// When there are no source files, or the graph or the index cannot be read.
-    pub(in crate::engine) fn tests_of(
-        &self,
-        target: &str,
-        request: &GraphRequest,
-        call: &Call,
-    ) -> Result<GraphAnswer, AskError> {
+    /// When the request is not valid, there are no source files, or the graph or the index cannot be
+    /// read.
+    pub fn tests_of(&self, request: &TestsRequest, call: &Call) -> Result<GraphAnswer, AskError> {
+        let of = &request.of;
+        let depth = steps(request.depth, TEST_DEPTH)?;
+        let target = &*self.graph_target(&of.target, call);
         let mut state = self.state(call)?;
-        let query = GraphQuery {
-            operation: Operation::Tests,
-            target,
-            to: None,
-            depth: request.depth.unwrap_or(TEST_DEPTH),
-            limit: usize::MAX,
-        };
+        let query =
+            GraphQuery { operation: Operation::Tests, target, to: None, depth, limit: usize::MAX };
         let (mut found, has_sources) =
             self.ask_graph(call, |graph| graph.tests(query, &call.work()))?;
         call.check()?;
@@ -55,13 +58,13 @@ impl Engine {
         let TestPlan { tests, commands, warnings } =
             self.test_plan(&found, std::iter::empty(), call)?;
         state.warnings.extend(warnings);
-        found.limit(request.limit.unwrap_or(LIMIT));
+        found.limit(of.limit.unwrap_or(LIMIT));
         let mentions = if found.results.is_empty() && found.candidates.is_empty() {
             self.mentions(&found, call)?
         } else {
             Vec::new()
         };
-        let row = |test: &FoundTest| self.test_row(test, &found, request.context);
+        let row = |test: &FoundTest| self.test_row(test, &found, of.context);
         Ok(GraphAnswer {
             targets: GraphNode::listed(&found.targets),
             total_targets: found.targets.len(),

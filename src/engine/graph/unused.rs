@@ -4,7 +4,7 @@ use crate::chunk::Origin;
 use crate::engine::door::filters::{idle_paths, of_paths};
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::query::{
-    GraphAnswer, GraphNode, GraphRequest, GraphRow, NO_SOURCES, NotListed,
+    GraphAnswer, GraphNode, GraphRow, NO_SOURCES, NotListed, TargetRows,
 };
 use crate::engine::{AskError, Call};
 use crate::graph::{Exempt, Operation, UnusedQuery, UnusedSymbol, WhyUnused};
@@ -15,19 +15,23 @@ const LIMIT: usize = 30;
 /// Ends of files that only declare what is elsewhere.
 const DECLARATIONS: &[&str] = &[".d.ts", ".d.mts", ".d.cts", ".pyi"];
 
+/// A question about code that nothing seems to use.
+#[derive(Debug, Clone)]
+pub struct UnusedRequest {
+    /// The target is a file, a folder, a glob, or `.` for the whole project. The limit is 30 by default.
+    pub of: TargetRows,
+    /// Whether to list public symbols of libraries, too.
+    pub public: bool,
+}
+
 impl Engine {
-    /// Finds the symbols of a file, a folder or the files of a glob that nothing seems to use. `.` is
-    /// the whole project.
+    /// Finds the symbols of the target that nothing seems to use.
     ///
     /// # Errors
     /// When no indexed file matches, or the graph or the index cannot be read.
-    pub(in crate::engine) fn unused(
-        &self,
-        target: &str,
-        request: &GraphRequest,
-        call: &Call,
-    ) -> Result<GraphAnswer, AskError> {
-        let target = target.trim().trim_start_matches("./").trim_end_matches('/');
+    pub fn unused(&self, request: &UnusedRequest, call: &Call) -> Result<GraphAnswer, AskError> {
+        let UnusedRequest { of, public } = request;
+        let target = of.target.trim().trim_start_matches("./").trim_end_matches('/');
         let is_whole = matches!(target, "" | ".");
         let patterns: Vec<String> = (!is_whole).then(|| target.to_string()).into_iter().collect();
         let wanted = of_paths(Some(&self.project), &patterns)?;
@@ -61,7 +65,7 @@ impl Engine {
             read: &read,
             is_asked: &is_asked,
             is_library: &|path, language| libraries.has(path, language),
-            with_public: request.public,
+            with_public: *public,
         };
         let (found, has_sources, _) =
             self.ask_graph_in_time(call, |graph, work| graph.unused(query, work))?;
@@ -76,9 +80,9 @@ impl Engine {
             );
         }
         let total = found.results.len();
-        let limit = request.limit.unwrap_or(LIMIT);
+        let limit = of.limit.unwrap_or(LIMIT);
         let results: Vec<GraphRow> = (found.results.iter().take(limit))
-            .map(|symbol| self.unused_row(symbol, request.context))
+            .map(|symbol| self.unused_row(symbol, of.context))
             .collect();
         let path = if is_whole { "." } else { target };
         let is_file = files.binary_search(&path).is_ok();
