@@ -8,9 +8,9 @@ use super::look::{Look, Plain};
 use super::reply::{Reply, printable, quoted};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AroundRequest, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRow, Mentions, NameUse,
-    Namesake, Operation, OutsideName, TargetRows, TestsByClass, TestsRequest, UnusedRequest,
-    UsesInFile, check_end,
+    AnswerState, AroundRequest, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRow, Mentions,
+    NameUse, Namesake, Operation, OutsideName, TargetRows, TestsByClass, TestsRequest,
+    UnusedRequest, UsesInFile, check_end,
 };
 use crate::text::count;
 
