@@ -456,3 +456,16 @@ fn a_process_that_may_open_few_files_indexes_all_or_nothing() {
         }
     }
 }
+
+#[test]
+fn many_first_processes_do_not_disturb_each_other() {
+    for _ in 0..5 {
+        let p = Project::sample();
+        let mut children: Vec<_> = (0..6)
+            .map(|_| p.cortex(&["search", "retry"]).stdout(Stdio::null()).spawn().unwrap())
+            .collect();
+        for child in &mut children {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+}

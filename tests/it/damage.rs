@@ -25,6 +25,9 @@ fn saved() -> Project {
     p
 }
 
+const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
+const SYMBOLS: &str = ".cortex/chunks/code-symbols.json";
+
 const QUESTION: &str = "which kettle has four cups of water";
 
 fn ask(p: &Project) -> Value {
@@ -141,7 +144,7 @@ fn a_search_repairs_a_flipped_byte() {
     for at in [0, 40, n / 3, n / 2, n - 3] {
         for bit in [1, 0x80] {
             let p = unsaved();
-            let path = p.path(".cortex/chunks/code-definitions.json");
+            let path = p.path(DEFINITIONS);
             let mut bytes = fs::read(&path).unwrap();
             bytes[at] ^= bit;
             fs::write(&path, bytes).unwrap();
@@ -192,7 +195,7 @@ fn a_server_repairs_damage_itself() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let client = Client::new(&server.line());
     client.call("search", &json!({ "query": "retry", "wait_ms": 20_000 }));
-    let path = p.path(".cortex/chunks/code-definitions.json");
+    let path = p.path(DEFINITIONS);
     let mut bytes = fs::read(&path).unwrap();
     let n = bytes.len();
     bytes[n / 2] ^= 1;
@@ -202,4 +205,24 @@ fn a_server_repairs_damage_itself() {
         let is_mended = fs::read(&path).unwrap() != bytes;
         is_mended && found["results"][0]["path"] == "src/retry.rs" && warnings(&found).is_empty()
     });
+}
+
+/// `index --full` is the remedy that errors name, so it repairs what cannot be read at all.
+#[test]
+fn a_full_index_repairs_a_file_that_is_not_utf8() {
+    let p = Project::sample();
+    p.index();
+    p.write(SYMBOLS, b"{\"_metadata\":\xff\n");
+    p.run(&["index", "--full"]).expect(0);
+    assert_eq!(p.timeless(), p.fresh_copy().timeless());
+}
+
+#[test]
+fn a_search_repairs_a_chunk_file_that_was_cut() {
+    let p = Project::sample();
+    p.index();
+    let whole = p.read(DEFINITIONS);
+    p.write(DEFINITIONS, &whole[..whole.len() / 2]);
+    p.run(&["search", "potatoes"]).expect(0);
+    assert_eq!(p.timeless(), p.fresh_copy().timeless());
 }

@@ -9,6 +9,7 @@ use crate::server::{Client, Server, warnings};
 use crate::support::wait_until;
 
 const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
+const SYMBOLS: &str = ".cortex/chunks/code-symbols.json";
 const DOCUMENTS: &str = ".cortex/chunks/doc-chunks.json";
 
 /// Creates a project with one foreign chunk file.
@@ -738,4 +739,35 @@ fn half_of_what_another_program_writes_is_not_served() {
     }
     wait_until("the last files are served", || seen() == [3].into());
     assert!(client.status()["reload"]["published"].as_u64().unwrap() <= 4);
+}
+
+#[test]
+fn clean_leaves_the_chunks_of_other_programs() {
+    let p = Project::new();
+    let text = r#"{"chunks": [{"id": "a", "text": "nougat"}]}"#;
+    p.write(DEFINITIONS, text);
+    p.found(&["nougat"]);
+    assert!(p.run(&["clean"]).expect(0).stdout.contains("another program"));
+    assert_eq!(p.read(DEFINITIONS), text);
+}
+
+/// Several chunks of one file are searched, a title beside names too, and a header need not name
+/// an embedder.
+#[test]
+fn chunks_of_other_programs_are_searched_whole() {
+    let p = Project::new();
+    p.write(
+        SYMBOLS,
+        r#"{"_metadata": {"embedder": null, "format_version": "1.0"}, "chunks": [
+            {"id": "a1", "text": "opens the valve", "metadata": {"file_path": "a.rs"}},
+            {"id": "a2", "text": "closes the hatch", "title": "Backpressure policy", "metadata": {"file_path": "a.rs", "names": [{"name": "omega"}]}}
+        ]}"#,
+    );
+    let lead = |query: &str| {
+        p.json(&["search", query])["results"][0]["chunk_id"].as_str().map(String::from)
+    };
+    assert_eq!(lead("hatch").as_deref(), Some("a2"));
+    assert_eq!(lead("valve").as_deref(), Some("a1"));
+    assert_eq!(lead("backpressure").as_deref(), Some("a2"));
+    assert_eq!(p.found(&["--exact", "name:backpressure"]), ["a.rs"]);
 }

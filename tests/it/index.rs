@@ -441,3 +441,29 @@ fn an_index_of_an_earlier_version_is_served() {
     let search = |p: &Project| p.json(&["search", "retry", "--explain"])["results"].clone();
     assert_eq!(search(&p), search(&fresh));
 }
+
+/// A search that reads a touched file notes its new time, so that the next one does not read it.
+#[test]
+fn a_touched_file_is_read_once() {
+    let p = Project::sample();
+    p.index();
+    p.age("docs/guide.md");
+    p.found(&["potatoes"]);
+    let table = p.read(".cortex/cache/sources.json");
+    let stamp = fs::metadata(p.path("docs/guide.md")).unwrap().modified().unwrap();
+    let ns = stamp.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();
+    assert!(table.contains(&ns.to_string()), "the new stamp is noted");
+}
+
+/// `tar -x`, `rsync -t` and generators with a fixed time set an old time stamp on a new file.
+#[test]
+fn a_file_of_equal_size_and_time_that_took_anothers_place_is_indexed() {
+    let p = Project::with(&[("a.rs", "fn aaaa_one() {}\n")]);
+    p.age("a.rs");
+    p.index();
+    let modified = fs::metadata(p.path("a.rs")).unwrap().modified().unwrap();
+    p.write("n.tmp", "fn bbbb_two() {}\n");
+    p.set_modified("n.tmp", modified);
+    p.rename("n.tmp", "a.rs");
+    assert_eq!(p.found(&["bbbb_two"]), ["a.rs"]);
+}

@@ -108,3 +108,10 @@ fn a_text_that_is_too_long_is_refused() {
     let out = run(&mut p.cortex(&["memory", "add", &text[..120_000]]));
     assert!(out.error().contains("at most 10000 characters"));
 }
+
+/// The parser recovers from each line of a header that has one macro on each.
+#[test]
+fn a_table_of_macros_is_indexed_at_once() {
+    let p = Project::with(&[("ops.h", &"OP_ADD_ONE\n".repeat(60_000))]);
+    assert_eq!(p.found(&["OP_ADD_ONE"]), ["ops.h"]);
+}

@@ -59,7 +59,6 @@ mod past;
 mod places;
 mod quoted;
 mod reading;
-mod regressions;
 mod remote_model;
 mod rename;
 mod renamed;

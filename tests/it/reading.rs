@@ -230,3 +230,33 @@ fn the_name_of_a_function_means_its_definition() {
     assert_eq!(answer["path"], "run.c", "{answer}");
     assert!(answer["content"].as_str().unwrap().contains("return n + 1;"), "{answer}");
 }
+
+/// A request for a file elsewhere never shows a file of this project without saying so.
+#[test]
+fn another_file_is_not_read_in_silence() {
+    let p = Project::with(&[
+        ("README.md", "# Frost\n"),
+        ("src/pump.rs", "pub fn pump() {}\n"),
+        ("target.log.md", "# ignored\n"),
+        (".gitignore", "target.log.md\n"),
+    ]);
+    std::fs::write(p.root().parent().unwrap().join("README.md"), "# Other\n").unwrap();
+    let outside = p.root().parent().unwrap().join("README.md");
+    let outside = outside.to_str().unwrap();
+    for path in ["../README.md", outside] {
+        assert!(
+            p.run(&["read", path]).error().contains("out of the project")
+                || p.run(&["read", path]).error().contains("outside the project"),
+            "{path}"
+        );
+    }
+    for path in ["/nonexistent/README.md", "../other/README.md", "docs/README.md"] {
+        assert!(p.run(&["read", path]).error().contains("README.md"), "{path}");
+    }
+    assert!(p.run(&["read", "target.log.md"]).error().contains("is not in the index"));
+    let guessed = p.run(&["read", "/build/frost/src/pump.rs:1"]).expect(0);
+    assert!(guessed.stdout.contains("pub fn pump"), "{}", guessed.stdout);
+    let note = "`/build/frost/src/pump.rs` does not exist: this is src/pump.rs";
+    assert!(guessed.stderr.lines().next().unwrap().contains(note), "{}", guessed.stderr);
+    assert_eq!(p.run(&["read", "pump.rs"]).expect(0).stderr, "");
+}

@@ -613,3 +613,10 @@ fn paths_are_relative_to_the_working_directory() {
     assert!(in_docs(&["read", "src/retry.rs"]).contains("fn retry"), "the root counts, too");
     assert!(in_docs(&["outline", "src"]).contains("notes.md"));
 }
+
+/// Greek capitals end in another sigma than small letters.
+#[test]
+fn a_word_is_found_by_itself_in_any_script() {
+    let p = Project::with(&[("a.md", "# Οδοί\n\nΟΔΟΣ\n")]);
+    assert_eq!(p.found(&["ΟΔΟΣ"]), ["a.md"]);
+}

@@ -248,3 +248,26 @@ fn status_tells_what_is_indexed() {
     let text = p.run(&["status"]).expect(0).stdout;
     assert!(text.contains("files changed since"), "{text}");
 }
+
+/// A program may close the standard error of a command before it writes there.
+#[test]
+fn a_message_that_nobody_reads_is_no_panic() {
+    let p = Project::sample();
+    p.index();
+    let mut search = p.cortex(&["search", "--exact", "nothing_has_this_name"]);
+    let mut child = search.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+/// A question may come from another program, as a trace does.
+#[test]
+fn a_question_is_read_from_standard_input() {
+    let p = Project::sample();
+    p.index();
+    p.write("trace.txt.log", "panicked at /home/ci/src/retry.rs:2:5:\nbroken\n");
+    let mut search = p.cortex(&["search", "-", "-n", "1", "-l"]);
+    let trace = std::fs::File::open(p.path("trace.txt.log")).unwrap();
+    let out = run(search.stdin(trace)).expect(0);
+    assert_eq!(out.stdout, "src/retry.rs\n");
+}

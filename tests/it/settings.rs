@@ -1,5 +1,8 @@
 //! Settings that come with a clone, and those of the user.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{Value, json};
 
 use crate::project::{Project, run};
@@ -170,4 +173,12 @@ fn the_build_sets_no_variable_that_looks_like_a_setting() {
     assert!(own.is_empty(), "{own:?}");
     let build = include_str!("../../build.rs");
     assert!(!build.contains("\"CORTEX_"), "a variable of build.rs looks like a setting");
+}
+
+/// A variable need not be UTF-8, even one that no command reads.
+#[test]
+fn an_environment_that_is_not_utf8_is_no_error() {
+    let p = Project::sample();
+    let out = run(p.cortex(&["search", "potatoes"]).env("FOO", OsStr::from_bytes(b"\xff")));
+    assert_eq!(out.code, 0, "{}", out.stderr);
 }

@@ -454,3 +454,11 @@ fn a_search_without_a_line_names_the_files_that_are_skipped() {
     assert!(none(&["pattern", "zucchini()", "-t", "javascript"]).contains("in 3 files"));
     assert!(!p.run(&["grep", "marzipan"]).expect(0).stderr.contains("skips"));
 }
+
+/// A home directory may hold a `.gitignore` of `*` for its dotfiles.
+#[test]
+fn an_ignore_file_above_the_repository_does_not_count() {
+    let p = Project::sample();
+    fs::write(p.root().parent().unwrap().join(".gitignore"), "*\n").unwrap();
+    assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
+}
