@@ -2,6 +2,8 @@
 //! computes versions of the data that is kept on disk, which change with every change
 //! of the code that makes it.
 
+#![expect(clippy::disallowed_methods, reason = "it uses the files of this repository alone")]
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -13,6 +13,7 @@
 //! alone would fail the gate now and then; so it measures a second series where it found one, and
 //! fails for those that are worse in both. The parent is built in a worktree below `target/`, and
 //! its program stays there for the next time.
+#![expect(clippy::disallowed_methods, reason = "it moves files of this repository")]
 
 use std::error::Error;
 use std::ffi::OsStr;

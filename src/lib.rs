@@ -9,14 +9,28 @@
 //! assert!(chunks.iter().any(|chunk| &*chunk.id == "src/add.rs#add"));
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "tests make files and locks of their own"
+    )
+)]
+
 pub mod address;
 pub mod agents;
 pub mod archives;
+#[expect(clippy::disallowed_methods, reason = "it makes projects of its own")]
 pub mod bench;
 pub mod chunk;
 pub mod cli;
 pub mod config;
 pub mod deps;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it opens the directories that everything else is opened below"
+)]
 pub mod dir;
 pub mod drawing;
 pub mod edit;
@@ -34,6 +48,7 @@ pub mod languages;
 pub mod live;
 pub mod memory;
 pub mod overview;
+#[expect(clippy::disallowed_methods, reason = "it reads what the system says of itself")]
 pub mod platform;
 pub mod projects;
 pub mod routes;

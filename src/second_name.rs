@@ -5,6 +5,7 @@ use std::env;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+#[expect(clippy::disallowed_methods, reason = "the program itself")]
 fn main() -> ExitCode {
     let cortex = match env::current_exe().and_then(|own| own.canonicalize()) {
         Ok(own) => own.with_file_name("cortex"),

@@ -1,5 +1,7 @@
 //! Which agents a machine has, and where their files are.
 
+#![expect(clippy::disallowed_methods, reason = "asks where agents and programs are")]
+
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

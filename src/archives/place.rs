@@ -31,6 +31,7 @@ pub(super) enum Place {
 
 impl Place {
     /// Opens a place. A folder is made if it is to be written.
+    #[expect(clippy::disallowed_methods, reason = "the folder for archives, which the user named")]
     pub(super) fn open(place: &str, is_written: bool) -> Result<Self, ArchiveError> {
         let refused = |message: String| ArchiveError::Place { place: place.into(), message };
         match place.split_once("://") {

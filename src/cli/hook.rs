@@ -152,6 +152,7 @@ fn read_input(speech: &Speech) -> Result<agents::Event> {
 }
 
 /// Returns whether the project of a folder was searched, or remembers something.
+#[expect(clippy::disallowed_methods, reason = "the directory that the agent is in")]
 fn is_known(folder: Option<&Path>) -> bool {
     let project = Project::open_anyway(folder.filter(|dir| dir.is_dir()));
     project.is_ok_and(|p| p.layout.is_indexed() || p.memory_home().is_in_use())

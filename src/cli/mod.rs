@@ -20,6 +20,7 @@ mod depot;
 mod deps;
 mod doctor;
 mod elsewhere;
+#[expect(clippy::disallowed_methods, reason = "sets of questions and folders that the user names")]
 mod eval;
 mod explore;
 mod files;
@@ -32,6 +33,7 @@ mod index;
 mod init;
 mod map;
 mod mcp;
+#[expect(clippy::disallowed_methods, reason = "a file that the user names")]
 mod memory;
 mod open;
 mod outcome;

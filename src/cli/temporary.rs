@@ -20,6 +20,7 @@ impl PrivateFolder {
 }
 
 impl Drop for PrivateFolder {
+    #[expect(clippy::disallowed_methods, reason = "a private folder of temporary files")]
     fn drop(&mut self) {
         if let Err(e) = std::fs::remove_dir_all(self.dir.path()) {
             tracing::warn!("{}: cannot be removed: {e}", self.dir.path().display());

@@ -74,6 +74,7 @@ impl Config {
 
     /// Returns the state of the two files: equal states mean equal settings.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the user's own file, which may be a link")]
     pub fn files(project: &OwnedDir, user: Option<&Path>) -> SettingsFiles {
         let of_user = user.and_then(|path| {
             let real = std::fs::canonicalize(path).ok()?;
@@ -193,6 +194,7 @@ fn text_of_project(place: &OwnedDir) -> Result<Option<(PathBuf, String)>, Config
 
 /// Reads the user's own file; `None` if it does not exist. It may be a link,
 /// since dotfile managers create links.
+#[expect(clippy::disallowed_methods, reason = "the user's own file, which may be a link")]
 fn text_of_user(file: &Path) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let read = |real: PathBuf| {
         Dir::open(real.parent().unwrap_or(&real))?

@@ -493,6 +493,7 @@ impl CodeGraph {
 /// Returns each name that exactly one file defines, with the path of that file. The answer comes
 /// from an existing database, which may be outdated; without one it is empty.
 #[must_use]
+#[expect(clippy::disallowed_methods, reason = "SQLite opens by path, and no link")]
 pub fn defining_files(database: &Database, names: &[&str]) -> Vec<(String, String)> {
     if names.is_empty() || !database.path.exists() {
         return Vec::new();

@@ -84,6 +84,7 @@ impl KnownStore {
 
     /// Returns the path of the database. SQLite opens it by its path, so nobody else may write to
     /// the folder.
+    #[expect(clippy::disallowed_methods, reason = "the cache directory, which the user chose")]
     fn path(&self) -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&self.cache_home)?;
         let above = Arc::new(Dir::open(&self.cache_home)?);

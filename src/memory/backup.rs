@@ -178,6 +178,7 @@ impl RestorePlan {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a backup: of ours, or one that the user names")]
     fn of(database: &Path, file: &Path) -> Result<Self, RestoreError> {
         let unusable = |why: String| RestoreError::Unusable { path: file.to_path_buf(), why };
         let metadata = std::fs::metadata(file).map_err(|e| unusable(e.to_string()))?;

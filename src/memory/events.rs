@@ -48,6 +48,7 @@ pub(super) struct Event {
 
 /// Merges changes of one file within a session, those by hand and those by git each for themselves,
 /// and drops those that cancel out.
+#[expect(clippy::disallowed_methods, reason = "asks, and opens nothing")]
 pub(super) fn coalesced(
     noted: Vec<(Noted, Attribution)>,
     root: &Path,

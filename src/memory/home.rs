@@ -98,6 +98,7 @@ impl MemoryHome {
     /// that holds a database that came with a clone, or must not be written (`keep_out`). Otherwise
     /// it is `state`, the user's state directory.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the user's state directory")]
     pub fn of(
         tree: &SharedDir,
         own: OwnedDir,

@@ -25,6 +25,7 @@ const MAX_RECORD: u64 = 1 << 16;
 ///
 /// # Errors
 /// When the state directory cannot be opened. It is created only if `make` is true.
+#[expect(clippy::disallowed_methods, reason = "the user's state directory")]
 pub fn private_dir(state: &Path, tree: &SharedDir, make: bool) -> io::Result<OwnedDir> {
     if !make && !state.is_dir() {
         return Err(io::ErrorKind::NotFound.into());
@@ -54,6 +55,7 @@ impl Records {
     }
 
     /// Opens or creates the state directory.
+    #[expect(clippy::disallowed_methods, reason = "the user's state directory")]
     fn state(&self) -> io::Result<Dir> {
         if !self.state.is_dir() {
             make_private_dir(&self.state, true)?;

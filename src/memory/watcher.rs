@@ -355,6 +355,7 @@ impl Named {
 }
 
 impl Notes {
+    #[expect(clippy::disallowed_methods, reason = "notes that the user named")]
     fn new(path: &Path, root: &SharedDir) -> io::Result<Self> {
         let notes = match path.strip_prefix(root.path()) {
             // A path with `..` is not inside the project.

@@ -165,6 +165,7 @@ const INSTALLED: [&str; 3] = ["node_modules", "bower_components", "__pycache__"]
 const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 
 /// Returns the path of the root without links.
+#[expect(clippy::disallowed_methods, reason = "the root, which the user chose")]
 pub(super) fn real(root: &Path) -> PathBuf {
     fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf())
 }

@@ -618,6 +618,10 @@ struct GitDir {
 
 impl GitDir {
     /// Finds the work tree that contains a directory.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "asks where a repository is; what is in it is opened below it"
+    )]
     fn of(directory: &Path) -> Option<Self> {
         Self::at(directory.ancestors().find(|d| d.join(".git").exists())?)
     }
@@ -625,6 +629,10 @@ impl GitDir {
     /// Opens the work tree with this root. Returns `None` unless the repository certainly belongs
     /// to it: a `.git` from an archive may point to any repository of the user. A repository inside
     /// the work tree belongs to it; one elsewhere must name the work tree.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "asks where a repository is; what is in it is opened below it"
+    )]
     fn at(top: &Path) -> Option<Self> {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let top = real(top)?;
@@ -659,6 +667,7 @@ impl GitDir {
     }
 
     /// Returns the path of a folder in the work tree, relative to its root.
+    #[expect(clippy::disallowed_methods, reason = "asks where a folder is, and opens nothing")]
     fn path_of(&self, folder: &Path) -> Option<PathBuf> {
         Some(fs::canonicalize(folder).ok()?.strip_prefix(&self.top).ok()?.to_path_buf())
     }
@@ -706,6 +715,10 @@ impl GitDir {
 }
 
 /// Returns the directory of git: `.git` itself, or the path in it if it is a file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "asks where a repository is; what is in it is opened below it"
+)]
 fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_path_buf());

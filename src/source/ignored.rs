@@ -134,6 +134,7 @@ impl Rules {
 
 /// Returns the directories from the top of the repository to the one above `root` (absolute); none
 /// without a repository.
+#[expect(clippy::disallowed_methods, reason = "asks whether there is a .git above")]
 pub(super) fn repository_above(root: &Path) -> Vec<&Path> {
     let n_levels = root.ancestors().position(|dir| dir.join(".git").exists()).unwrap_or(0);
     let mut above: Vec<&Path> = root.ancestors().skip(1).take(n_levels).collect();
@@ -165,6 +166,7 @@ fn file_of_user() -> Option<PathBuf> {
 }
 
 /// Reads this file. It may be a link, since dotfile managers create links.
+#[expect(clippy::disallowed_methods, reason = "the user's own file, which may be a link")]
 fn rules_of_user() -> io::Result<Vec<u8>> {
     let file = fs::canonicalize(file_of_user().ok_or(ErrorKind::NotFound)?)?;
     let (Some(folder), Some(name)) = (file.parent().filter(|_| file.is_file()), file.file_name())

@@ -78,6 +78,7 @@ impl ChangeWatcher {
     /// # Errors
     /// When the system does not let this directory be watched, or allows no more watches. The
     /// message says what to do.
+    #[expect(clippy::disallowed_methods, reason = "watchers take paths; nothing is read")]
     pub fn watch(&mut self, directory: &Path) -> Result<(), NotWatched> {
         match self.watcher.watch(directory, RecursiveMode::NonRecursive) {
             // The directory was removed since it was listed, so there is nothing to watch.
@@ -107,6 +108,7 @@ impl DirectoryWatcher {
     /// # Errors
     /// When there is no directory, or the system allows no more watchers. The
     /// message says what to do.
+    #[expect(clippy::disallowed_methods, reason = "watchers take paths; nothing is read")]
     pub fn renew(&mut self) -> Result<(), String> {
         let found = fs::metadata(&self.directory).map_err(|e| e.to_string());
         let found = found.inspect_err(|_| self.watching = None)?;

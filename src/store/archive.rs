@@ -44,6 +44,7 @@ impl Aside {
     ///
     /// # Errors
     /// When it cannot be made.
+    #[expect(clippy::disallowed_methods, reason = "the cache directory, which the user chose")]
     pub fn new(layout: &Layout, cache_home: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(cache_home)?;
         let cache = Arc::new(Dir::open(cache_home)?);

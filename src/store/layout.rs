@@ -116,6 +116,7 @@ impl Layout {
     /// # Errors
     /// When `start` is not a readable directory, or the root would be `/`, the home directory or a
     /// directory for temporary files.
+    #[expect(clippy::disallowed_methods, reason = "the root, which the user chose")]
     pub fn discover(start: &Path, home: Option<&Path>) -> Result<Self, RootError> {
         let unreadable = |source| RootError::Unreadable { path: start.to_path_buf(), source };
         let start = std::fs::canonicalize(start).map_err(unreadable)?;
@@ -179,6 +180,7 @@ impl Layout {
     ///
     /// # Errors
     /// When the directory cannot be opened.
+    #[expect(clippy::disallowed_methods, reason = "a directory that the user chose")]
     pub fn absent(directory: &Path) -> io::Result<Self> {
         let layout = Self::at(&std::fs::canonicalize(directory)?)?;
         Ok(Self { is_project: false, reason: "it is no project", ..layout })
@@ -230,6 +232,7 @@ impl Layout {
         Self { place, ..self }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the cache directory, which the user chose")]
     fn placed(self, cache_home: &Path, path: PathBuf) -> io::Result<Self> {
         std::fs::create_dir_all(cache_home)?;
         let place = OwnedDir::new(Arc::new(Dir::open(cache_home)?), path);

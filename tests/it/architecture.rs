@@ -266,19 +266,6 @@ fn databases_are_named_in_their_own_files() {
     }
 }
 
-/// Every lock comes from `parking_lot`: no panic poisons it, so no caller has to handle a poisoned
-/// lock.
-#[test]
-fn locks_are_those_of_parking_lot() {
-    for (path, text) in sources() {
-        for line in text.lines().filter(|l| l.contains("std::sync")) {
-            for lock in ["Mutex", "RwLock", "Condvar", "PoisonError"] {
-                assert!(!line.contains(lock), "{}: {line}", path.display());
-            }
-        }
-    }
-}
-
 #[test]
 fn pure_modules_open_nothing() {
     for (path, text) in sources() {
@@ -296,156 +283,12 @@ fn pure_modules_open_nothing() {
     }
 }
 
-/// Modules that may open files by path: `dir` is the way to open them, `platform` reads what the
-/// system says of itself, and `bench` makes projects of its own. All others must not: a repository
-/// may have put a link, a pipe or a file of a terabyte there.
-const BY_NATURE: [&str; 3] = ["bench", "dir", "platform"];
-
-/// Calls that open, change or examine a file by its path.
-const BY_PATH: [&str; 26] = [
-    "fs::read(",
-    "fs::read_to_string(",
-    "fs::write(",
-    "fs::copy(",
-    "fs::rename(",
-    "fs::remove_file(",
-    "fs::remove_dir(",
-    "fs::remove_dir_all(",
-    "fs::create_dir(",
-    "fs::create_dir_all",
-    "fs::hard_link(",
-    "fs::read_dir(",
-    "fs::read_link(",
-    "fs::metadata(",
-    "fs::symlink_metadata(",
-    "fs::set_permissions(",
-    "fs::canonicalize(",
-    "DirBuilder",
-    "File::open(",
-    "File::create(",
-    "OpenOptions",
-    "tokio::fs",
-    ".exists()",
-    ".is_file()",
-    ".is_dir()",
-    ".canonicalize()",
-];
-
-/// Allowed exceptions: the file, the calls, and the reason.
-const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
-    ("cli/eval.rs", &["fs::canonicalize("], "sets of questions that the user names"),
-    (
-        "cli/eval/files.rs",
-        &["fs::read_to_string(", "File::create("],
-        "sets of questions that the user names",
-    ),
-    (
-        "cli/eval/set.rs",
-        &["fs::", ".exists()", ".is_file()", ".is_dir()", "DirBuilder"],
-        "directories that the user names or that are new",
-    ),
-    ("engine/memory/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
-    ("cli/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
-    (
-        "agents/detect.rs",
-        &[".exists()", ".is_file()", ".canonicalize()"],
-        "asks where agents and programs are",
-    ),
-    (
-        "agents/plan.rs",
-        &["fs::create_dir_all", ".exists()", ".canonicalize()"],
-        "files in the user's home, whose links lead where the user wants",
-    ),
-    ("second_name.rs", &[".canonicalize()"], "the program itself"),
-    ("cli/temporary.rs", &["fs::", "DirBuilder"], "a private folder of temporary files"),
-    ("cli/memory", &["File::open(", ".is_file()"], "a file that the user names"),
-    (
-        "cli/graph/import.rs",
-        &["File::open(", ".is_file()", ".exists()"],
-        "a file that the user names, and programs in the user's PATH",
-    ),
-    (
-        "engine/door/paths.rs",
-        &["fs::symlink_metadata("],
-        "asks whether a path that a caller names exists",
-    ),
-    ("engine/door/project.rs", &[".exists()"], "asks whether there is a .git above"),
-    ("config/read.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
-    (
-        "edit/root.rs",
-        &["fs::canonicalize(", "fs::symlink_metadata("],
-        "finds where a path leads, which is then opened name by name",
-    ),
-    (
-        "memory/backup.rs",
-        &["fs::metadata(", ".is_file()"],
-        "a backup: of ours, or one that the user names",
-    ),
-    ("memory/home.rs", &[".is_dir()"], "the user's state directory"),
-    ("memory/hook.rs", &["fs::canonicalize("], "finds where a path leads, and opens nothing"),
-    ("memory/sql/id.rs", &["fs::symlink_metadata("], "SQLite opens by path, and no link"),
-    ("memory/trust.rs", &[".is_dir()", "fs::canonicalize("], "the user's state directory"),
-    ("memory/watcher.rs", &["fs::canonicalize("], "notes that the user named"),
-    (
-        "sqlite.rs",
-        &[".canonicalize()", "fs::metadata(", "fs::remove_file("],
-        "SQLite opens by path, and no link",
-    ),
-    ("archives/place.rs", &["fs::create_dir_all"], "the folder for archives, which the user named"),
-    ("store/archive.rs", &["fs::create_dir_all"], "the cache directory, which the user chose"),
-    ("known/mod.rs", &["fs::create_dir_all"], "the cache directory, which the user chose"),
-    ("graph/mod.rs", &[".exists()"], "SQLite opens by path, and no link"),
-    (
-        "source/git.rs",
-        &["fs::canonicalize(", ".exists()", ".is_dir()"],
-        "asks where a repository is; what is in it is opened below it",
-    ),
-    ("source/git/private.rs", &[".exists()"], "asks whether there is a .git above"),
-    ("source/git/reflog.rs", &[".exists()"], "asks, and opens nothing"),
-    (
-        "source/git/watch.rs",
-        &["fs::canonicalize(", "fs::symlink_metadata(", ".exists()", ".is_dir()"],
-        "time stamps of files of git",
-    ),
-    (
-        "source/git/whose.rs",
-        &["fs::read_link(", "fs::read_dir(", ".is_file()"],
-        "time stamps of packs, and where links of the tree lead",
-    ),
-    (
-        "source/ignored.rs",
-        &[".exists()", ".is_file()", "fs::canonicalize("],
-        "asks whether there is a .git above; the user's own file, which may be a link",
-    ),
-    ("source/choice.rs", &["fs::canonicalize("], "the root, which the user chose"),
-    ("source/watch.rs", &["fs::metadata(", ".exists()"], "watchers take paths; nothing is read"),
-    (
-        "store/layout.rs",
-        &["fs::canonicalize(", "fs::create_dir_all", ".is_dir()"],
-        "the root and the cache directory, which the user chose",
-    ),
-];
-
+/// `clippy.toml` lists what opens a file by its path, but it cannot name a module.
 #[test]
-fn files_of_a_project_are_not_reached_by_their_paths() {
-    let mut unused: BTreeSet<&str> = EXCEPTIONS.iter().map(|(file, ..)| *file).collect();
+fn no_file_is_opened_with_tokio() {
     for (path, text) in sources() {
-        if BY_NATURE.contains(&module_of(&path).as_str()) {
-            continue;
-        }
-        let exceptions: Vec<_> =
-            EXCEPTIONS.iter().filter(|(file, ..)| path.starts_with(file)).collect();
-        for call in BY_PATH.iter().filter(|call| text.contains(*call)) {
-            let exception = exceptions
-                .iter()
-                .find(|(_, calls, _)| calls.iter().any(|allowed| call.starts_with(allowed)));
-            let (file, ..) = exception.unwrap_or_else(|| {
-                panic!("{}: {call} reaches a file by its path: use crate::dir", path.display())
-            });
-            unused.remove(file);
-        }
+        assert!(!text.contains("tokio::fs"), "{}: use crate::dir", path.display());
     }
-    assert!(unused.is_empty(), "exceptions that nothing needs any more: {unused:?}");
 }
 
 /// A hash of sources is the version of the data that they make. A source that they use and that is

@@ -7,6 +7,11 @@
     clippy::unwrap_used,
     reason = "a test that panics has failed; clippy.toml allows it only in the test functions themselves"
 )]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests make files and locks of their own"
+)]
 
 mod agents;
 mod architecture;

@@ -1,5 +1,10 @@
 //! `cortex graph import`: reads SCIP indexes.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file that the user names, and programs in the user's PATH"
+)]
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -545,6 +545,7 @@ impl Project {
 
     /// Starts a watcher that stores notes as memories, once there are notes and any other memory.
     /// A failure costs only the notes.
+    #[expect(clippy::disallowed_methods, reason = "asks whether notes that the user named exist")]
     pub(in crate::engine) fn watch_notes(&self) -> Option<MDFileWatcher> {
         let root = self.layout.root();
         let notes: Vec<_> = match &*self.config.notes {

@@ -127,6 +127,7 @@ impl<'a> Hook<'a> {
     ///
     /// # Errors
     /// When the project cannot be opened.
+    #[expect(clippy::disallowed_methods, reason = "the directory that the agent is in")]
     pub fn new(
         event: SessionEvent,
         mut input: Event,

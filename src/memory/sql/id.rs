@@ -26,6 +26,7 @@ impl MemoryStore {
 ///
 /// # Errors
 /// When the database is damaged. It may then have had an id.
+#[expect(clippy::disallowed_methods, reason = "SQLite opens by path, and no link")]
 pub(in crate::memory) fn claimed(path: &Path) -> Result<Option<String>, StorageError> {
     let damaged = |why: String| StorageError::Damaged { path: path.to_path_buf(), why };
     if std::fs::symlink_metadata(path).is_ok_and(|m| m.len() == 0) {

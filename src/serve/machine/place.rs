@@ -49,6 +49,7 @@ struct Program {
 }
 
 impl Program {
+    #[expect(clippy::disallowed_methods, reason = "the program itself")]
     fn at(path: &Path) -> io::Result<Self> {
         let metadata = path.metadata()?;
         Ok(Self { path: path.into(), bytes: metadata.len(), made: metadata.modified()? })

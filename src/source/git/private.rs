@@ -19,6 +19,7 @@ const COMMENT: &str =
 ///
 /// # Errors
 /// When the file cannot be read or written.
+#[expect(clippy::disallowed_methods, reason = "asks whether there is a .git above")]
 pub fn exclude_from_git(tree: &Path, rules: &[&str]) -> io::Result<()> {
     let Some(top) = tree.ancestors().find(|d| d.join(".git").exists()) else { return Ok(()) };
     let Some(prefix) = tree.strip_prefix(top).ok().and_then(quoted) else { return Ok(()) };

@@ -5,6 +5,8 @@
 //! last. So a change is judged only when things are quiet, by its content: git made it if the
 //! content is what git has put there.
 
+#![expect(clippy::disallowed_methods, reason = "time stamps of files of git")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

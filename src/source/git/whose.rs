@@ -1,6 +1,11 @@
 //! Finds out who changed a file: git, or somebody by hand. Git did if the content
 //! is what git has put there.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "time stamps of packs, and where links of the tree lead"
+)]
+
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
