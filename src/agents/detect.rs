@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::known::Agent;
 use super::ours::PROGRAMS;
-use super::part::{Part, Scope};
+use super::part::{AgentPart, Scope};
 
 /// The places that paths of agents begin with.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl Home {
 
     /// Returns the file of a part in a scope: the first that exists, else the last.
     #[must_use]
-    pub fn file(&self, part: &Part, scope: Scope) -> Option<PathBuf> {
+    pub fn file(&self, part: &AgentPart, scope: Scope) -> Option<PathBuf> {
         let paths: Vec<_> = part.paths(scope).iter().map(|p| self.full(p, scope)).collect();
         let existing = paths.iter().find(|p| p.exists());
         let chosen = existing.or(paths.last())?;
@@ -54,7 +54,7 @@ impl Home {
     }
 
     /// Returns the file of a part on a machine without any.
-    pub(super) fn first_file(&self, part: &Part, scope: Scope) -> Option<PathBuf> {
+    pub(super) fn first_file(&self, part: &AgentPart, scope: Scope) -> Option<PathBuf> {
         Some(self.full(part.paths(scope).last()?, scope))
     }
 

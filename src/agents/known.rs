@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::event::Speech;
-use super::part::Part;
+use super::part::AgentPart;
 
 /// A coding agent.
 #[derive(Debug, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Agent {
     #[serde(default)]
     pub note: Option<String>,
     #[serde(rename = "part")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<AgentPart>,
     /// How its hooks speak.
     #[serde(default)]
     pub hook: Option<Speech>,

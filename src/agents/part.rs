@@ -65,7 +65,7 @@ impl Kind {
 /// A change of one file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct AgentPart {
     pub kind: Kind,
     /// Paths of the file for the user: the first that exists, else the last. `~` is the home
     /// directory, `{config}` that of configuration files, and `{NAME|path}` the value of an
@@ -174,7 +174,7 @@ impl Format {
     }
 }
 
-impl Part {
+impl AgentPart {
     /// Returns the paths of the file in a scope.
     pub(super) fn paths(&self, scope: Scope) -> &[String] {
         match scope {
@@ -285,8 +285,8 @@ impl Part {
         }
     }
 
-    /// Returns whether the entry of the server in a file is exactly what [`Part::put`] writes into a
-    /// file without one, whatever surrounds it.
+    /// Returns whether the entry of the server in a file is exactly what [`AgentPart::put`] writes
+    /// into a file without one, whatever surrounds it.
     pub(super) fn is_as_written(
         &self,
         path: &Path,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::detect::Home;
 use super::known::Agent;
-use super::part::{Kind, Part, Program, Scope};
+use super::part::{AgentPart, Kind, Program, Scope};
 use super::record::Record;
 use crate::dir::{Dir, SHARED_DIR, SHARED_FILE};
 
@@ -78,7 +78,7 @@ impl Plan {
     #[must_use]
     pub fn new(request: &Request, known: &[Agent], home: &Home, record: &Record) -> Self {
         let mut plan = Self::default();
-        let mut files: BTreeMap<PathBuf, Vec<(&Agent, &Part)>> = BTreeMap::new();
+        let mut files: BTreeMap<PathBuf, Vec<(&Agent, &AgentPart)>> = BTreeMap::new();
         for &agent in &request.agents {
             let of_scope = agent
                 .parts
@@ -170,7 +170,7 @@ fn change(
     home: &Home,
     record: &Record,
     path: &Path,
-    parts: &[(&Agent, &Part)],
+    parts: &[(&Agent, &AgentPart)],
 ) -> Result<Option<Change>, String> {
     let before = current(home, request.scope, path).map_err(|e| e.to_string())?;
     let text = before.clone().unwrap_or_default();
@@ -179,13 +179,13 @@ fn change(
     let uses_crlf = body.contains("\r\n") && !body.replace("\r\n", "").contains('\n');
     let body = if uses_crlf { body.replace("\r\n", "\n") } else { body.to_string() };
     let program = &request.program;
-    let take = |text: &str, parts: &[(&Agent, &Part)]| {
+    let take = |text: &str, parts: &[(&Agent, &AgentPart)]| {
         parts.iter().try_fold(text.to_string(), |text, (agent, part)| {
             part.take(path, &text, program, &agent.id)
         })
     };
     // All that any agent has in this file.
-    let every: Vec<(&Agent, &Part)> = known
+    let every: Vec<(&Agent, &AgentPart)> = known
         .iter()
         .flat_map(|agent| agent.parts.iter().map(move |part| (agent, part)))
         .filter(|(_, part)| home.file(part, request.scope).as_deref() == Some(path))
@@ -227,7 +227,13 @@ fn change(
 }
 
 /// Returns whether an agent that stays connected reads the same text from the same file.
-fn is_needed(request: &Request, known: &[Agent], home: &Home, path: &Path, part: &Part) -> bool {
+fn is_needed(
+    request: &Request,
+    known: &[Agent],
+    home: &Home,
+    path: &Path,
+    part: &AgentPart,
+) -> bool {
     let stays = |agent: &&Agent| !request.agents.iter().any(|a| a.id == agent.id);
     known.iter().filter(stays).any(|agent| {
         agent.parts.iter().any(|other| {
@@ -262,7 +268,7 @@ pub fn wired(agent: &Agent, home: &Home, scope: Scope) -> Vec<(PathBuf, Vec<Stri
 /// Returns the entries of our server in the files of an agent. `program` is what `init` would write
 /// there.
 pub fn entries(agent: &Agent, home: &Home, scope: Scope, program: &Program) -> Vec<Entry> {
-    let entry = |(part, path, read): (&Part, PathBuf, Read)| {
+    let entry = |(part, path, read): (&AgentPart, PathBuf, Read)| {
         let (text, command) = read.ok()??;
         let is_as_written = part.is_as_written(&path, &text, program, &agent.id).ok()?;
         let scope = if path.starts_with(&home.project) { Scope::Project } else { scope };
@@ -285,7 +291,7 @@ fn files<'a>(
     agent: &'a Agent,
     home: &'a Home,
     scope: Scope,
-) -> impl Iterator<Item = (&'a Part, PathBuf, Read)> + 'a {
+) -> impl Iterator<Item = (&'a AgentPart, PathBuf, Read)> + 'a {
     let servers = agent.parts.iter().filter(|part| part.kind == Kind::Server);
     servers.filter_map(move |part| {
         let path = home.file(part, scope)?;

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 pub use self::name::project_name;
 use self::name::{ArchiveName, key_of_rules};
 pub use self::place::ArchiveError;
-use self::place::Place;
+use self::place::ArchivePlace;
 use crate::dir::{Dir, PRIVATE_FILE};
 use crate::source;
 use crate::store::{self, Aside, Layout};
@@ -73,7 +73,7 @@ impl Archives {
     /// # Errors
     /// When the place does not answer, or nothing can be unpacked.
     pub fn take(&self, wanted: Wanted) -> Result<Option<(Aside, Archive)>, ArchiveError> {
-        let place = Place::open(&self.place, false)?;
+        let place = ArchivePlace::open(&self.place, false)?;
         let root = wanted.layout.root();
         let (folder, rules) = (folder(root), key_of_rules(wanted.rules));
         let mut there: Vec<(ArchiveName, u64)> = place
@@ -122,7 +122,7 @@ impl Archives {
     /// # Errors
     /// When the index cannot be packed, or the place does not answer.
     pub fn leave(&self, wanted: Wanted, copy: &Aside) -> Result<Option<Archive>, ArchiveError> {
-        let place = Place::open(&self.place, true)?;
+        let place = ArchivePlace::open(&self.place, true)?;
         let root = wanted.layout.root();
         let (folder, rules) = (folder(root), key_of_rules(wanted.rules));
         let commit = source::head(root).unwrap_or_else(|| "0".repeat(40));
@@ -165,7 +165,13 @@ fn io(what: &'static str) -> impl Fn(io::Error) -> ArchiveError {
 }
 
 /// Unpacks an archive of `n_bytes`, and checks that its bytes are those of its name.
-fn unpack(place: &Place, path: &str, n_bytes: u64, hash: &str, to: &Layout) -> io::Result<()> {
+fn unpack(
+    place: &ArchivePlace,
+    path: &str,
+    n_bytes: u64,
+    hash: &str,
+    to: &Layout,
+) -> io::Result<()> {
     let inner = place.read(path)?.take(n_bytes);
     let mut input = Hashing { inner, hash: Sha256::new(), bytes: 0 };
     store::unpack(to, &mut input, n_bytes)?;

@@ -23,13 +23,13 @@ pub enum ArchiveError {
 }
 
 /// An open place.
-pub(super) enum Place {
+pub(super) enum ArchivePlace {
     Folder(PathBuf, Arc<Dir>),
     #[cfg(feature = "team")]
     Bucket(String, cortex_depot::objects::Bucket),
 }
 
-impl Place {
+impl ArchivePlace {
     /// Opens a place. A folder is made if it is to be written.
     #[expect(clippy::disallowed_methods, reason = "the folder for archives, which the user named")]
     pub(super) fn open(place: &str, is_written: bool) -> Result<Self, ArchiveError> {

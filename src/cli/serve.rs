@@ -19,7 +19,7 @@ use super::server::place;
 use crate::config::{self, Config};
 use crate::engine::{Changes, Engine, Pooled, Project};
 use crate::serve::{
-    self, App, Asked, Calls, Front, Given, Running, RunningNote, Signals, Token, Want,
+    self, App, Calls, Front, Given, RequestedServer, Running, RunningNote, Signals, Token, Want,
 };
 use crate::store::ServerFile;
 use crate::tools::{self, Tool, ToolGroup};
@@ -147,11 +147,11 @@ impl Args {
 
 /// Returns what the user asks of a server: by flags, variables, and settings that decide who may do
 /// what.
-fn asked(args: &Args, project: &Project) -> Result<Asked> {
+fn asked(args: &Args, project: &Project) -> Result<RequestedServer> {
     let Config { address, port, token, tools, .. } = &project.config;
     let is_set = |key: &str| project.config.is_set(key);
     let is_chosen = !args.offered.tools.is_empty() || !tools.is_empty();
-    Ok(Asked {
+    Ok(RequestedServer {
         address: args.address.or_else(|| is_set("serve.address").then_some(*address)),
         port: args.port.or_else(|| is_set("serve.port").then_some(*port)),
         token: args.token.clone().or_else(|| token.clone()).filter(|token| !token.is_empty()),

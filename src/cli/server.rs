@@ -12,7 +12,7 @@ use super::render::{count, json, line, printable};
 use crate::config::{self, Config};
 use crate::engine::PoolLimits;
 use crate::platform::detach;
-use crate::serve::{Host, Place, ServerStatus, Want};
+use crate::serve::{Host, ServerPlace, ServerStatus, Want};
 use crate::work::compute_threads;
 
 /// Most projects that are open at a time. Each has some eight threads, four inotify instances of the
@@ -60,12 +60,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// Returns the place of the server that answers as this process would.
-pub(super) fn place() -> Result<Place> {
+pub(super) fn place() -> Result<ServerPlace> {
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let settings = config::settings_of_environment();
     let mut failed = None;
     for home in config::socket_homes() {
-        match Place::of(&home, &program, &settings) {
+        match ServerPlace::of(&home, &program, &settings) {
             Ok(place) => return Ok(place),
             Err(e) => failed = Some(e),
         }
@@ -109,9 +109,9 @@ fn start() -> Result<Outcome> {
 }
 
 /// Returns the servers that run.
-pub(super) fn running() -> Vec<(Place, ServerStatus)> {
-    let places = config::socket_homes().into_iter().filter_map(|home| Place::all(&home).ok());
-    let asked = |place: Place| {
+pub(super) fn running() -> Vec<(ServerPlace, ServerStatus)> {
+    let places = config::socket_homes().into_iter().filter_map(|home| ServerPlace::all(&home).ok());
+    let asked = |place: ServerPlace| {
         let (_, status) = place.ask(&Want::Status).ok()?;
         Some((place, status?))
     };

@@ -16,7 +16,7 @@ const COMPLETE_SINCE: u32 = 17;
 pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
     let Some(manifest) = folder.manifest(MANIFEST, list) else { return false };
     let path = folder.at(MANIFEST);
-    let found = Manifest::read(&manifest);
+    let found = GoManifest::read(&manifest);
     let caches = Caches::open(folder);
     for (name, (version, is_direct)) in &found.required {
         match found.replaced(name, version) {
@@ -55,7 +55,7 @@ pub(super) fn read(folder: &Folder, list: &mut List) -> bool {
 
 /// Returns the modules that `go.mod` replaces by folders, each with the path of the folder.
 pub(super) fn replaced_by_folders(manifest: &str) -> Vec<(&str, &str)> {
-    let replaced = Manifest::read(manifest).replaced.into_iter();
+    let replaced = GoManifest::read(manifest).replaced.into_iter();
     replaced
         .filter_map(|(of, by)| match by[..] {
             [by] if is_folder(by) => Some((*of.first()?, by)),
@@ -70,7 +70,7 @@ fn is_folder(by: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Manifest<'a> {
+struct GoManifest<'a> {
     /// Version, and whether it is direct, by name.
     required: BTreeMap<&'a str, (&'a str, bool)>,
     /// By name, and name and version.
@@ -79,7 +79,7 @@ struct Manifest<'a> {
     minor: u32,
 }
 
-impl<'a> Manifest<'a> {
+impl<'a> GoManifest<'a> {
     fn read(text: &'a str) -> Self {
         let mut found = Self::default();
         let mut block = "";

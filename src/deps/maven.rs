@@ -115,11 +115,11 @@ fn parse(text: &str) -> Result<Document<'_>, roxmltree::Error> {
     Document::parse_with_options(text, options)
 }
 
-trait Named {
+trait HasTagName {
     fn has_tag_name_of(&self, name: &str) -> bool;
 }
 
-impl Named for Node<'_, '_> {
+impl HasTagName for Node<'_, '_> {
     /// Whether the element has this name, in whatever namespace.
     fn has_tag_name_of(&self, name: &str) -> bool {
         self.is_element() && self.tag_name().name() == name

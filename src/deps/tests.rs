@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::*;
 
 /// A project and the home directory of its user.
-struct Place(tempfile::TempDir);
+struct TestProject(tempfile::TempDir);
 
-impl Place {
+impl TestProject {
     fn with(files: &[(&str, &str)]) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         fs::create_dir(place.0.path().join("project")).unwrap();
@@ -116,7 +116,7 @@ source = "git+https://git.example/them/Repo.git?branch=main#0123456789abcdef"
 
 #[test]
 fn cargo_finds_registries_checkouts_and_copies() {
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("Cargo.toml", ""),
         ("Cargo.lock", CARGO),
         ("home/.cargo/registry/src/one.example-1/a-1.0.0/x", ""),
@@ -184,17 +184,17 @@ fn npm_reads_all_its_formats() {
             "__metadata:\n  version: 8\n\n\"@s/b@npm:^2.0.0\":\n  version: 2.0.0\n  resolution: \"@s/b@npm:2.0.0\"\n\n\"a@npm:^1.0.0\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n\n\"c@npm:*\":\n  version: 2.0.0\n  resolution: \"c@npm:2.0.0\"\n\n\"own@workspace:.\":\n  version: 0.0.0\n  resolution: \"own@workspace:.\"\n",
         ),
     ] {
-        let place = Place::with(&flat);
+        let place = TestProject::with(&flat);
         place.write(name, lock);
         assert_eq!(place.lines(), want, "{name}: {lock}");
     }
     // Without a lock file, what is installed decides.
     assert_eq!(
-        Place::with(&flat).lines(),
+        TestProject::with(&flat).lines(),
         ["*@s/b 0.9.0 project/node_modules/@s/b", "*a 1.0.0 project/node_modules/a"]
     );
     // Workspaces find what is installed above them.
-    let place = Place::with(&flat[1..2]);
+    let place = TestProject::with(&flat[1..2]);
     place.write("w/package.json", r#"{"dependencies": {"a": "^1.0.0", "own": "workspace:*"}}"#);
     assert_eq!(place.lines(), ["*a 1.0.0 project/node_modules/a"]);
 }
@@ -205,7 +205,7 @@ fn pnpm_and_archives_of_yarn_are_found() {
     let v6 = "lockfileVersion: '6.0'\ndependencies:\n  a:\n    specifier: ^1\n    version: 1.0.0(p@3.0.0)\npackages:\n  /a@1.0.0(p@3.0.0):\n    resolution: {}\n  /@s/b@2.0.0:\n    resolution: {}\n";
     let v5 = "lockfileVersion: 5.4\ndependencies:\n  a: 1.0.0_p@3.0.0\npackages:\n  /a/1.0.0_p@3.0.0:\n    resolution: {}\n  /@s/b/2.0.0:\n    resolution: {}\n";
     for lock in [v9, v6, v5] {
-        let place = Place::with(&[
+        let place = TestProject::with(&[
             ("package.json", "{}"),
             ("pnpm-lock.yaml", lock),
             ("node_modules/.pnpm/a@1.0.0-beta/node_modules/a/x", ""),
@@ -221,7 +221,7 @@ fn pnpm_and_archives_of_yarn_are_found() {
             "{lock}"
         );
     }
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("package.json", "{}"),
         ("yarn.lock", "\"@s/b@npm:^2\":\n  version: 2.0.0\n  resolution: \"@s/b@npm:2.0.0\"\n"),
         (".yarn/cache/@s-b-npm-2.0.0-0123456789-abc.zip", ""),
@@ -232,7 +232,7 @@ fn pnpm_and_archives_of_yarn_are_found() {
 const SITE: &str = ".venv/lib/python3.12/site-packages";
 
 /// Writes installed packages: name, version, and the list of files.
-fn install(place: &Place, packages: &[(&str, &str, &[&str])]) {
+fn install(place: &TestProject, packages: &[(&str, &str, &[&str])]) {
     for (name, version, files) in packages {
         let record: String = files.iter().map(|file| format!("{file},sha256=x,1\n")).collect();
         place.write(&format!("{SITE}/{name}-{version}.dist-info/RECORD"), &record);
@@ -251,7 +251,7 @@ fn python_finds_the_folders_of_distributions() {
         [("uv.lock", uv), ("poetry.lock", &*poetry), ("requirements.txt", requirements)]
     {
         let manifest = "[project]\ndependencies = [\"pyyaml>=5\", \"flask_thing\"]\n";
-        let place = Place::with(&[("pyproject.toml", manifest), (lock, text)]);
+        let place = TestProject::with(&[("pyproject.toml", manifest), (lock, text)]);
         install(
             &place,
             &[
@@ -283,7 +283,7 @@ fn python_finds_the_folders_of_distributions() {
 #[test]
 fn go_spells_names_as_its_cache_does() {
     let manifest = "module m\n\ngo 1.16\n\nrequire (\n\tx.example/Big/Mod v1.0.0\n\tx.example/b v1.0.0 // indirect\n)\nrequire x.example/c v1.0.0\nrequire x.example/own v1.0.0\nreplace x.example/own => ./own\nreplace x.example/c v1.0.0 => x.example/fork v1.1.0\n";
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("go.mod", manifest),
         (
             "go.sum",
@@ -309,7 +309,7 @@ fn go_spells_names_as_its_cache_does() {
 fn maven_and_gradle_find_archives() {
     let parent = "<project><groupId>own</groupId><version>1</version><properties><v>2.0</v></properties><dependencyManagement><dependencies><dependency><groupId>g.h</groupId><artifactId>b</artifactId><version>${v}</version></dependency></dependencies></dependencyManagement></project>";
     let child = "<project xmlns=\"x\"><parent><groupId>own</groupId><version>1</version></parent><dependencies><dependency><groupId>g.h</groupId><artifactId>b</artifactId></dependency><dependency><groupId>own</groupId><artifactId>lib</artifactId><version>${project.version}</version></dependency><dependency><groupId>g</groupId><artifactId>c</artifactId></dependency></dependencies></project>";
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("pom.xml", parent),
         ("m/pom.xml", child),
         ("home/.m2/repository/g/h/b/2.0/b-2.0-sources.jar", ""),
@@ -330,7 +330,7 @@ fn maven_and_gradle_find_archives() {
 
 #[test]
 fn other_managers_find_their_folders() {
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("composer.json", "{\"require\": {\"php\": \"^8\", \"v/a\": \"^1\"}}"),
         (
             "composer.lock",
@@ -405,7 +405,7 @@ fn gems_that_come_with_ruby_are_found_by_their_names() {
     let lock = "GEM\n  specs:\n    ..-.. (1)\n    io-wait (0.3)\n    net-http (0.4)\n    net-smtp (0.4)\n    rake (13.0)\n    strscan (3.0)\n";
     all.extend([("Gemfile", ""), ("Gemfile.lock", lock)]);
     assert_eq!(
-        Place::with(&all).lines(),
+        TestProject::with(&all).lines(),
         [
             "..-.. 1 installed, but without a Ruby file of its name".to_string(),
             "io-wait 0.3 home/.rubies/3.3.1/lib/ruby/gems/3.3.0/gems/io-wait-0.3".into(),
@@ -420,7 +420,7 @@ fn gems_that_come_with_ruby_are_found_by_their_names() {
 /// A lock file may name any path. Nothing is found outside of the project and the caches.
 #[test]
 fn hostile_lock_files_lead_nowhere() {
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("Cargo.toml", ""),
         ("package.json", "{}"),
         ("go.mod", "module m\ngo 1.20\nrequire ../../../../secret v1\nrequire /etc v1\n"),
@@ -477,7 +477,7 @@ fn hostile_lock_files_lead_nowhere() {
 #[test]
 fn broken_and_huge_lock_files_are_named_and_cost_little() {
     let deep = "[".repeat(100_000);
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         ("Cargo.toml", ""),
         ("Cargo.lock", "[[package"),
         ("package.json", "{}"),
@@ -513,7 +513,7 @@ fn broken_and_huge_lock_files_are_named_and_cost_little() {
 /// is there.
 #[test]
 fn the_nearest_manifest_that_names_a_dependency_ties_it() {
-    let place = Place::with(&[
+    let place = TestProject::with(&[
         (
             "Cargo.toml",
             "[workspace.dependencies]\nshared = { path = \"../shared\" }\n[dependencies]\nouter = { path = \"../outer\" }\n[patch.crates-io]\npatched = { path = \"/src/./patched\" }\n",

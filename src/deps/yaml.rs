@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const MAX_DEPTH: usize = 32;
 
 /// A collection that is being read.
-enum Open {
+enum OpenCollection {
     List(Vec<Value>),
     /// With the key whose value comes next.
     Table(Map<String, Value>, Option<String>),
@@ -19,21 +19,21 @@ enum Open {
 /// # Errors
 /// When the text is not valid, or nested too deeply.
 pub(super) fn read(text: &str) -> Result<Value, String> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenCollection> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, _) = event.map_err(|e| e.to_string())?;
         let done = match event {
             Event::MappingStart(..) => {
-                open.push(Open::Table(Map::new(), None));
+                open.push(OpenCollection::Table(Map::new(), None));
                 None
             }
             Event::SequenceStart(..) => {
-                open.push(Open::List(Vec::new()));
+                open.push(OpenCollection::List(Vec::new()));
                 None
             }
             Event::MappingEnd | Event::SequenceEnd => open.pop().map(|ended| match ended {
-                Open::List(list) => Value::Array(list),
-                Open::Table(table, _) => Value::Object(table),
+                OpenCollection::List(list) => Value::Array(list),
+                OpenCollection::Table(table, _) => Value::Object(table),
             }),
             Event::Scalar(text, ..) => Some(Value::String(text.into_owned())),
             Event::Alias(_) => Some(Value::Null),
@@ -45,8 +45,8 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
         let Some(value) = done else { continue };
         match open.last_mut() {
             None => return Ok(value),
-            Some(Open::List(list)) => list.push(value),
-            Some(Open::Table(table, key)) => match key.take() {
+            Some(OpenCollection::List(list)) => list.push(value),
+            Some(OpenCollection::Table(table, key)) => match key.take() {
                 Some(key) => {
                     table.insert(key, value);
                 }

@@ -14,10 +14,10 @@ use crate::syntax::ReferenceKind;
 const MAX_FOLLOWED: u8 = 4;
 
 /// One name of a chain, and whether it is called.
-type Part = (String, bool);
+type ChainName = (String, bool);
 
 /// A module, the chain of names below it, and whether an import names it.
-type Place = (String, Vec<Part>, bool);
+type ImportedChain = (String, Vec<ChainName>, bool);
 
 impl Resolver {
     /// Returns what is known of a name that no symbol of the project has; `None` if no import leads
@@ -42,12 +42,12 @@ impl Resolver {
             return Ok(None);
         };
         let name = chain.pop().map(|(name, _)| name).unwrap_or_default();
-        let is_type = |(name, _): &Part| name.starts_with(char::is_uppercase);
+        let is_type = |(name, _): &ChainName| name.starts_with(char::is_uppercase);
         let n_modules = chain.iter().position(is_type).unwrap_or(chain.len());
         let (below, values) = chain.split_at(n_modules);
         let owner = values.iter().rfind(|part| is_type(part)).map(|(name, _)| name.clone());
         // Of what a function of the package returns, the type is unknown; builders return their own.
-        let is_plain = |(_, is_called): &Part| !is_called;
+        let is_plain = |(_, is_called): &ChainName| !is_called;
         let is_known = below.iter().all(is_plain) && values.iter().all(|p| is_type(p) || p.1);
         Ok(is_known.then(|| ImportedName {
             written: reference.name.clone(),
@@ -66,10 +66,10 @@ impl Resolver {
     /// Finds the module outside of the project at which a chain of names begins.
     fn place(
         &mut self,
-        chain: &[Part],
+        chain: &[ChainName],
         at: SymbolId,
         depth: u8,
-    ) -> Result<Option<Place>, GraphError> {
+    ) -> Result<Option<ImportedChain>, GraphError> {
         let Some((root, rest)) = chain.split_first() else { return Ok(None) };
         let file = at.file;
         let Some(names) = self.scopes.file(file).map(|f| f.names) else { return Ok(None) };
@@ -135,7 +135,7 @@ impl Resolver {
 }
 
 /// Returns the names of a chain.
-fn parts(chain: &str) -> Vec<Part> {
+fn parts(chain: &str) -> Vec<ChainName> {
     let part = |Link { name, is_called, .. }: Link| (names::last(name).to_string(), is_called);
     steps(chain).into_iter().map(part).collect()
 }

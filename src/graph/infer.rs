@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::error::GraphError;
 use super::resolve::{IMPORTED, MAX_MODULE_FILES};
-use super::resolver::{Entity, Known, MAX_BASES, MAX_INFERENCE, Resolver};
+use super::resolver::{Entity, KnownEntity, MAX_BASES, MAX_INFERENCE, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope};
 use super::types;
 use crate::languages::{Modules, Visibility};
 use crate::syntax::SymbolKind;
 
-const UNKNOWN: Known = Known { entity: Entity::Unknown, confidence: 1.0 };
-const ELSEWHERE: Known = Known { entity: Entity::Elsewhere, confidence: 1.0 };
+const UNKNOWN: KnownEntity = KnownEntity { entity: Entity::Unknown, confidence: 1.0 };
+const ELSEWHERE: KnownEntity = KnownEntity { entity: Entity::Elsewhere, confidence: 1.0 };
 
-fn surely(entity: Entity) -> Known {
-    Known { entity, confidence: 1.0 }
+fn surely(entity: Entity) -> KnownEntity {
+    KnownEntity { entity, confidence: 1.0 }
 }
 
 /// One name of a chain such as `a::B::new().items[]`.
@@ -51,7 +51,11 @@ pub(super) fn steps(chain: &str) -> Vec<Link<'_>> {
 
 impl Resolver {
     /// Returns the entity of a chain of names, as seen from a symbol.
-    pub(super) fn evaluate(&mut self, chain: &str, at: SymbolId) -> Result<Known, GraphError> {
+    pub(super) fn evaluate(
+        &mut self,
+        chain: &str,
+        at: SymbolId,
+    ) -> Result<KnownEntity, GraphError> {
         self.evaluate_within(chain, at, MAX_INFERENCE)
     }
 
@@ -60,7 +64,7 @@ impl Resolver {
         chain: &str,
         at: SymbolId,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(UNKNOWN) };
         let key = (at, chain.to_string());
         if let Some(known) = self.known.get(&key) {
@@ -81,7 +85,7 @@ impl Resolver {
         Ok(known)
     }
 
-    fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<KnownEntity, GraphError> {
         let Some(names) = self.scopes.file(at.file).map(|f| f.names) else { return Ok(UNKNOWN) };
         let name = if step.name.starts_with("$crate") {
             step.name
@@ -166,7 +170,10 @@ impl Resolver {
     /// Returns the imported module that the receiver of a reference names, though a variable has that
     /// name too, if the module has the name of the reference: the text does not say in which block
     /// the variable is valid.
-    pub(super) fn package_of(&mut self, reference: &RefRow) -> Result<Option<Known>, GraphError> {
+    pub(super) fn package_of(
+        &mut self,
+        reference: &RefRow,
+    ) -> Result<Option<KnownEntity>, GraphError> {
         let (receiver, from) = (&*reference.receiver, reference.from);
         let file_scope = self.scopes.scope_of(from.file)?;
         let is_plain = !receiver.contains(['.', ':', '(', '[', '{']);
@@ -209,7 +216,7 @@ impl Resolver {
         name: &str,
         at: SymbolId,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         let file = at.file;
         // Where an import names a file, it brings the names of the file, but none for the file.
         let has_files = self
@@ -274,7 +281,7 @@ impl Resolver {
         from: FileId,
         name: &str,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         let link = Link { name, is_called: false, n_indexed: 0, is_path: false };
         for file in self.scopes.files_of_module(module, from).iter().take(MAX_MODULE_FILES) {
             let scope = self.scopes.scope_of(*file)?;
@@ -295,7 +302,7 @@ impl Resolver {
         scope: SymbolId,
         at: SymbolId,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         let at = if scope.n < 0 { scope } else { at };
         let mut best = UNKNOWN;
         for is in all {
@@ -321,26 +328,26 @@ impl Resolver {
         confidence: f32,
         is_called: bool,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         if symbol.is_type() {
-            return Ok(Known { entity: Entity::Of(symbol.id), confidence });
+            return Ok(KnownEntity { entity: Entity::Of(symbol.id), confidence });
         }
         let around = SymbolId { n: symbol.parent, ..symbol.id };
         if symbol.kind == SymbolKind::EnumMember && symbol.parent >= 0 {
-            return Ok(Known { entity: Entity::Of(around), confidence });
+            return Ok(KnownEntity { entity: Entity::Of(around), confidence });
         }
         if symbol.kind.is_callable() {
             let Some(result) = symbol.result.clone() else { return Ok(UNKNOWN) };
             if let Some(chain) = result.strip_prefix('=') {
                 let known = self.evaluate_within(chain, symbol.id, depth)?;
-                return Ok(Known { confidence: known.confidence.min(confidence), ..known });
+                return Ok(KnownEntity { confidence: known.confidence.min(confidence), ..known });
             }
             let entity = if types::is_self_type(&result) && !symbol.owner.is_empty() {
                 Entity::Instance { of: symbol.owner.clone(), at: symbol.id }
             } else {
                 Entity::Instance { of: result, at: symbol.id }
             };
-            return Ok(Known { entity, confidence });
+            return Ok(KnownEntity { entity, confidence });
         }
         let file_scope = self.scopes.scope_of(symbol.id.file)?;
         let known = match file_scope.bindings.get(&(symbol.parent, symbol.name.clone())) {
@@ -353,7 +360,11 @@ impl Resolver {
 
     /// Returns what is known of a variable, or the object that is its value if it has no type of the
     /// project.
-    fn or_object(&mut self, known: Known, object: Option<SymbolId>) -> Result<Known, GraphError> {
+    fn or_object(
+        &mut self,
+        known: KnownEntity,
+        object: Option<SymbolId>,
+    ) -> Result<KnownEntity, GraphError> {
         Ok(match object {
             Some(object) if self.types_of(&known.entity)?.is_empty() => surely(Entity::Of(object)),
             _ => known,
@@ -362,25 +373,25 @@ impl Resolver {
 
     fn step(
         &mut self,
-        known: Known,
+        known: KnownEntity,
         step: &Link,
         at: SymbolId,
         depth: u8,
-    ) -> Result<Known, GraphError> {
-        let Known { entity, confidence } = known;
+    ) -> Result<KnownEntity, GraphError> {
+        let KnownEntity { entity, confidence } = known;
         if step.name == "?" {
             return self.unwrapped(entity, confidence);
         }
         if let (Entity::Instance { of, at }, Ok(n)) = (&entity, step.name.parse())
             && let Some(element) = types::element(of, n)
         {
-            return Ok(Known {
+            return Ok(KnownEntity {
                 entity: Entity::Instance { of: element.to_string(), at: *at },
                 confidence,
             });
         }
         match &entity {
-            Entity::Unknown | Entity::Elsewhere => Ok(Known { entity, confidence }),
+            Entity::Unknown | Entity::Elsewhere => Ok(KnownEntity { entity, confidence }),
             Entity::Module { name, file } => {
                 let (module, file) = (name.clone(), *file);
                 let found = self.in_module(
@@ -425,7 +436,7 @@ impl Resolver {
         confidence: f32,
         step: &Link,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         let mut members = Vec::new();
         for found in self.members(entity, step.name)?.iter().filter(|m| m.confidence >= 0.4) {
             members.extend(self.scopes.symbol(found.symbol)?.map(|s| (found.confidence, s)));
@@ -439,7 +450,7 @@ impl Resolver {
         for found in self.types_of(entity)? {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
-                return Ok(Known {
+                return Ok(KnownEntity {
                     confidence: known.confidence.min(confidence).min(found.confidence),
                     ..known
                 });
@@ -454,7 +465,7 @@ impl Resolver {
             names.is_some_and(|names| names.new_method() == Some(step.name))
         };
         if matches!(entity, Entity::Of(id) if is_new(*id)) {
-            return Ok(Known { entity: entity.clone(), confidence });
+            return Ok(KnownEntity { entity: entity.clone(), confidence });
         }
         if self.types_of(entity)?.is_empty() {
             self.unwrapped(entity.clone(), confidence * 0.9)
@@ -479,32 +490,35 @@ impl Resolver {
         entity: &Entity,
         step: &Link,
         depth: u8,
-    ) -> Result<Known, GraphError> {
+    ) -> Result<KnownEntity, GraphError> {
         if self.returns_itself(symbol) {
-            return Ok(Known { entity: entity.clone(), confidence });
+            return Ok(KnownEntity { entity: entity.clone(), confidence });
         }
         let known = self.symbol_as_value(symbol, confidence, step.is_called, depth)?;
-        Ok(Known { entity: with_argument(known.entity, entity), ..known })
+        Ok(KnownEntity { entity: with_argument(known.entity, entity), ..known })
     }
 
     /// Returns the value inside a value: `T` of `Option<T>`.
-    fn unwrapped(&mut self, entity: Entity, confidence: f32) -> Result<Known, GraphError> {
-        let Entity::Instance { of, at } = &entity else { return Ok(Known { entity, confidence }) };
+    fn unwrapped(&mut self, entity: Entity, confidence: f32) -> Result<KnownEntity, GraphError> {
+        let Entity::Instance { of, at } = &entity else {
+            return Ok(KnownEntity { entity, confidence });
+        };
         let Some(written) = types::parse(of) else { return Ok(UNKNOWN) };
         if !self.types_of(&entity)?.is_empty() && !matches!(written.name, "Option" | "Result") {
-            return Ok(Known { entity, confidence });
+            return Ok(KnownEntity { entity, confidence });
         }
         Ok(match written.inner {
-            Some(inner) => {
-                Known { entity: Entity::Instance { of: inner.to_string(), at: *at }, confidence }
-            }
+            Some(inner) => KnownEntity {
+                entity: Entity::Instance { of: inner.to_string(), at: *at },
+                confidence,
+            },
             // Type aliases such as `io::Result` hide the type inside.
             None if written.name.ends_with("Result") => UNKNOWN,
             None => ELSEWHERE,
         })
     }
 
-    fn indexed(&mut self, mut known: Known, n: usize) -> Result<Known, GraphError> {
+    fn indexed(&mut self, mut known: KnownEntity, n: usize) -> Result<KnownEntity, GraphError> {
         for _ in 0..n {
             known = self.unwrapped(known.entity, known.confidence)?;
         }

@@ -14,7 +14,7 @@ const MODULE: f32 = 0.9;
 
 /// A question about the meaning of a part of the code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Asked {
+pub enum AskedMeaning {
     /// A name at a line of a file, with the chain of names before it.
     Name { file: String, line: u32, receiver: String, name: String },
     /// A member of the type that a name at a line means.
@@ -26,15 +26,15 @@ pub enum Asked {
 }
 
 impl Resolver {
-    pub(super) fn meant(&mut self, asked: &Asked) -> Result<Vec<(Node, f32)>, GraphError> {
+    pub(super) fn meant(&mut self, asked: &AskedMeaning) -> Result<Vec<(Node, f32)>, GraphError> {
         if !self.work.goes_on() {
             return Ok(Vec::new());
         }
         let found = match asked {
-            Asked::Name { file, line, receiver, name } => {
+            AskedMeaning::Name { file, line, receiver, name } => {
                 self.name_meant(file, *line, receiver, name)?
             }
-            Asked::Member { file, line, receiver, class, member } => {
+            AskedMeaning::Member { file, line, receiver, class, member } => {
                 let classes = self.name_meant(file, *line, receiver, class)?;
                 let mut members = Vec::new();
                 for of in &classes {
@@ -52,12 +52,12 @@ impl Resolver {
                 }
                 members
             }
-            Asked::Module { file, module } => {
+            AskedMeaning::Module { file, module } => {
                 let Some(file) = self.scopes.file_at(file) else { return Ok(Vec::new()) };
                 let files = self.scopes.files_of_module(module, file);
                 files.iter().map(|file| whole(*file)).collect()
             }
-            Asked::Target(target) => {
+            AskedMeaning::Target(target) => {
                 let found = self.scopes.targets(target)?;
                 let confidence = if found.len() == 1 { MODULE } else { BY_NAME };
                 found.into_iter().map(|symbol| Meaning { symbol, confidence }).collect()

@@ -57,7 +57,7 @@ pub use self::impact::{Affected, ImpactAnswer, ImpactQuery, ImpactTarget};
 pub use self::judge::OTHER_LANGUAGE;
 use self::kept::Kept;
 pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
-pub use self::meant::Asked;
+pub use self::meant::AskedMeaning;
 pub use self::rename::{NamedIn, RenamePlan, Verdict};
 use self::resolver::Resolver;
 pub use self::rows::FileRows;
@@ -365,7 +365,7 @@ impl CodeGraph {
     /// When the database cannot be read, or is damaged.
     pub fn meant(
         &self,
-        asked: &[Asked],
+        asked: &[AskedMeaning],
         work: &WorkBudget,
     ) -> Result<Vec<Vec<(Node, f32)>>, GraphError> {
         self.ask(work, |traversal| asked.iter().map(|one| traversal.resolver.meant(one)).collect())

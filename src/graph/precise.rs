@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::error::GraphError;
 use super::resolver::{Meaning, Means, PreciseMeaning, PreciseUses, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
-use super::scip::Place;
+use super::scip::SymbolPlace;
 
 impl Resolver {
     /// Returns what a SCIP index says about the uses in a file; `None` if no index describes it as it
@@ -64,7 +64,11 @@ impl Resolver {
 
     /// Returns the symbol that is defined at a place: a constructor that is called by another name
     /// counts as its type, and a declaration as its definition, as for inferred meanings.
-    fn symbol_at(&mut self, place: &Place, called: &str) -> Result<Option<SymbolId>, GraphError> {
+    fn symbol_at(
+        &mut self,
+        place: &SymbolPlace,
+        called: &str,
+    ) -> Result<Option<SymbolId>, GraphError> {
         let Some(file) = self.scopes.file_at(&place.path) else { return Ok(None) };
         let file_scope = self.scopes.scope_of(file)?;
         let named = file_scope.symbols.iter().filter(|s| s.name == place.name);
@@ -127,8 +131,11 @@ impl Resolver {
             let is_it = match means.get(&defined) {
                 Some(known) => *known,
                 None => {
-                    let place =
-                        Place { path: path.clone(), line: defined, name: symbol.name.clone() };
+                    let place = SymbolPlace {
+                        path: path.clone(),
+                        line: defined,
+                        name: symbol.name.clone(),
+                    };
                     let is_it = self.symbol_at(&place, &symbol.name)? == Some(symbol.id);
                     means.insert(defined, is_it);
                     is_it

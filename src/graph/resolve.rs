@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::names;
-use super::resolver::{Entity, Known, Meaning, Resolver};
+use super::resolver::{Entity, KnownEntity, Meaning, Resolver};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, FileScope, directory};
 use crate::languages::Visibility;
@@ -51,7 +51,7 @@ const CLEARLY: f32 = 0.05;
 const CANDIDATE: f32 = 0.45;
 
 /// The symbols of a name, as one module knows it.
-struct Named {
+struct NamedSymbols {
     /// Those that the module has, or a module below it, each with its confidence.
     found: Vec<(f32, SymbolRow)>,
     /// Those of other modules.
@@ -70,7 +70,7 @@ impl Resolver {
             let found = self.last_before(&found, reference)?;
             return self.by_arity(found, reference);
         }
-        let Known { entity, confidence } = match self.package_of(reference)? {
+        let KnownEntity { entity, confidence } = match self.package_of(reference)? {
             Some(package) => package,
             None => self.evaluate(&reference.receiver, from)?,
         };
@@ -506,7 +506,7 @@ impl Resolver {
         family: FileId,
         wanted: ExpectedKind,
         depth: u8,
-    ) -> Result<Named, GraphError> {
+    ) -> Result<NamedSymbols, GraphError> {
         let owner = names::last(module).to_string();
         let (mut exact, mut below, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let candidates = self.scopes.candidates(name, family, wanted)?;
@@ -539,7 +539,7 @@ impl Resolver {
             }
         }
         exact.extend(below);
-        Ok(Named { found: exact, others })
+        Ok(NamedSymbols { found: exact, others })
     }
 
     /// Returns the symbols that a module imports under this name, so that others find it there.

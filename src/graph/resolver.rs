@@ -44,7 +44,7 @@ pub(super) enum Entity {
 
 /// An entity with its confidence.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct KnownEntity {
     pub(super) entity: Entity,
     pub(super) confidence: f32,
 }
@@ -90,7 +90,7 @@ pub(super) struct Resolver {
     pub(super) bare: HashMap<(SymbolId, String, ExpectedKind), Arc<Vec<Meaning>>>,
     /// What modules hand on, by [`Handed`].
     pub(super) handed: HashMap<Handed, Vec<(f32, SymbolRow)>>,
-    pub(super) known: HashMap<(SymbolId, String), Known>,
+    pub(super) known: HashMap<(SymbolId, String), KnownEntity>,
     /// Whether SCIP indexes are asked.
     pub(super) is_precise: bool,
     pub(super) precise: HashMap<FileId, Option<Arc<PreciseUses>>>,

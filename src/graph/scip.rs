@@ -26,7 +26,7 @@ const MAX_DOCUMENT: usize = 256 << 20;
 
 /// Where a symbol is defined.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct SymbolPlace {
     pub(super) path: String,
     /// 1-based.
     pub(super) line: u32,
@@ -51,7 +51,7 @@ pub(super) struct Use {
 pub(super) struct Precise {
     /// The program that wrote the index, and its version.
     pub(super) tool: String,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<SymbolPlace>,
     /// Path and uses of each document whose places fit the text of today.
     pub(super) documents: Vec<(String, Vec<Use>)>,
     /// Paths of the documents whose file has changed since.
@@ -104,7 +104,7 @@ pub(super) fn read<R: BufRead>(
         fitting.insert(path.clone());
         for (symbol, line, name) in definitions {
             let n = precise.places.len();
-            precise.places.push(Place { path: path.clone(), line, name });
+            precise.places.push(SymbolPlace { path: path.clone(), line, name });
             known.entry(key(&path, &symbol)).or_default().push(n);
         }
     })?;
@@ -151,7 +151,7 @@ pub(super) fn read<R: BufRead>(
 
 /// Returns the definition of a symbol that has these ones. Overloads have one symbol, and the last of
 /// them is the function itself. Different functions may have one symbol, too: then it is an error.
-fn definition(all: &[usize], places: &[Place], path: &str) -> Result<Option<usize>, ()> {
+fn definition(all: &[usize], places: &[SymbolPlace], path: &str) -> Result<Option<usize>, ()> {
     let Some(last) = all.last() else { return Ok(None) };
     if let Some(own) = all.iter().rev().find(|n| places[**n].path == path) {
         return Ok(Some(*own));

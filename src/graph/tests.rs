@@ -608,8 +608,8 @@ proptest! {
             update(if is_other { &other } else { &p.graph }, &p.files);
             let (operation, target) = (Operation::ALL[operation], ASKED[target]);
             let asked = [
-                Asked::Name { file: "f0.rs".into(), line: 4, receiver: "self.pool".into(), name: "take".into() },
-                Asked::Name { file: "f6.rs".into(), line: 4, receiver: "store".into(), name: "get".into() },
+                AskedMeaning::Name { file: "f0.rs".into(), line: 4, receiver: "self.pool".into(), name: "take".into() },
+                AskedMeaning::Name { file: "f6.rs".into(), line: 4, receiver: "store".into(), name: "get".into() },
             ];
             let answers = |graph: &CodeGraph| {
                 let query = GraphQuery { operation, target, to: Some("Store"), depth: 2, limit: 100 };

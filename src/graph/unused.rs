@@ -16,7 +16,7 @@ use super::names;
 use super::rename::PLAIN_BASES;
 use super::resolver::Resolver;
 use super::rows::{BaseRow, FileId, SymbolId, SymbolRow};
-use super::words::{MAX_PLACES, Place, Words};
+use super::words::{MAX_PLACES, WordPlace, Words};
 use crate::languages::{
     Declaration, Examples, LanguageKind, OutsideUser, TestRole, detect, is_test_file, is_test_path,
     other_spellings, used_from_outside,
@@ -104,7 +104,7 @@ pub struct UnusedAnswer {
 }
 
 /// A symbol of the graph.
-struct Known {
+struct KnownSymbol {
     row: SymbolRow,
     /// Position of its name among the searched ones.
     name: usize,
@@ -136,7 +136,7 @@ pub(super) fn unused(
 struct Search<'s> {
     resolver: &'s mut Resolver,
     query: UnusedQuery<'s>,
-    symbols: Vec<Known>,
+    symbols: Vec<KnownSymbol>,
     words: Words,
     /// By the file: the innermost symbol of each line, counted from 1; 0 for none.
     lines: HashMap<u32, Vec<u32>>,
@@ -192,7 +192,7 @@ impl<'s> Search<'s> {
                 names.len() - 1
             }
         };
-        let mut symbols: Vec<Known> = Vec::new();
+        let mut symbols: Vec<KnownSymbol> = Vec::new();
         let mut first = (FileId::MIN, 0);
         let mut spellings = HashMap::new();
         for row in rows {
@@ -219,7 +219,7 @@ impl<'s> Search<'s> {
                 }
             }
             let name = id_of(name);
-            symbols.push(Known {
+            symbols.push(KnownSymbol {
                 name,
                 file,
                 parent,
@@ -397,7 +397,7 @@ impl<'s> Search<'s> {
             return Ok(Verdict::Used);
         };
         let mut why = WhyUnused::Nowhere;
-        let mut possible: Vec<Place> = Vec::new();
+        let mut possible: Vec<WordPlace> = Vec::new();
         let mut namesakes = Vec::new();
         for n in 0..self.words.places[name].len() {
             let place = self.words.places[name][n];
@@ -469,7 +469,7 @@ impl<'s> Search<'s> {
             && (a.row.owner == b.row.name
                 || (a.row.kind == SymbolKind::Impl && a.row.name == b.row.name));
         // A definition does not use itself; see `judge`.
-        let defines = |symbol: &Known| symbol.defined == self.symbols[i].defined;
+        let defines = |symbol: &KnownSymbol| symbol.defined == self.symbols[i].defined;
         (is_variant && !defines(a)) || is_part
     }
 
@@ -482,7 +482,7 @@ impl<'s> Search<'s> {
     }
 
     /// Whether a place is in a comment.
-    fn is_comment(&mut self, place: Place) -> bool {
+    fn is_comment(&mut self, place: WordPlace) -> bool {
         if !self.trees.contains_key(&place.file) {
             if self.trees.len() >= MAX_PARSED {
                 return false;
@@ -586,7 +586,7 @@ impl<'s> Search<'s> {
 
     /// Returns the lines of a definition up to its name: comments, attributes and the declaration.
     fn head(&mut self, i: usize) -> String {
-        let Known { file, row, defined, .. } = &self.symbols[i];
+        let KnownSymbol { file, row, defined, .. } = &self.symbols[i];
         let (file, first) = (*file, row.start_line.max(1) as usize);
         let last = defined.map_or(row.line, |(line, _)| line.max(row.line)) as usize;
         if self.text.as_ref().is_none_or(|(of, _)| *of != file) {
@@ -817,7 +817,7 @@ fn is_for_tests(path: &str) -> bool {
 
 /// Whether symbols of this kind are listed: functions, types, macros, and constants outside of
 /// functions and types.
-fn is_listed_kind(row: &SymbolRow, outer: Option<&Known>, family: &str) -> bool {
+fn is_listed_kind(row: &SymbolRow, outer: Option<&KnownSymbol>, family: &str) -> bool {
     let is_top = outer.is_none_or(|outer| outer.row.kind == SymbolKind::Module);
     match row.kind {
         _ if row.prototype => false,

@@ -15,7 +15,7 @@ const MAX_WORD: usize = 200;
 
 /// A place of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct WordPlace {
     /// Position among the files that were read.
     pub(super) file: u32,
     /// 1-based.
@@ -30,7 +30,7 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Words {
     /// By the position of the name; at most [`MAX_PLACES`] and one more, in the order of the files.
-    pub(super) places: Vec<Vec<Place>>,
+    pub(super) places: Vec<Vec<WordPlace>>,
     /// Words that end or begin with `_`, or that a value follows in a string: names may be built from
     /// them.
     parts: HashSet<String>,
@@ -88,7 +88,7 @@ impl Words {
 
 #[derive(Default)]
 struct InFile {
-    places: Vec<(u32, Place)>,
+    places: Vec<(u32, WordPlace)>,
     parts: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
                 *n += 1;
                 let column = u32::try_from(start).unwrap_or(u32::MAX);
                 let may_be_comment = comment_from < start;
-                found.places.push((*id, Place { file, line: number, column, may_be_comment }));
+                found.places.push((*id, WordPlace { file, line: number, column, may_be_comment }));
             };
             note(word);
             // `<user-card>` names `UserCard`, and `user-card` may name `userCard`.

@@ -49,14 +49,14 @@ struct Line {
     /// The memories that it shows.
     ids: Vec<Uuid>,
     /// Its texts; a text that was shown already is left out.
-    parts: Vec<Part>,
+    parts: Vec<BriefingPart>,
     /// The source and date, such as `text, 2026-01-31`.
     source: String,
     /// Longest length in bytes.
     most: usize,
 }
 
-struct Part {
+struct BriefingPart {
     /// Precedes the text, such as `Asked: `; may be empty.
     start: String,
     text: String,
@@ -111,7 +111,7 @@ impl Budget {
         while let Some(line) = section.candidates.first() {
             let heading = if section.lines.is_empty() { tokens(section.heading) + 1 } else { 0 };
             let room = self.left.min(share.saturating_sub(spent)).saturating_sub(heading);
-            let parts: Vec<&Part> = line
+            let parts: Vec<&BriefingPart> = line
                 .parts
                 .iter()
                 .filter(|p| !p.may_be_left_out || !self.is_known(&p.text))
@@ -145,7 +145,7 @@ fn between_blanks(text: &str) -> String {
 impl Line {
     /// Formats a line such as `> We keep the cache in one file (text, 2026-01-31)` in at most
     /// `max_tokens` tokens. `None` if too little would be left.
-    fn text(&self, parts: &[&Part], max_tokens: usize) -> Option<String> {
+    fn text(&self, parts: &[&BriefingPart], max_tokens: usize) -> Option<String> {
         let mut said = String::new();
         for part in parts {
             said.push_str(match said.chars().last() {
@@ -260,7 +260,7 @@ fn sections(
 
 impl Line {
     fn new(memory: &Memory, text: &str, source: String, most: usize) -> Self {
-        let part = Part { start: String::new(), text: text.into(), may_be_left_out: true };
+        let part = BriefingPart { start: String::new(), text: text.into(), may_be_left_out: true };
         Self { ids: vec![memory.id], parts: vec![part], source, most }
     }
 
@@ -275,7 +275,7 @@ impl Line {
 
 /// Formats the summary of the last session, decisions first.
 fn summary(memory: &Memory) -> Line {
-    let part = |(start, text): (&str, &str)| Part {
+    let part = |(start, text): (&str, &str)| BriefingPart {
         start: start.into(),
         text: folded(text),
         may_be_left_out: true,
@@ -283,7 +283,8 @@ fn summary(memory: &Memory) -> Line {
     // An answer in it says what does not hold.
     let is_refuted = |start: &str| memory.superseded_by.is_some() && start == ANSWERED;
     let parts = parts_of_summary(&memory.content).into_iter();
-    let mut parts: Vec<Part> = parts.filter(|(start, _)| !is_refuted(start)).map(part).collect();
+    let mut parts: Vec<BriefingPart> =
+        parts.filter(|(start, _)| !is_refuted(start)).map(part).collect();
     // Older versions wrote the decisions in any place.
     parts.sort_by_key(|p| p.start != DECIDED);
     Line { ids: vec![memory.id], parts, source: source_and_time(memory), most: SUMMARY }
@@ -303,7 +304,7 @@ fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
     };
     if let Some(reason) = reasons.iter().find(names) {
         let said = reason.content.lines().skip(1).filter_map(|l| l.split_once(": "));
-        let part = |(who, text): (&str, &str)| Part {
+        let part = |(who, text): (&str, &str)| BriefingPart {
             start: format!("{who}: "),
             text: cut(text, WHY),
             may_be_left_out: true,

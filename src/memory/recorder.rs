@@ -109,7 +109,7 @@ fn told_word(id: Uuid) -> String {
 
 /// What a recording knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum KnownChanges {
     /// Everything: this process follows the tree, and has waited.
     All,
     /// The changes of files up to this time; `None` if this process did not look at the tree.
@@ -184,7 +184,7 @@ impl Recorder {
         let result = self.open(&mut trees, &noted, &memories.store).map_err(CaptureError::from);
         let result = result.and_then(|()| match self.must_wait(&noted, &trees) {
             Some(wait) => Ok((true, Some(wait))),
-            None => Ok((self.record_as(Known::All, &mut trees, noted, memories)?, None)),
+            None => Ok((self.record_as(KnownChanges::All, &mut trees, noted, memories)?, None)),
         });
         drop(trees);
         if !matches!(result, Ok((true, _))) {
@@ -211,7 +211,7 @@ impl Recorder {
         self.open(&mut trees, &noted, &memories.store)?;
         if !trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
             // If another process records at the same time, there is nothing left to do.
-            self.record_as(Known::Until(compared_at), &mut trees, noted, memories)?;
+            self.record_as(KnownChanges::Until(compared_at), &mut trees, noted, memories)?;
         }
         Ok(())
     }
@@ -252,20 +252,20 @@ impl Recorder {
         Ok(commits)
     }
 
-    fn is_past(&self, known: Known, at: i64) -> bool {
-        known == Known::All || !self.is_recent(time(at).into())
+    fn is_past(&self, known: KnownChanges, at: i64) -> bool {
+        known == KnownChanges::All || !self.is_recent(time(at).into())
     }
 
     /// Returns whether the stored changes contain every file of every operation. Drops changes that
     /// are too recent to be recorded.
     fn is_complete(
         &self,
-        known: Known,
+        known: KnownChanges,
         noted: &mut Vec<Noted>,
         commits: &[(String, source::Committed)],
         trees: &BTreeMap<String, Tree>,
     ) -> bool {
-        let Known::Until(compared_at) = known else { return true };
+        let KnownChanges::Until(compared_at) = known else { return true };
         let n_noted = noted.len();
         noted
             .retain(|n| !self.home.written_at(&n.change.path).is_some_and(|at| self.is_recent(at)));
@@ -281,7 +281,7 @@ impl Recorder {
     /// Records changes and git operations. Returns false if another process recorded meanwhile.
     fn record_as(
         &mut self,
-        known: Known,
+        known: KnownChanges,
         trees: &mut BTreeMap<String, Tree>,
         mut noted: Vec<Noted>,
         memories: &Memories,

@@ -41,7 +41,7 @@ pub struct MDFileWatcher {
 
 /// The state of a watcher's thread.
 struct Follower {
-    named: Vec<Named>,
+    named: Vec<FollowedPath>,
     root: SharedDir,
     home: MemoryHome,
     /// Set once the project has a memory database.
@@ -57,7 +57,7 @@ struct Follower {
 }
 
 /// A path to follow.
-struct Named {
+struct FollowedPath {
     path: PathBuf,
     /// The folder as it was last seen; when it disappears, its pieces are deleted.
     notes: Option<Notes>,
@@ -103,7 +103,7 @@ impl MDFileWatcher {
     /// belong to the project, and no link in their names is followed; the user named all others.
     #[must_use]
     pub fn new(paths: Vec<PathBuf>, root: SharedDir, home: MemoryHome) -> Self {
-        let named = |path| Named { path, notes: None, is_there: false, told: None };
+        let named = |path| FollowedPath { path, notes: None, is_there: false, told: None };
         let follower = Follower {
             named: paths.into_iter().map(named).collect(),
             root,
@@ -324,7 +324,7 @@ impl Follower {
     }
 }
 
-impl Named {
+impl FollowedPath {
     /// Looks for the folder; returns true if it appeared or disappeared since the last look.
     fn find(&mut self, root: &SharedDir) -> bool {
         let was_there = self.is_there;

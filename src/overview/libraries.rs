@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Tree, directory, file_name, join};
 
 /// A manifest that says whether the files below it are a library.
-struct Manifest {
+struct LibraryManifest {
     languages: &'static [&'static str],
     /// The name of the file, or its end after `*`.
     name: &'static str,
@@ -18,22 +18,22 @@ const PYTHON: &[&str] = &["python"];
 const JVM: &[&str] = &["java", "kotlin", "scala", "groovy"];
 const C: &[&str] = &["c", "cpp", "objc"];
 
-const MANIFESTS: [Manifest; 15] = [
-    Manifest { languages: &["rust"], name: "Cargo.toml", is_library: cargo },
-    Manifest { languages: ECMASCRIPT, name: "package.json", is_library: npm },
-    Manifest { languages: PYTHON, name: "pyproject.toml", is_library: python },
-    Manifest { languages: PYTHON, name: "setup.py", is_library: |_, _, _| Some(true) },
-    Manifest { languages: PYTHON, name: "setup.cfg", is_library: setup_cfg },
-    Manifest { languages: &["go"], name: "go.mod", is_library: |_, _, _| Some(true) },
-    Manifest { languages: &["php"], name: "composer.json", is_library: composer },
-    Manifest { languages: &["ruby"], name: "*.gemspec", is_library: |_, _, _| Some(true) },
-    Manifest { languages: JVM, name: "pom.xml", is_library: jvm },
-    Manifest { languages: JVM, name: "build.gradle", is_library: jvm },
-    Manifest { languages: JVM, name: "build.gradle.kts", is_library: jvm },
-    Manifest { languages: C, name: "CMakeLists.txt", is_library: c },
-    Manifest { languages: C, name: "Makefile.am", is_library: c },
-    Manifest { languages: C, name: "configure.ac", is_library: c },
-    Manifest { languages: C, name: "meson.build", is_library: c },
+const MANIFESTS: [LibraryManifest; 15] = [
+    LibraryManifest { languages: &["rust"], name: "Cargo.toml", is_library: cargo },
+    LibraryManifest { languages: ECMASCRIPT, name: "package.json", is_library: npm },
+    LibraryManifest { languages: PYTHON, name: "pyproject.toml", is_library: python },
+    LibraryManifest { languages: PYTHON, name: "setup.py", is_library: |_, _, _| Some(true) },
+    LibraryManifest { languages: PYTHON, name: "setup.cfg", is_library: setup_cfg },
+    LibraryManifest { languages: &["go"], name: "go.mod", is_library: |_, _, _| Some(true) },
+    LibraryManifest { languages: &["php"], name: "composer.json", is_library: composer },
+    LibraryManifest { languages: &["ruby"], name: "*.gemspec", is_library: |_, _, _| Some(true) },
+    LibraryManifest { languages: JVM, name: "pom.xml", is_library: jvm },
+    LibraryManifest { languages: JVM, name: "build.gradle", is_library: jvm },
+    LibraryManifest { languages: JVM, name: "build.gradle.kts", is_library: jvm },
+    LibraryManifest { languages: C, name: "CMakeLists.txt", is_library: c },
+    LibraryManifest { languages: C, name: "Makefile.am", is_library: c },
+    LibraryManifest { languages: C, name: "configure.ac", is_library: c },
+    LibraryManifest { languages: C, name: "meson.build", is_library: c },
 ];
 /// Languages in which code without a manifest is a program.
 const PROGRAMS: &[&[&str]] = &[ECMASCRIPT, PYTHON, C, &["go", "rust", "php", "ruby"]];
@@ -51,7 +51,7 @@ pub fn libraries(tree: &Tree) -> Libraries {
     let mut found = Libraries::default();
     for path in tree.paths {
         let name = file_name(path);
-        let is_named = |manifest: &&Manifest| match manifest.name.strip_prefix('*') {
+        let is_named = |manifest: &&LibraryManifest| match manifest.name.strip_prefix('*') {
             Some(end) => name.ends_with(end),
             None => name == manifest.name,
         };
@@ -73,7 +73,7 @@ impl Libraries {
     /// whose manifests are not read, every file does.
     #[must_use]
     pub fn has(&self, path: &str, language: &str) -> bool {
-        let of_language = |manifest: &&Manifest| manifest.languages.contains(&language);
+        let of_language = |manifest: &&LibraryManifest| manifest.languages.contains(&language);
         let Some(manifest) = MANIFESTS.iter().find(of_language) else { return true };
         let mut at = directory(path);
         loop {

@@ -47,8 +47,8 @@ pub use history::ChangedTogether;
 pub use hit::{Hit, QueryWords, Results, Term};
 pub use near::NearName;
 pub use part::{
-    CountBlock, NameBlock, Part, PreparedFile, Preparer, Proposal, SearchRow, Whole, WordCount,
-    WordCounts, WordSource, Words, words_of,
+    CorpusPart, CountBlock, NameBlock, PreparedFile, Preparer, Proposal, SearchRow, Whole,
+    WordCount, WordCounts, WordSource, Words, words_of,
 };
 pub use passages::{AskedWords, Fit, Passages};
 pub use places::{NamedPlace, places_first};

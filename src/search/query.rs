@@ -4,7 +4,7 @@ use super::filter::Filter;
 use super::form::{Form, asks_for_document, document_wording, is_imperative};
 use super::natural::NaturalLanguage;
 use super::operators::{Operators, operators};
-use super::reading::{Part, Reading};
+use super::reading::{QuestionPart, Reading};
 use super::stop_words::is_stop_word;
 use super::tokens::{Analyzer, STEM_MARK, last_component, lower, lower_parts, runs};
 
@@ -172,10 +172,14 @@ impl Query {
     /// Parses a long text by its parts. Operators and quotes in it are those of what was pasted.
     fn long(text: &str) -> Self {
         let reading = Reading::of(text);
-        let part = |part: Part| reading.text(&[part]);
-        let (title, lead, prose, code) =
-            (part(Part::Title), part(Part::Lead), part(Part::Prose), part(Part::Code));
-        let meant = reading.text(&[Part::Title, Part::Lead, Part::Prose]);
+        let part = |part: QuestionPart| reading.text(&[part]);
+        let (title, lead, prose, code) = (
+            part(QuestionPart::Title),
+            part(QuestionPart::Lead),
+            part(QuestionPart::Prose),
+            part(QuestionPart::Code),
+        );
+        let meant = reading.text(&[QuestionPart::Title, QuestionPart::Lead, QuestionPart::Prose]);
         let language = NaturalLanguage::of(&meant);
         let parts = [(TITLE, &*title), (LEAD, &*lead), (PROSE, &*prose), (CODE, &*code)];
         let terms = Terms::of(&parts, language);

@@ -10,7 +10,7 @@ use crate::text::regex;
 
 /// A part of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum QuestionPart {
     /// The first line, or the first sentence of a paragraph.
     Title,
     /// The first paragraph below the title.
@@ -30,7 +30,7 @@ const TITLE_WORDS: usize = 30;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {
     /// The lines that count, in order.
-    lines: Vec<(Part, String)>,
+    lines: Vec<(QuestionPart, String)>,
 }
 
 impl Reading {
@@ -43,8 +43,12 @@ impl Reading {
         let mut has_lead = false;
         let mut end = |paragraph: &mut Vec<&str>, out: &mut Self| {
             let n_words: usize = paragraph.iter().map(|line| line.split_whitespace().count()).sum();
-            let part = if !has_lead && n_words >= LEAD_WORDS { Part::Lead } else { Part::Prose };
-            has_lead |= part == Part::Lead;
+            let part = if !has_lead && n_words >= LEAD_WORDS {
+                QuestionPart::Lead
+            } else {
+                QuestionPart::Prose
+            };
+            has_lead |= part == QuestionPart::Lead;
             out.lines.extend(paragraph.drain(..).map(|line| (part, line.to_string())));
         };
         for line in without_comments.lines() {
@@ -56,7 +60,7 @@ impl Reading {
             }
             if is_fenced {
                 if !is_skipped && !trimmed.is_empty() {
-                    out.lines.push((Part::Code, trimmed.to_string()));
+                    out.lines.push((QuestionPart::Code, trimmed.to_string()));
                 }
                 continue;
             }
@@ -77,7 +81,7 @@ impl Reading {
             is_trace |= TRACE.is_match(trimmed);
             if !is_first && (is_trace || CODE.is_match(line)) {
                 end(&mut paragraph, &mut out);
-                out.lines.push((Part::Code, trimmed.to_string()));
+                out.lines.push((QuestionPart::Code, trimmed.to_string()));
             } else if is_first {
                 out.begin(trimmed);
             } else {
@@ -95,14 +99,14 @@ impl Reading {
         let end = if n_words > TITLE_WORDS { sentence } else { line.len() };
         let (title, rest) = line.split_at(end);
         let title = title.trim_start_matches('#').trim();
-        self.lines.push((Part::Title, title.to_string()));
+        self.lines.push((QuestionPart::Title, title.to_string()));
         if !rest.trim().is_empty() {
-            self.lines.push((Part::Lead, rest.trim().to_string()));
+            self.lines.push((QuestionPart::Lead, rest.trim().to_string()));
         }
     }
 
     /// Returns the lines of some parts.
-    pub(super) fn text(&self, parts: &[Part]) -> String {
+    pub(super) fn text(&self, parts: &[QuestionPart]) -> String {
         let lines = self.lines.iter().filter(|(part, _)| parts.contains(part));
         lines.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
     }
@@ -142,7 +146,7 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
 mod tests {
     use super::*;
 
-    fn part(text: &str, part: Part) -> String {
+    fn part(text: &str, part: QuestionPart) -> String {
         Reading::of(text).text(&[part])
     }
 
@@ -176,14 +180,14 @@ Silence.
 
     #[test]
     fn a_report_is_read_by_its_parts() {
-        assert_eq!(part(REPORT, Part::Title), "Kettle boils over when the lid is open");
+        assert_eq!(part(REPORT, QuestionPart::Title), "Kettle boils over when the lid is open");
         assert_eq!(
-            part(REPORT, Part::Lead),
+            part(REPORT, QuestionPart::Lead),
             "The kettle does not notice that `Lid.is_open` changed and keeps heating."
         );
-        assert_eq!(part(REPORT, Part::Prose), "It should stop at once.\nSilence.");
+        assert_eq!(part(REPORT, QuestionPart::Prose), "It should stop at once.\nSilence.");
         assert_eq!(
-            part(REPORT, Part::Code),
+            part(REPORT, QuestionPart::Code),
             "kettle = Kettle(lid=Lid(open=True))\n>>> kettle.boil()\nTraceback (most recent call last):\n\
              File \"kettle.py\", line 3, in boil\nOverflowError"
         );
@@ -193,10 +197,10 @@ Silence.
     fn the_first_sentence_of_a_paragraph_is_its_title() {
         let long = "Where is the kettle told to stop? It boils over ".to_string()
             + &"and over again, whatever I do with the lid, ".repeat(5);
-        assert_eq!(part(&long, Part::Title), "Where is the kettle told to stop?");
-        assert!(part(&long, Part::Lead).starts_with("It boils over and over again"));
+        assert_eq!(part(&long, QuestionPart::Title), "Where is the kettle told to stop?");
+        assert!(part(&long, QuestionPart::Lead).starts_with("It boils over and over again"));
         let one = "and over again ".repeat(20);
-        assert_eq!(part(&one, Part::Title), one.trim());
+        assert_eq!(part(&one, QuestionPart::Title), one.trim());
     }
 
     #[test]
@@ -204,6 +208,6 @@ Silence.
         for text in ["", "\n\n", "```", "<!--", "#", "### A\n### B", "    code only\n\tand more"] {
             let _ = Reading::of(text);
         }
-        assert_eq!(part("```\nlet a = 1;\n```", Part::Code), "let a = 1;");
+        assert_eq!(part("```\nlet a = 1;\n```", QuestionPart::Code), "let a = 1;");
     }
 }

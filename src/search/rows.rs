@@ -26,7 +26,7 @@ pub(super) const MAX_FUNCTION: u32 = 1_000;
 
 /// A place in a file.
 #[derive(Debug, Clone)]
-struct Place {
+struct RowPlace {
     /// First and last line; `None` if its chunk has none.
     lines: Option<LineRange>,
     /// Its chunks.
@@ -49,7 +49,7 @@ impl Evidence<'_> {
         let row = |Ranked { file, score, terms }| {
             let place = self.best_place(file)?;
             let lines = place.lines.map(|lines| with_neighbours(lines, file));
-            let place = Place { lines, ..place };
+            let place = RowPlace { lines, ..place };
             let others = self.others(file, &place);
             self.hit(file, &place, score, terms, others)
         };
@@ -59,7 +59,7 @@ impl Evidence<'_> {
     fn hit(
         &self,
         file: &IndexedFile,
-        place: &Place,
+        place: &RowPlace,
         score: f64,
         terms: Vec<Term>,
         others: Vec<Arc<Entry>>,
@@ -84,7 +84,7 @@ impl Evidence<'_> {
 
     /// Returns the best chunks of a file with their scores, those of a place first, and after them
     /// the chunks without which a function would be shown in part.
-    fn best_parts(&self, file: &IndexedFile, place: &Place) -> Vec<(Arc<Entry>, f64)> {
+    fn best_parts(&self, file: &IndexedFile, place: &RowPlace) -> Vec<(Arc<Entry>, f64)> {
         let mut parts: Vec<(bool, f64, &FileChunk)> = self
             .parts(file)
             .map(|p| (place.slots.contains(&p.slot), self.place_score(p), p))
@@ -110,7 +110,7 @@ impl Evidence<'_> {
     }
 
     /// Returns further matching chunks of the file, outside the shown place.
-    fn others(&self, file: &IndexedFile, shown: &Place) -> Vec<Arc<Entry>> {
+    fn others(&self, file: &IndexedFile, shown: &RowPlace) -> Vec<Arc<Entry>> {
         let matches = |s: &Slot| self.lexical.fields(*s) > 0.0 || self.cosine(*s) >= MIN_COSINE;
         let apart = |p: &&FileChunk| !overlap(shown.lines, p.lines);
         let parts =
@@ -134,13 +134,13 @@ impl Evidence<'_> {
     }
 
     /// Returns the best place of a file. One that defines a name of the query comes before all others.
-    fn best_place(&self, file: &IndexedFile) -> Option<Place> {
+    fn best_place(&self, file: &IndexedFile) -> Option<RowPlace> {
         let mut parts: Vec<&FileChunk> = self.parts(file).collect();
         if parts.is_empty() {
             parts.extend(file.parts.iter().filter(|p| self.allowed(p.slot)));
         }
         let (_, defined) = self.definition(file);
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<RowPlace> = Vec::new();
         let mut at: FxHashMap<LineRange, usize> = FxHashMap::default();
         for part in self.best_first(parts.into_iter()) {
             let (slot, lines, score) = (part.slot, whole(part, file), self.place_score(part));
@@ -149,11 +149,11 @@ impl Evidence<'_> {
                 place.score = place.score.max(score);
             } else {
                 at.extend(lines.map(|lines| (lines, places.len())));
-                places.push(Place { lines, slots: vec![slot], best: slot, score });
+                places.push(RowPlace { lines, slots: vec![slot], best: slot, score });
             }
         }
         places.into_iter().min_by(|a, b| {
-            let defines = |p: &Place| defined.is_some_and(|d| p.slots.contains(&d));
+            let defines = |p: &RowPlace| defined.is_some_and(|d| p.slots.contains(&d));
             defines(b)
                 .cmp(&defines(a))
                 .then_with(|| b.score.total_cmp(&a.score))

@@ -209,11 +209,11 @@ proptest! {
             .relations()
             .map(|(path, uses, has_header)| (path, (uses.into_iter().map(key).collect(), has_header)))
             .collect();
-        let parts: Vec<Part> = files
+        let parts: Vec<CorpusPart> = files
             .iter()
             .map(|file| {
                 let (uses, has_header) = &relations[file.path()];
-                Part { file, key: key(file.path()), uses, has_header: *has_header }
+                CorpusPart { file, key: key(file.path()), uses, has_header: *has_header }
             })
             .collect();
         let part =

@@ -262,8 +262,8 @@ impl Access {
             let origin = only(headers, ORIGIN.as_str()).unwrap_or_default();
             is_of_other_port = match page(origin) {
                 Some((authority, _)) if authority.eq_ignore_ascii_case(host) => false,
-                Some((_, Named::Localhost)) => true,
-                Some((_, Named::Address(ip))) if ip.is_loopback() => true,
+                Some((_, NamedHost::Localhost)) => true,
+                Some((_, NamedHost::Address(ip))) if ip.is_loopback() => true,
                 _ => return Err(Refusal::Origin(origin.into())),
             };
         }
@@ -281,8 +281,8 @@ impl Access {
     /// several addresses are allowed.
     fn is_own(&self, host: &str) -> bool {
         match address(host) {
-            Some(Named::Localhost) => true,
-            Some(Named::Address(ip)) => {
+            Some(NamedHost::Localhost) => true,
+            Some(NamedHost::Address(ip)) => {
                 ip.is_loopback() || ip == self.bound || self.bound.is_unspecified()
             }
             None => false,
@@ -291,7 +291,7 @@ impl Access {
 }
 
 /// Returns the authority of an `Origin`, and what that names.
-fn page(origin: &str) -> Option<(&str, Named)> {
+fn page(origin: &str) -> Option<(&str, NamedHost)> {
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))?;
     Some((authority, address(authority)?))
 }
@@ -304,19 +304,19 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
-enum Named {
+enum NamedHost {
     Localhost,
     Address(IpAddr),
 }
 
 /// Returns what `host:port` names; `None` unless that is localhost or an IP address.
-fn address(authority: &str) -> Option<Named> {
+fn address(authority: &str) -> Option<NamedHost> {
     let parsed = Authority::try_from(authority).ok().filter(|_| !authority.contains('@'))?;
     let host = parsed.host();
     if host.eq_ignore_ascii_case("localhost") {
-        return Some(Named::Localhost);
+        return Some(NamedHost::Localhost);
     }
-    host.trim_start_matches('[').trim_end_matches(']').parse().ok().map(Named::Address)
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok().map(NamedHost::Address)
 }
 
 /// Returns the token of a request.

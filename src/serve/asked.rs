@@ -16,7 +16,7 @@ use crate::engine::{
 use crate::tools::{Effect, input_schema, output_schema, schema_once, tolerant_arguments};
 
 /// The arguments of a question of the page, with everything else that defines it.
-pub(super) trait Asked: DeserializeOwned + JsonSchema + 'static {
+pub(super) trait PageArguments: DeserializeOwned + JsonSchema + 'static {
     /// Its path is `/api/NAME`.
     const NAME: &'static str;
     const TITLE: &'static str;
@@ -55,7 +55,7 @@ pub(super) const ALL: &[PageQuestion] = &[
 ];
 
 impl PageQuestion {
-    const fn of<A: Asked>() -> Self {
+    const fn of<A: PageArguments>() -> Self {
         Self {
             name: A::NAME,
             title: A::TITLE,
@@ -72,7 +72,7 @@ impl PageQuestion {
     }
 }
 
-fn answer<A: Asked>(
+fn answer<A: PageArguments>(
     arguments: Value,
     engine: &Engine,
     calls: &Calls,
@@ -105,7 +105,7 @@ pub(super) struct About {
     editor: String,
 }
 
-impl Asked for AboutRequest {
+impl PageArguments for AboutRequest {
     const NAME: &'static str = "about";
     const TITLE: &'static str = "About this server";
     const DESCRIPTION: &'static str =
@@ -125,7 +125,7 @@ impl Asked for AboutRequest {
     }
 }
 
-impl Asked for ColoursRequest {
+impl PageArguments for ColoursRequest {
     const NAME: &'static str = "colours";
     const TITLE: &'static str = "Colour code";
     const DESCRIPTION: &'static str = "Returns the colours of pieces of code. It reads no file.";
@@ -136,7 +136,7 @@ impl Asked for ColoursRequest {
     }
 }
 
-impl Asked for ActivityRequest {
+impl PageArguments for ActivityRequest {
     const NAME: &'static str = "activity";
     const TITLE: &'static str = "Activity";
     const DESCRIPTION: &'static str = "Returns what programs asked this server, how long answers took, and its last reloads. All of it is in memory only.";
@@ -162,7 +162,7 @@ fn eight() -> usize {
     8
 }
 
-impl Asked for FindRequest {
+impl PageArguments for FindRequest {
     const NAME: &'static str = "find";
     const TITLE: &'static str = "Search as you type";
     const DESCRIPTION: &'static str = "Finds what the search finds, and returns the best lines of each result. It is faster, because it fits nothing into a limit of tokens.";
@@ -176,7 +176,7 @@ impl Asked for FindRequest {
     }
 }
 
-impl Asked for DrawingRequest {
+impl PageArguments for DrawingRequest {
     const NAME: &'static str = "drawing";
     const TITLE: &'static str = "Draw the code graph";
     const DESCRIPTION: &'static str = "Draws an answer of the code graph in columns: callers left of the target, callees right of it. Returns boxes and curves with their places, and with `format` also the drawing as a text.";
@@ -187,7 +187,7 @@ impl Asked for DrawingRequest {
     }
 }
 
-impl Asked for FileUsesRequest {
+impl PageArguments for FileUsesRequest {
     const NAME: &'static str = "file_uses";
     const TITLE: &'static str = "Uses of the symbols of a file";
     const DESCRIPTION: &'static str = "Counts the users and tests of each symbol of a file, and says how often the calls that the code graph shows in its language were right where that was measured.";
@@ -198,7 +198,7 @@ impl Asked for FileUsesRequest {
     }
 }
 
-impl Asked for PastRequest {
+impl PageArguments for PastRequest {
     const NAME: &'static str = "past";
     const TITLE: &'static str = "What the past says";
     const DESCRIPTION: &'static str =
@@ -210,7 +210,7 @@ impl Asked for PastRequest {
     }
 }
 
-impl Asked for TreemapRequest {
+impl PageArguments for TreemapRequest {
     const NAME: &'static str = "treemap";
     const TITLE: &'static str = "Sizes of directories";
     const DESCRIPTION: &'static str = "Sums up the files below a directory, two levels deep: lines, language, changes, references.";
@@ -221,7 +221,7 @@ impl Asked for TreemapRequest {
     }
 }
 
-impl Asked for MemoriesRequest {
+impl PageArguments for MemoriesRequest {
     const NAME: &'static str = "memories";
     const TITLE: &'static str = "List memories";
     const DESCRIPTION: &'static str =
@@ -233,7 +233,7 @@ impl Asked for MemoriesRequest {
     }
 }
 
-impl Asked for BriefingRequest {
+impl PageArguments for BriefingRequest {
     const NAME: &'static str = "briefing";
     const TITLE: &'static str = "What the next session is told";
     const DESCRIPTION: &'static str =
@@ -245,7 +245,7 @@ impl Asked for BriefingRequest {
     }
 }
 
-impl Asked for PinRequest {
+impl PageArguments for PinRequest {
     const NAME: &'static str = "pin";
     const TITLE: &'static str = "Pin a memory";
     const DESCRIPTION: &'static str =

@@ -160,7 +160,7 @@ async fn next_line(
 #[derive(Clone)]
 pub(super) struct Answers {
     output: Arc<Mutex<Box<dyn AsyncWrite + Send + Unpin>>>,
-    open: Arc<Lock<Open>>,
+    open: Arc<Lock<OpenRequests>>,
 }
 
 impl Answers {
@@ -209,14 +209,14 @@ impl Answers {
         output.flush().await
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenRequests> {
         self.open.lock()
     }
 }
 
 /// Requests that have no answer yet.
 #[derive(Default)]
-struct Open {
+struct OpenRequests {
     /// Maps the id, as JSON, to the batch of the request.
     running: HashMap<String, Option<u64>>,
     batches: HashMap<u64, Batch>,
@@ -228,7 +228,7 @@ struct Batch {
     answers: Vec<String>,
 }
 
-impl Open {
+impl OpenRequests {
     /// Registers a request. Returns false if one with this id is already running.
     fn begin(&mut self, id: &Value, batch: Option<u64>) -> bool {
         let key = id.to_string();

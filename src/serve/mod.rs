@@ -34,6 +34,6 @@ pub use clients::of_clients;
 pub use http::{App, router};
 pub use life::{Signals, let_go, run};
 pub use listen::{Front, serve};
-pub use machine::{Bridge, Host, Place, ProjectStatus, ServerStatus, Want, alone};
-pub use running::{Asked, Given, InTheWay, Running, RunningNote, page_address};
+pub use machine::{Bridge, Host, ProjectStatus, ServerPlace, ServerStatus, Want, alone};
+pub use running::{Given, InTheWay, RequestedServer, Running, RunningNote, page_address};
 pub use token::Token;

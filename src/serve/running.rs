@@ -60,7 +60,7 @@ pub struct Given {
 
 /// What a user asks of a server. `None` and false ask for nothing.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RequestedServer {
     pub address: Option<IpAddr>,
     pub port: Option<u16>,
     pub token: Option<String>,
@@ -160,7 +160,7 @@ impl Running {
     ///
     /// # Errors
     /// When it does not. The message names the server and says how to end it.
-    pub fn check(&self, asked: &Asked) -> Result<(), InTheWay> {
+    pub fn check(&self, asked: &RequestedServer) -> Result<(), InTheWay> {
         let Note { at, pid, given, key, .. } = &self.note;
         let names = |tools: &BTreeSet<String>| tools.iter().cloned().collect::<Vec<_>>().join(", ");
         let mut missing: Vec<(String, String)> = Vec::new();

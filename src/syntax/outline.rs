@@ -484,7 +484,7 @@ fn import(node: Node, text: &str) -> Option<String> {
 }
 
 /// An enclosing definition or nameless function body, while its contents are visited.
-struct Open {
+struct OpenDefinition {
     start: usize,
     end: usize,
     symbol: Option<usize>,
@@ -496,7 +496,7 @@ struct Open {
 /// local to a function.
 fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
     let mut symbols: Vec<Symbol> = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenDefinition> = Vec::new();
     // The last symbol of each depth, which the next clause may join.
     let mut last: Vec<(usize, bool)> = Vec::new();
     let mut extent: Option<Extent> = None;
@@ -511,7 +511,7 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
         }
         let parent = open.last().and_then(|o| o.symbol);
         let Some(kind) = f.kind else {
-            open.push(Open { start, end, symbol: parent, local: true });
+            open.push(OpenDefinition { start, end, symbol: parent, local: true });
             continue;
         };
         let local = open.last().is_some_and(|o| o.local);
@@ -548,7 +548,7 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
             symbols.push(symbol);
             symbols.len() - 1
         };
-        open.push(Open {
+        open.push(OpenDefinition {
             start,
             end,
             symbol: Some(index),

@@ -14,7 +14,7 @@ pub use open::open;
 pub use publish::{Publication, Published, Publisher};
 pub use repositories::{Repository, Size, collect, remove, repositories};
 pub use shared::{Cache, Shared};
-pub use stored::{Lease, Manifest};
+pub use stored::{Lease, RepositoryManifest};
 
 use cortex_depot::DepotError;
 pub use cortex_depot::{Depot, Meter, Record};

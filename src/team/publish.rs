@@ -8,7 +8,7 @@ use cortex_depot::{At, Depot, Fact, FactName, Record, Row};
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Lease, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, Segment, USES, Uses,
+    COUNTS, FILE, Lease, NAME_BLOCKS, NAMES, Pack, RepositoryManifest, SKETCH, Segment, USES, Uses,
     WithVector, commit, compressed, key, pack, unpack,
 };
 use super::{Result, TeamError, repositories};
@@ -94,13 +94,13 @@ fn chunks(data: &[u8], name: &str) -> Result<Vec<WithVector>> {
 struct Held<'a> {
     publisher: &'a Publisher<'a>,
     record: Record,
-    manifest: Manifest,
+    manifest: RepositoryManifest,
     lease: Lease,
 }
 
 impl Held<'_> {
     /// Stores a manifest in the place of the one that this publisher stored last.
-    fn store(&mut self, manifest: Manifest) -> Result<()> {
+    fn store(&mut self, manifest: RepositoryManifest) -> Result<()> {
         let version = self.record.version + 1;
         let record = Record { version, text: manifest.text(), ..self.record.clone() };
         if !self.publisher.depot.replace(&record)? {
@@ -123,7 +123,8 @@ impl Held<'_> {
             return Ok(());
         }
         self.lease.until = now + LEASE;
-        let manifest = Manifest { lease: Some(self.lease.clone()), ..self.manifest.clone() };
+        let manifest =
+            RepositoryManifest { lease: Some(self.lease.clone()), ..self.manifest.clone() };
         self.store(manifest)
     }
 }
@@ -163,7 +164,7 @@ impl<'a> Publisher<'a> {
             // The next one need not wait. If this fails, too, it waits for the end of the lease.
             Err(_) => {
                 let lease = Some(Lease { until: 0, ..held.lease.clone() });
-                let _ = held.store(Manifest { lease, ..held.manifest.clone() });
+                let _ = held.store(RepositoryManifest { lease, ..held.manifest.clone() });
             }
         }
         done
@@ -175,9 +176,9 @@ impl<'a> Publisher<'a> {
         let record = self.depot.records(Some(std::slice::from_ref(&name)))?.pop();
         let record = record.unwrap_or(Record { name, version: 0, text: String::new() });
         let mut manifest = if record.version == 0 {
-            Manifest::new(of.embedder)
+            RepositoryManifest::new(of.embedder)
         } else {
-            Manifest::read(of.name, &record.text)?
+            RepositoryManifest::read(of.name, &record.text)?
         };
         if manifest.embedder != of.embedder {
             return Err(TeamError::Other {
@@ -234,7 +235,7 @@ impl<'a> Publisher<'a> {
             && held.manifest.commit == of.commit
             && !is_first
         {
-            held.store(Manifest { lease: None, ..held.manifest.clone() })?;
+            held.store(RepositoryManifest { lease: None, ..held.manifest.clone() })?;
             return Ok(Published {
                 generation: old.generation,
                 all: items.len(),
@@ -362,7 +363,7 @@ impl<'a> Publisher<'a> {
         items: &[Item],
         changed: &[&Item],
         retired: &[FactName],
-        manifest: &mut Manifest,
+        manifest: &mut RepositoryManifest,
         done: &mut Published,
     ) -> Result<()> {
         let old = held.before(of.name);

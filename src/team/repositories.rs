@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat};
 use cortex_depot::{At, Depot, Record};
 use serde::Serialize;
 
-use super::stored::{Lease, Manifest, number};
+use super::stored::{Lease, RepositoryManifest, number};
 use super::{Result, TeamError};
 
 /// A published repository.
@@ -41,7 +41,7 @@ pub struct Size {
 pub fn repositories(depot: &dyn Depot, with_sizes: bool) -> Result<Vec<Repository>> {
     let mut all = Vec::new();
     for record in depot.records(None)? {
-        let Ok(manifest) = Manifest::read(&record.name, &record.text) else { continue };
+        let Ok(manifest) = RepositoryManifest::read(&record.name, &record.text) else { continue };
         let when = manifest.published.last().and_then(|(_, at)| DateTime::from_timestamp(*at, 0));
         let size = if with_sizes { Some(size(depot, &record.name, &manifest)?) } else { None };
         all.push(Repository {
@@ -58,7 +58,7 @@ pub fn repositories(depot: &dyn Depot, with_sizes: bool) -> Result<Vec<Repositor
 }
 
 /// Returns the size of all namespaces of a repository.
-fn size(depot: &dyn Depot, name: &str, manifest: &Manifest) -> Result<Size> {
+fn size(depot: &dyn Depot, name: &str, manifest: &RepositoryManifest) -> Result<Size> {
     let mut sum = Size { rows: 0, facts: 0, bytes: 0 };
     for number in manifest.numbers(name) {
         let size = depot.size(number)?;
@@ -78,12 +78,12 @@ fn size(depot: &dyn Depot, name: &str, manifest: &Manifest) -> Result<Size> {
 pub fn collect(depot: &dyn Depot, now: i64) -> Result<u64> {
     let mut n = 0;
     for record in depot.records(None)? {
-        let Ok(manifest) = Manifest::read(&record.name, &record.text) else { continue };
+        let Ok(manifest) = RepositoryManifest::read(&record.name, &record.text) else { continue };
         n += collect_one(depot, &record.name, &manifest, now)?;
         if let Some(lease) = manifest.lease.clone().filter(|lease| lease.until <= now) {
             if lease.until > 0 {
                 // Its publisher may wake up: it must not complete what is removed here.
-                let manifest = Manifest {
+                let manifest = RepositoryManifest {
                     lease: Some(Lease { until: 0, ..lease.clone() }),
                     ..manifest.clone()
                 };
@@ -104,7 +104,7 @@ pub fn collect(depot: &dyn Depot, now: i64) -> Result<u64> {
 pub(super) fn collect_one(
     depot: &dyn Depot,
     name: &str,
-    manifest: &Manifest,
+    manifest: &RepositoryManifest,
     now: i64,
 ) -> Result<u64> {
     for namespace in manifest.cleared(now) {
@@ -119,7 +119,7 @@ pub(super) fn collect_one(
 /// When the depot fails, or a newer version of this program published the repository.
 pub fn remove(depot: &dyn Depot, name: &str) -> Result<bool> {
     let record = depot.records(Some(&[name.to_string()]))?.pop();
-    let manifest = record.as_ref().map(|record| Manifest::read(name, &record.text));
+    let manifest = record.as_ref().map(|record| RepositoryManifest::read(name, &record.text));
     let numbers = match manifest {
         Some(Ok(manifest)) => manifest.numbers(name),
         Some(Err(newer @ TeamError::Newer { .. })) => return Err(newer),

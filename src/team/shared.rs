@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use super::stored::{
-    COUNTS, FILE, Manifest, NAME_BLOCKS, NAMES, Pack, SKETCH, Segment, USES, Uses, commit,
-    decompressed, key, unpack,
+    COUNTS, FILE, NAME_BLOCKS, NAMES, Pack, RepositoryManifest, SKETCH, Segment, USES, Uses,
+    commit, decompressed, key, unpack,
 };
 use super::{Result, TeamError};
 use crate::chunk::{Chunk, Entry};
 use crate::search::{
-    Corpus, CountBlock, Filter, NameBlock, Part, PreparedFile, Preparer, Proposal, Query, Sketch,
-    Statistics, Whole, WordCount, WordSource, Words, words_of,
+    Corpus, CorpusPart, CountBlock, Filter, NameBlock, PreparedFile, Preparer, Proposal, Query,
+    Sketch, Statistics, Whole, WordCount, WordSource, Words, words_of,
 };
 
 /// Number of chunks that each part of a proposal may name.
@@ -90,7 +90,7 @@ pub struct Shared<'a> {
     cache: &'a Cache,
     name: String,
     at: At,
-    manifest: Manifest,
+    manifest: RepositoryManifest,
     whole: Whole,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Shared<'a> {
         text: &str,
     ) -> Result<Self> {
         let damaged = || TeamError::Damaged("the record", name.into());
-        let manifest = Manifest::read(name, text)?;
+        let manifest = RepositoryManifest::read(name, text)?;
         if manifest.generation == 0 {
             return Err(TeamError::Unknown(name.into()));
         }
@@ -134,7 +134,7 @@ impl<'a> Shared<'a> {
 
     /// What its record says.
     #[must_use]
-    pub fn manifest(&self) -> &Manifest {
+    pub fn manifest(&self) -> &RepositoryManifest {
         &self.manifest
     }
 
@@ -335,9 +335,9 @@ impl<'a> Shared<'a> {
         commits.sort_by_cached_key(newest_first);
         let part = |(key, file): &(i64, Arc<PreparedFile>)| (*key, file.clone(), uses_of(*key));
         let parts: Vec<_> = files.iter().map(part).collect();
-        let parts: Vec<Part> = parts
+        let parts: Vec<CorpusPart> = parts
             .iter()
-            .map(|(key, file, uses)| Part {
+            .map(|(key, file, uses)| CorpusPart {
                 file,
                 key: *key,
                 uses: &uses.files,

@@ -42,7 +42,7 @@ const MAX_BYTES: usize = 256 << 20;
 
 /// What a record says of its repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct RepositoryManifest {
     pub schema: u32,
     /// 0 before the first one is published.
     pub generation: u64,
@@ -103,7 +103,7 @@ impl Segment {
     }
 }
 
-impl Manifest {
+impl RepositoryManifest {
     /// Returns the manifest of a repository of which nothing is published.
     pub(super) fn new(embedder: &str) -> Self {
         Self {

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use cortex::agents::{self, Agent, Part};
+use cortex::agents::{self, Agent, AgentPart};
 use cortex::config::{KEYS, SettingOrigin};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
@@ -102,7 +102,7 @@ fn agents_table() -> String {
 /// variables that move the files are added to `variables`.
 fn files(
     agent: &Agent,
-    paths_of: impl Fn(&Part) -> &Vec<String>,
+    paths_of: impl Fn(&AgentPart) -> &Vec<String>,
     variables: &mut BTreeSet<String>,
 ) -> Vec<String> {
     let mut files: Vec<(String, Vec<&str>)> = Vec::new();

@@ -55,7 +55,7 @@ pub struct ResultRow {
     pub hit: Arc<Hit>,
     /// The chunks of the hit.
     #[serde(skip)]
-    parts: Arc<[Part]>,
+    parts: Arc<[HitPart]>,
     /// Which of them the row shows, if it is not the best one.
     #[serde(skip)]
     shown: Option<usize>,
@@ -63,14 +63,14 @@ pub struct ResultRow {
 
 /// Where a chunk of a hit is.
 #[derive(Debug)]
-struct Part {
+struct HitPart {
     /// First and last line, 1-based.
     lines: Option<(u32, u32)>,
     /// Position among the chunks of the file.
     position: Option<usize>,
 }
 
-impl Part {
+impl HitPart {
     fn new(entry: &Entry, set: &ChunkSet) -> Self {
         let lines = entry.chunk().and_then(|c| c.metadata.start_line.zip(c.metadata.end_line));
         Self { lines, position: set.place_in_file(&entry.id).map(|place| place.0) }
@@ -201,7 +201,7 @@ impl ResultRow {
                 .filter(|_| explain || hit.said_by_commit() >= TELLING)
                 .and_then(|e| changed_by(e)),
             explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
-            parts: hit.parts.iter().map(|(entry, _)| Part::new(entry, set)).collect(),
+            parts: hit.parts.iter().map(|(entry, _)| HitPart::new(entry, set)).collect(),
             shown: None,
             hit,
         }
@@ -277,7 +277,7 @@ impl ResultRow {
             let is_part = |end: &u32| first.start_line.saturating_add(n_lines) <= *end;
             let end_line = stated.filter(is_part).unwrap_or(first.end_line);
             (chunk.start_line, chunk.end_line) = (Some(first.start_line), Some(end_line));
-            let shared = |part: &Part| part.shared((first.start_line, first.end_line));
+            let shared = |part: &HitPart| part.shared((first.start_line, first.end_line));
             let of_place =
                 self.parts.iter().enumerate().filter_map(|(at, p)| Some((shared(p)?, at)));
             // Of equal ones the first, which is the best.

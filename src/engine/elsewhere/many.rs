@@ -95,12 +95,12 @@ impl Engine {
             warnings.extend(of_names.into_iter().chain(unopened));
         }
         warnings.splice(0..0, call.warnings.iter().cloned());
-        let mut asked: Vec<Asked> = asked.iter().map(AskedProject::asked).collect();
+        let mut asked: Vec<AskedEngine> = asked.iter().map(AskedProject::asked).collect();
         let is_asked = asked.iter().any(|asked| {
             !asked.is_package && asked.engine.project.layout.root() == self.project.layout.root()
         });
         let own = own.as_deref().filter(|_| !is_asked);
-        asked.extend(own.map(|name| Asked { name, engine: self, is_package: false }));
+        asked.extend(own.map(|name| AskedEngine { name, engine: self, is_package: false }));
         let answer = search_all(&asked, published, request, &Call { warnings, ..call.clone() })?;
         self.with_memories(answer, request, call)
     }
@@ -198,8 +198,8 @@ impl Engine {
 }
 
 impl AskedProject {
-    fn asked(&self) -> Asked<'_> {
-        Asked { name: &self.name, engine: &self.engine, is_package: self.is_package }
+    fn asked(&self) -> AskedEngine<'_> {
+        AskedEngine { name: &self.name, engine: &self.engine, is_package: self.is_package }
     }
 }
 
@@ -293,13 +293,13 @@ fn chosen(
 
 /// An engine that is asked, with the name by which results name it.
 #[derive(Clone, Copy)]
-pub(in crate::engine) struct Asked<'a> {
+pub(in crate::engine) struct AskedEngine<'a> {
     pub(in crate::engine) name: &'a str,
     pub(in crate::engine) engine: &'a Engine,
     pub(in crate::engine) is_package: bool,
 }
 
-impl Asked<'_> {
+impl AskedEngine<'_> {
     /// Returns the warning that this project does not answer.
     fn left_out(&self, why: &AskError) -> String {
         left_out(self.name, self.engine.project.layout.root(), &why.to_string())
@@ -318,14 +318,14 @@ impl Asked<'_> {
 }
 
 /// One of those that answer together.
-enum Part<'a> {
+enum Participant<'a> {
     /// A project or package, with the snapshot that answers.
-    Here { project: Asked<'a>, view: View },
+    Here { project: AskedEngine<'a>, view: View },
     /// A published repository, with the files that were proposed.
     Shared { repository: Box<Shared<'a>>, corpus: Option<Box<Corpus>> },
 }
 
-impl Part<'_> {
+impl Participant<'_> {
     fn name(&self) -> &str {
         match self {
             Self::Here { project, .. } => project.name,
@@ -404,7 +404,7 @@ pub fn search_many(
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
     check_together(request, call)?;
-    let asked: Vec<Asked> = projects.iter().map(AskedProject::asked).collect();
+    let asked: Vec<AskedEngine> = projects.iter().map(AskedProject::asked).collect();
     search_all(&asked, Vec::new(), request, call)
 }
 
@@ -413,7 +413,7 @@ pub fn search_many(
 /// # Errors
 /// Same as [`search_many`].
 pub(in crate::engine) fn search_all(
-    projects: &[Asked],
+    projects: &[AskedEngine],
     published: Vec<Shared>,
     request: &SearchRequest,
     call: &Call,
@@ -423,15 +423,16 @@ pub(in crate::engine) fn search_all(
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
     parts.extend(
-        published
-            .into_iter()
-            .map(|repository| Part::Shared { repository: Box::new(repository), corpus: None }),
+        published.into_iter().map(|repository| Participant::Shared {
+            repository: Box::new(repository),
+            corpus: None,
+        }),
     );
     for project in projects.iter().copied() {
         match project.engine.with_code(&quiet, Ok) {
             Ok(view) => {
                 warnings.extend(troubles(project.name, &view));
-                parts.push(Part::Here { project, view });
+                parts.push(Participant::Here { project, view });
             }
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),
             Err(e) => {
@@ -458,16 +459,16 @@ pub(in crate::engine) fn search_all(
     let is_cut = results.hits.len() >= page.n_wanted();
     results.hits.truncate(page.n_wanted());
     let row = |hit: Hit| Some(parts[hit.part].row(hit, request.explain));
-    let n_chunks = parts.iter().map(Part::n_chunks).sum();
-    let of_parts: Vec<Freshness> = parts.iter().map(Part::freshness).collect();
+    let n_chunks = parts.iter().map(Participant::n_chunks).sum();
+    let of_parts: Vec<Freshness> = parts.iter().map(Participant::freshness).collect();
     let index = Freshness {
         pending: of_parts.iter().map(|index| index.pending).sum(),
         vectors_pending: of_parts.iter().map(|index| index.vectors_pending).sum(),
         ..Freshness::default()
     };
     let published = parts.iter().filter_map(|part| match part {
-        Part::Here { .. } => None,
-        Part::Shared { repository, .. } => Some(state_of(repository)),
+        Participant::Here { .. } => None,
+        Participant::Shared { repository, .. } => Some(state_of(repository)),
     });
     let published = published.collect();
     let state = AnswerState { index, warnings, projects: parts.len(), published }.in_brief(call);
@@ -477,7 +478,7 @@ pub(in crate::engine) fn search_all(
 /// Asks each project. One that cannot answer is taken out of `parts`, and a warning says so. Returns
 /// the results in the order of `parts`.
 fn ask_all(
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<Participant>,
     request: &SearchRequest,
     filter: &Filter,
     n: usize,
@@ -525,7 +526,7 @@ struct Unanswered {
 
 /// Asks each project. Returns the results in the order of `parts`, and warnings.
 fn ask(
-    parts: &mut [Part],
+    parts: &mut [Participant],
     request: &SearchRequest,
     filter: &Filter,
     n: usize,
@@ -547,16 +548,16 @@ fn ask(
         pooled.add(&counts[at]);
     }
     let embedder = parts.iter().find_map(|part| match part {
-        Part::Here { project, .. } => Some(project.engine.manager.embedder()),
-        Part::Shared { .. } => None,
+        Participant::Here { project, .. } => Some(project.engine.manager.embedder()),
+        Participant::Shared { .. } => None,
     });
     let vectors = at_once(parts, |part| match part {
-        Part::Here { project, .. } => {
+        Participant::Here { project, .. } => {
             let embedder = project.engine.manager.embedder();
             let (vector, warning) = vector_of_question(embedder, &query.meant);
             Ok((vector, warning.map(|warning| format!("{}: {warning}", project.name))))
         }
-        Part::Shared { repository, corpus } => {
+        Participant::Shared { repository, corpus } => {
             let (vector, warning) = vector_for(repository, embedder, &query.meant);
             *corpus = Some(Box::new(repository.extract(&query, &vector, filter, &pooled)?));
             Ok::<_, AskError>((vector, warning))
@@ -576,7 +577,7 @@ fn ask(
         let mut results = results.map_err(|why| by(at)(why.into()))?;
         let named = naming(&query, part.name(), &counts[at], &pooled);
         prefer(&mut results, "project_name", PROJECT_NAME, |_: &Hit| named);
-        if matches!(part, Part::Here { project, .. } if project.is_package) {
+        if matches!(part, Participant::Here { project, .. } if project.is_package) {
             let has_sources = results.hits.iter().any(|hit| is_source(&hit.path));
             prefer(&mut results, "package_aside", PACKAGE_ASIDE, |hit| {
                 f64::from(u8::from(is_aside(&hit.path, has_sources)))
@@ -589,12 +590,15 @@ fn ask(
 
 /// Calls a function for each part. Those of the team have threads of their own, because most of their
 /// time is spent waiting for a depot.
-fn at_once<R: Send>(parts: &mut [Part], of: impl Fn(&mut Part) -> R + Sync) -> Vec<R> {
+fn at_once<R: Send>(
+    parts: &mut [Participant],
+    of: impl Fn(&mut Participant) -> R + Sync,
+) -> Vec<R> {
     let of = &of;
     std::thread::scope(|scope| {
         let begin = |part| match part {
-            &mut Part::Here { .. } => Err(part),
-            Part::Shared { .. } => Ok(scope.spawn(move || of(part))),
+            &mut Participant::Here { .. } => Err(part),
+            Participant::Shared { .. } => Ok(scope.spawn(move || of(part))),
         };
         let begun: Vec<_> = parts.iter_mut().map(begin).collect();
         let end = |begun| match begun {
@@ -609,12 +613,12 @@ fn at_once<R: Send>(parts: &mut [Part], of: impl Fn(&mut Part) -> R + Sync) -> V
 }
 
 /// Parses a question to all parts.
-fn parsed(parts: &[Part], question: &str) -> Result<Query, Unanswered> {
+fn parsed(parts: &[Participant], question: &str) -> Result<Query, Unanswered> {
     let (mut corpora, mut shared): (Vec<&Corpus>, Vec<&Shared>) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
-            Part::Here { view, .. } => corpora.push(&view.code.corpus),
-            Part::Shared { repository, .. } => shared.push(repository),
+            Participant::Here { view, .. } => corpora.push(&view.code.corpus),
+            Participant::Shared { repository, .. } => shared.push(repository),
         }
     }
     if shared.is_empty() {
@@ -627,7 +631,7 @@ fn parsed(parts: &[Part], question: &str) -> Result<Query, Unanswered> {
     }
     let query = Shared::query(&shared, &corpora, question, &StaticModel::knows);
     query.map_err(|why| {
-        let at = parts.iter().position(|part| matches!(part, Part::Shared { .. }));
+        let at = parts.iter().position(|part| matches!(part, Participant::Shared { .. }));
         Unanswered { at: at.unwrap_or(0), why: why.into() }
     })
 }
@@ -655,16 +659,16 @@ fn vector_for(
 
 /// Answers an exact query of one part.
 fn exact_in(
-    part: &mut Part,
+    part: &mut Participant,
     request: &SearchRequest,
     filter: &Filter,
     n: usize,
 ) -> Result<Found, AskError> {
     match part {
-        Part::Here { view, .. } => {
+        Participant::Here { view, .. } => {
             Ok(exact(Searcher::new(&view.code.corpus), &request.query, filter, n)?)
         }
-        Part::Shared { repository, corpus } => {
+        Participant::Shared { repository, corpus } => {
             let holding = corpus.insert(Box::new(repository.holding(&request.query, MAX_HOLDING)?));
             Ok(exact(Searcher::new(holding), &request.query, filter, n)?)
         }

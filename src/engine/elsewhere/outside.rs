@@ -192,7 +192,7 @@ enum Fit {
 }
 
 /// Where a definition is looked for: the index of a package, or a folder of a tied project.
-struct Place {
+struct OutsidePlace {
     /// The name of the package or the project.
     name: String,
     /// What is between the name and the path in an address.
@@ -202,7 +202,7 @@ struct Place {
     within: Option<(String, Arc<GlobSet>)>,
 }
 
-impl Place {
+impl OutsidePlace {
     /// Whether those who use the package see a file.
     fn shows(&self, path: &str) -> bool {
         self.within.as_ref().is_none_or(|(folder, left_out)| {
@@ -255,7 +255,7 @@ impl<'a> Packages<'a> {
                 self.engine.engine_of(&package, call).map_err(|e| e.to_string())
             });
             match engine {
-                Ok(engine) => sought.places.push(Place {
+                Ok(engine) => sought.places.push(OutsidePlace {
                     name: label,
                     mark: '/',
                     engine: engine.clone(),
@@ -272,7 +272,7 @@ impl<'a> Packages<'a> {
 /// Where the definition of a name is looked for.
 struct Sought {
     /// The best first.
-    places: Vec<Place>,
+    places: Vec<OutsidePlace>,
     /// The name of the package, which what it exports by default mostly has.
     default: String,
     /// What is said if no definition is found: where it should be, and why it is missing.
@@ -290,7 +290,7 @@ impl Sought {
         match engine {
             Ok(engine) => {
                 let within = Some((within, left_out));
-                sought.places.push(Place { name, mark: ':', engine, within });
+                sought.places.push(OutsidePlace { name, mark: ':', engine, within });
             }
             Err(why) => sought.missing = why,
         }
@@ -350,7 +350,8 @@ impl Engine {
                 }
             }
             let package = found.as_ref().map_or(label, |(place, _)| place.name.clone());
-            let address = found.map(|(Place { name, mark, .. }, at)| format!("{name}{mark}{at}"));
+            let address =
+                found.map(|(OutsidePlace { name, mark, .. }, at)| format!("{name}{mark}{at}"));
             // Without a definition, a value may be of any type.
             if address.is_none() && !name.is_sure {
                 continue;
@@ -379,7 +380,7 @@ impl Engine {
     }
 }
 
-impl Place {
+impl OutsidePlace {
     /// Finds the definition of a name, as path and lines.
     fn definition(
         &self,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::door::serving::Engine;
 use crate::engine::elsewhere::deps::DependenciesRequest;
-use crate::engine::elsewhere::many::{Asked, search_all};
+use crate::engine::elsewhere::many::{AskedEngine, search_all};
 use crate::engine::elsewhere::packages::{Package, Shelf, index_all};
 use crate::engine::read::search::{SearchAnswer, SearchRequest};
 use crate::engine::{AskError, Call};
@@ -21,7 +21,7 @@ const TIME: Duration = Duration::from_secs(8);
 const INDIRECT: f64 = 0.7;
 
 /// What a sketch says of a package, for as long as its index is the same.
-struct Known {
+struct KnownPackage {
     record: PackageRecord,
     sketch: Sketch,
 }
@@ -56,7 +56,7 @@ impl Engine {
         let results = index_all(&packages, Some(deadline), call, &|_| ());
         call.check()?;
         let mut warnings = found.warnings;
-        let mut known: Vec<(Package, Known)> = Vec::new();
+        let mut known: Vec<(Package, KnownPackage)> = Vec::new();
         let mut n_missing = 0;
         for (package, result) in packages.into_iter().zip(results) {
             let record = match result {
@@ -67,7 +67,8 @@ impl Engine {
                 }
                 None => package.record(),
             };
-            match record.and_then(|record| Some(Known { sketch: package.sketch()?, record })) {
+            match record.and_then(|record| Some(KnownPackage { sketch: package.sketch()?, record }))
+            {
                 Some(entry) => known.push((package, entry)),
                 None => n_missing += 1,
             }
@@ -102,10 +103,13 @@ impl Engine {
         call: &Call,
     ) -> Result<SearchAnswer, AskError> {
         let about = self.packages_about(&request.query, Instant::now() + TIME, call)?;
-        let own = Asked { name: "", engine: self, is_package: false };
-        let packages =
-            about.packages.iter().map(|(name, engine)| Asked { name, engine, is_package: true });
-        let asked: Vec<Asked> = std::iter::once(own).chain(packages).collect();
+        let own = AskedEngine { name: "", engine: self, is_package: false };
+        let packages = about.packages.iter().map(|(name, engine)| AskedEngine {
+            name,
+            engine,
+            is_package: true,
+        });
+        let asked: Vec<AskedEngine> = std::iter::once(own).chain(packages).collect();
         let mut answer = search_all(&asked, Vec::new(), request, call)?;
         answer.state.warnings.extend(about.warnings);
         if about.n_missing > 0 {

@@ -20,13 +20,13 @@ use crate::engine::read::grep::{
 };
 use crate::engine::read::patterns::find_lines;
 use crate::engine::read::places::{
-    Asked, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order,
+    AskedPlace, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order,
 };
 use crate::engine::{AskError, Call};
 use crate::excerpt::symbols_named;
 use crate::search::{Corpus, Sketched, nearest};
 use crate::source::{self, CommitPlace};
-use crate::team::{self, Cache, Depot, Manifest, Meter, Record, Shared, TeamError};
+use crate::team::{self, Cache, Depot, Meter, Record, RepositoryManifest, Shared, TeamError};
 use crate::text::count;
 
 /// Most repositories that are asked one question.
@@ -135,7 +135,7 @@ impl Team {
         };
         let is_there = |record: &&Record| {
             self.may_see(&record.name)
-                && Manifest::read(&record.name, &record.text)
+                && RepositoryManifest::read(&record.name, &record.text)
                     .map_or(true, |manifest| manifest.generation > 0)
         };
         Ok(records.iter().filter(is_there).cloned().collect())
@@ -349,7 +349,7 @@ impl PublishedRepository<'_> {
     /// # Errors
     /// When none of the files or lines exist and no pattern can be searched for, or the depot fails.
     pub fn read_places(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
-        let (patterns, places): (Vec<Asked>, Vec<Asked>) =
+        let (patterns, places): (Vec<AskedPlace>, Vec<AskedPlace>) =
             request.asked()?.into_iter().partition(|asked| asked.is_pattern);
         let patterns = patterns.into_iter().map(|asked| asked.written).collect();
         let searched = find_lines(patterns, request.folds, |request| self.grep(request, call));
@@ -357,7 +357,7 @@ impl PublishedRepository<'_> {
         ReadAnswer::of(places, read, searched, Some(self.state(call)), call)
     }
 
-    fn read_place(&self, asked: &Asked) -> Result<ReadPlace, AskError> {
+    fn read_place(&self, asked: &AskedPlace) -> Result<ReadPlace, AskError> {
         if asked.is_chunk {
             return Err(AskError::Arguments("give the path of a file".into()));
         }

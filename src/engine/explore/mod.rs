@@ -132,7 +132,7 @@ pub struct ShownFile {
 
 /// What the entries of a call name.
 #[derive(Default)]
-struct Named {
+struct NamedEntries {
     subjects: Vec<Subject>,
     /// The symbols whose code is wanted, and whether the name means one alone.
     symbols: Vec<(Node, bool)>,
@@ -167,7 +167,7 @@ impl Engine {
         let after = &Call { wait, warnings: Vec::new(), time, ..call.clone() };
         let is_affected = about.iter().any(|entry| asks_who_is_affected(entry));
         let wants_tests = is_affected || about.len() == 1 || asks_for_tests(&about);
-        let mut named = Named { is_affected, wants_tests, ..Named::default() };
+        let mut named = NamedEntries { is_affected, wants_tests, ..NamedEntries::default() };
         let mut asked: Vec<String> = Vec::new();
         match self.named(&about, after) {
             Ok(entries) => {
@@ -215,7 +215,7 @@ impl Engine {
     fn take(
         &self,
         entry: Entry,
-        named: &mut Named,
+        named: &mut NamedEntries,
         asked: &mut Vec<String>,
         call: &Call,
     ) -> Result<(), AskError> {
@@ -291,7 +291,7 @@ impl Engine {
     fn selection(
         &self,
         about: &[String],
-        named: &Named,
+        named: &NamedEntries,
         request: &ExploreRequest,
         call: &Call,
     ) -> Result<Selection, AskError> {

@@ -9,7 +9,7 @@ use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRow, TargetRows};
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
-use crate::graph::{Asked, Node, Operation};
+use crate::graph::{AskedMeaning, Node, Operation};
 use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
 use crate::scan::{LineMatcher, LineQuery};
@@ -337,10 +337,10 @@ impl Engine {
         call: &Call,
         work: &WorkBudget,
     ) -> Result<(), AskError> {
-        let names = |(path, file): &(String, RouteFile)| -> Vec<Asked> {
+        let names = |(path, file): &(String, RouteFile)| -> Vec<AskedMeaning> {
             file.names.iter().map(|name| named(path, name)).collect()
         };
-        let asked: Vec<Asked> = parsed.iter().flat_map(names).collect();
+        let asked: Vec<AskedMeaning> = parsed.iter().flat_map(names).collect();
         if asked.is_empty() {
             return Ok(());
         }
@@ -540,8 +540,8 @@ fn strings(text: &str, names: &HashSet<&str>) -> Vec<usize> {
     out
 }
 
-fn named(file: &str, name: &Expression) -> Asked {
-    Asked::Name {
+fn named(file: &str, name: &Expression) -> AskedMeaning {
+    AskedMeaning::Name {
         file: file.into(),
         line: name.line,
         receiver: name.receiver.clone(),
@@ -549,14 +549,16 @@ fn named(file: &str, name: &Expression) -> Asked {
     }
 }
 
-fn mounted(file: &str, target: &Mounted) -> Asked {
+fn mounted(file: &str, target: &Mounted) -> AskedMeaning {
     match target {
         Mounted::Name(name) => named(file, name),
         // In PHP, a module is the path of a file.
         Mounted::Module(path, _) if has_extension(path, "php") => {
-            Asked::Target(path.trim_start_matches(['.', '/']).to_string())
+            AskedMeaning::Target(path.trim_start_matches(['.', '/']).to_string())
         }
-        Mounted::Module(module, _) => Asked::Module { file: file.into(), module: module.clone() },
+        Mounted::Module(module, _) => {
+            AskedMeaning::Module { file: file.into(), module: module.clone() }
+        }
     }
 }
 
@@ -592,12 +594,12 @@ fn directory(path: &str) -> &str {
 }
 
 /// Returns what to ask the graph about the handler of a route; `None` if it has no name.
-fn handler(file: &str, route: &RouteAt) -> Option<Asked> {
+fn handler(file: &str, route: &RouteAt) -> Option<AskedMeaning> {
     Some(match &route.handler {
         Handler::Here => return None,
-        Handler::Line(line) => Asked::Target(format!("{file}:{line}")),
+        Handler::Line(line) => AskedMeaning::Target(format!("{file}:{line}")),
         Handler::Named(name) => named(file, name),
-        Handler::Member(class, member) => Asked::Member {
+        Handler::Member(class, member) => AskedMeaning::Member {
             file: file.into(),
             line: class.line,
             receiver: class.receiver.clone(),
@@ -605,7 +607,7 @@ fn handler(file: &str, route: &RouteAt) -> Option<Asked> {
             member: member.clone(),
         },
         Handler::Action { controller, action } => {
-            Asked::Target(format!("controllers/{controller}_controller.rb#{action}"))
+            AskedMeaning::Target(format!("controllers/{controller}_controller.rb#{action}"))
         }
     })
 }

@@ -153,7 +153,7 @@ pub struct WhyDocument {
 }
 
 /// The lines that a question is about.
-struct Asked {
+struct AskedLines {
     path: String,
     /// The ranges of lines, in order.
     ranges: Vec<(u32, u32)>,
@@ -237,7 +237,7 @@ impl Engine {
         &self,
         at: &str,
         view: Option<&View>,
-    ) -> Result<(Asked, Option<String>), AskError> {
+    ) -> Result<(AskedLines, Option<String>), AskError> {
         let address = Address::parse(at);
         let no_lines = |path: &str| {
             AskError::Arguments(format!(
@@ -252,7 +252,7 @@ impl Engine {
                     if ranges.is_empty() {
                         return Err(no_lines(&path));
                     }
-                    return Ok((Asked { path, ranges, symbol: address.symbol }, note));
+                    return Ok((AskedLines { path, ranges, symbol: address.symbol }, note));
                 }
                 // Git knows files that are not in the index.
                 Err(e) if address.lines.is_none() => return Err(e),
@@ -284,7 +284,7 @@ impl Engine {
             }
             (None, None) => return Err(no_lines(&path)),
         };
-        Ok((Asked { path, ranges, symbol: address.symbol }, None))
+        Ok((AskedLines { path, ranges, symbol: address.symbol }, None))
     }
 
     /// Notes which commits were reverted or reapplied, unless the history cannot be read.
@@ -297,7 +297,12 @@ impl Engine {
     }
 
     /// Finds the memories that speak of the lines; none if they cannot be read.
-    fn memories_about(&self, asked: &Asked, commits: &[WhyCommit], call: &Call) -> Vec<MemoryRow> {
+    fn memories_about(
+        &self,
+        asked: &AskedLines,
+        commits: &[WhyCommit],
+        call: &Call,
+    ) -> Vec<MemoryRow> {
         if !self.remembers() {
             return Vec::new();
         }
@@ -313,7 +318,7 @@ impl Engine {
     /// Finds lines of documents that name a commit, an issue of it, or the symbol.
     fn documents_about(
         &self,
-        asked: &Asked,
+        asked: &AskedLines,
         commits: &[WhyCommit],
         call: &Call,
     ) -> Vec<WhyDocument> {

@@ -163,7 +163,7 @@ pub struct ReadGap {
 
 /// A place as a request names it.
 #[derive(Debug, Clone)]
-pub(in crate::engine) struct Asked {
+pub(in crate::engine) struct AskedPlace {
     /// A place or, if `is_chunk`, the id of a chunk.
     pub(in crate::engine) written: String,
     pub(in crate::engine) is_chunk: bool,
@@ -196,21 +196,27 @@ impl ReadRequest {
     ///
     /// # Errors
     /// When there are none or too many, or lines are named of no one place.
-    pub(in crate::engine) fn asked(&self) -> Result<Vec<Asked>, AskError> {
+    pub(in crate::engine) fn asked(&self) -> Result<Vec<AskedPlace>, AskError> {
         let lines = self.ranges()?;
         let wrong = |why: String| Err(AskError::Arguments(why));
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut asked: Vec<AskedPlace> = Vec::new();
         let single = match (&self.chunk_id, &self.path) {
             (Some(id), _) => Some((id, true)),
             (None, path) => path.as_ref().map(|path| (path, false)),
         };
         if let Some((written, is_chunk)) = single {
             let (written, lines) = (written.clone(), lines.clone());
-            asked.push(Asked { written, is_chunk, is_pattern: false, lines, whole: self.whole });
+            asked.push(AskedPlace {
+                written,
+                is_chunk,
+                is_pattern: false,
+                lines,
+                whole: self.whole,
+            });
         }
         for place in self.places.iter().filter(|place| !place.trim().is_empty()) {
             if !asked.iter().any(|known| known.written == *place && known.lines.is_empty()) {
-                asked.push(Asked {
+                asked.push(AskedPlace {
                     written: place.clone(),
                     is_chunk: false,
                     is_pattern: pattern_in(place).is_some(),
@@ -260,7 +266,11 @@ impl Engine {
     }
 
     /// Takes the patterns out of what is asked. An indexed file is read, whatever its path looks like.
-    fn apart(&self, asked: Vec<Asked>, call: &Call) -> Result<(Vec<String>, Vec<Asked>), AskError> {
+    fn apart(
+        &self,
+        asked: Vec<AskedPlace>,
+        call: &Call,
+    ) -> Result<(Vec<String>, Vec<AskedPlace>), AskError> {
         if !asked.iter().any(|asked| asked.is_pattern) {
             return Ok((Vec::new(), asked));
         }
@@ -291,7 +301,7 @@ impl Engine {
     /// Reads places, and adds what was found of patterns.
     fn read_all(
         &self,
-        asked: Vec<Asked>,
+        asked: Vec<AskedPlace>,
         searched: Vec<Searched>,
         call: &Call,
     ) -> Result<ReadAnswer, AskError> {
@@ -313,7 +323,7 @@ impl Engine {
             }
             state = Some(of_index);
         }
-        let of_place = |(place, read): (&Asked, Option<Result<ReadPlace, AskError>>)| {
+        let of_place = |(place, read): (&AskedPlace, Option<Result<ReadPlace, AskError>>)| {
             Some(self.or_lines(read?, &place.written, call))
         };
         let read = asked.iter().zip(read).filter_map(of_place).collect();
@@ -321,12 +331,16 @@ impl Engine {
     }
 
     /// Reads a place in a package that the project depends on; `None` if it is in none.
-    fn read_in_package(&self, asked: &Asked, call: &Call) -> Option<Result<ReadPlace, AskError>> {
+    fn read_in_package(
+        &self,
+        asked: &AskedPlace,
+        call: &Call,
+    ) -> Option<Result<ReadPlace, AskError>> {
         let package = match self.in_package(&asked.written, call) {
             Ok(package) => package?,
             Err(e) => return Some(Err(e)),
         };
-        let below = Asked { written: package.below.clone(), ..asked.clone() };
+        let below = AskedPlace { written: package.below.clone(), ..asked.clone() };
         let answer = package.engine.read_all(vec![below], Vec::new(), &call.of_package());
         Some(answer.and_then(ReadAnswer::into_first).map(|place| ReadPlace {
             path: place.path.as_deref().map(|path| package.outside(path)),
@@ -336,7 +350,7 @@ impl Engine {
     }
 
     /// Reads a place of the project.
-    fn read_place(&self, corpus: &Corpus, asked: &Asked) -> Result<ReadPlace, AskError> {
+    fn read_place(&self, corpus: &Corpus, asked: &AskedPlace) -> Result<ReadPlace, AskError> {
         let (project, chunks) = (&*self.project, corpus.chunks());
         if asked.is_chunk {
             return of_chunk(project, &paths::chunk(project, chunks, &asked.written)?, asked);
@@ -373,7 +387,7 @@ impl ReadAnswer {
     /// When no place could be read and no pattern searched for, nothing matches the only pattern, or the
     /// call was cancelled.
     pub(in crate::engine) fn of(
-        asked: Vec<Asked>,
+        asked: Vec<AskedPlace>,
         read: Vec<Result<ReadPlace, AskError>>,
         searched: Vec<Searched>,
         state: Option<AnswerState>,
@@ -383,7 +397,7 @@ impl ReadAnswer {
         let is_one = is_alone && searched.is_empty();
         let (mut rows, mut of_first): (Vec<ReadRow>, Option<AnswerState>) = (Vec::new(), None);
         let mut are_wrong = true;
-        for (Asked { written, .. }, read) in asked.into_iter().zip(read) {
+        for (AskedPlace { written, .. }, read) in asked.into_iter().zip(read) {
             match read {
                 Err(e) if is_alone || e == AskError::Cancelled => return Err(e),
                 Err(e) => {
@@ -815,7 +829,7 @@ fn of_file(
     project: &Project,
     chunks: &ChunkSet,
     place: Place,
-    asked: &Asked,
+    asked: &AskedPlace,
 ) -> Result<ReadPlace, AskError> {
     let lines = if asked.lines.is_empty() {
         let named = place.ranges().into_iter();
@@ -844,7 +858,11 @@ fn of_file(
 }
 
 /// Reads a chunk, where it is now.
-fn of_chunk(project: &Project, chunk: &Arc<Chunk>, asked: &Asked) -> Result<ReadPlace, AskError> {
+fn of_chunk(
+    project: &Project,
+    chunk: &Arc<Chunk>,
+    asked: &AskedPlace,
+) -> Result<ReadPlace, AskError> {
     let whole = asked.lines.is_empty();
     let ranges = if whole { vec![ALL] } else { asked.lines.clone() };
     let m = &chunk.metadata;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Tables;
 use crate::graph::error::GraphError;
 use crate::graph::rows::FileId;
-use crate::graph::scip::{Place, Precise};
+use crate::graph::scip::{Precise, SymbolPlace};
 use crate::sqlite;
 
 /// An imported SCIP index.
@@ -34,7 +34,7 @@ pub(in crate::graph) struct PreciseUse {
     pub(in crate::graph) name: String,
     pub(in crate::graph) is_called: bool,
     /// The definition; `None` if the project does not hold it.
-    pub(in crate::graph) place: Option<Place>,
+    pub(in crate::graph) place: Option<SymbolPlace>,
 }
 
 impl Tables {
@@ -66,7 +66,7 @@ impl Tables {
                 "INSERT INTO precise_places(file, line, name) VALUES(?1, ?2, ?3)",
             )?;
             let mut rows: Vec<i64> = Vec::with_capacity(precise.places.len());
-            for Place { path, line, name } in &precise.places {
+            for SymbolPlace { path, line, name } in &precise.places {
                 let Some(id) = ids.get(path.as_str()) else {
                     rows.push(0);
                     continue;
@@ -142,7 +142,7 @@ impl Tables {
             |r| {
                 let path: Option<String> = r.get(3)?;
                 let place = match path {
-                    Some(path) => Some(Place { path, line: r.get(4)?, name: r.get(5)? }),
+                    Some(path) => Some(SymbolPlace { path, line: r.get(4)?, name: r.get(5)? }),
                     None => None,
                 };
                 Ok(PreciseUse { line: r.get(0)?, name: r.get(1)?, is_called: r.get(2)?, place })

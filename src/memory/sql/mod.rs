@@ -47,7 +47,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// next operation opens the new file.
 #[derive(Debug)]
 pub struct MemoryStore {
-    open: Mutex<Open>,
+    open: Mutex<OpenDatabase>,
     directory: Dir,
     name: OsString,
     path: PathBuf,
@@ -59,7 +59,7 @@ pub struct MemoryStore {
 
 /// The open database and the state of its file when it was opened.
 #[derive(Debug)]
-struct Open {
+struct OpenDatabase {
     connection: Connection,
     file: DirId,
     /// Why the database is read-only, if it is.
@@ -103,7 +103,7 @@ impl MemoryStore {
             }
             make(&directory, &name, busy)?;
         }
-        let open = Open::new(&directory, &name, busy)?;
+        let open = OpenDatabase::new(&directory, &name, busy)?;
         let (path, worktree) = (path.to_path_buf(), String::new());
         Ok(Self { open: Mutex::new(open), path, directory, name, busy, worktree })
     }
@@ -126,11 +126,11 @@ impl MemoryStore {
     }
 
     /// Returns the connection, after opening the database again if its file was replaced.
-    fn connection(&self) -> Result<MutexGuard<'_, Open>, StorageError> {
+    fn connection(&self) -> Result<MutexGuard<'_, OpenDatabase>, StorageError> {
         // A panic within a transaction rolled it back when the transaction was dropped.
         let mut open = self.open.lock();
         if !open.is_of(&there(&self.directory, &self.name)?) {
-            *open = Open::new(&self.directory, &self.name, self.busy)?;
+            *open = OpenDatabase::new(&self.directory, &self.name, self.busy)?;
         }
         Ok(open)
     }
@@ -155,7 +155,7 @@ impl MemoryStore {
     }
 }
 
-impl Open {
+impl OpenDatabase {
     fn new(directory: &Dir, name: &OsString, busy: Duration) -> Result<Self, StorageError> {
         let (stat, path) = (there(directory, name)?, directory.full(name));
         let Existing { mut connection, read_only, is_immutable } =

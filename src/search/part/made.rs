@@ -30,9 +30,9 @@ pub struct Whole {
 }
 
 /// A file that becomes part of a corpus.
-pub struct Part<'a> {
+pub struct CorpusPart<'a> {
     pub file: &'a PreparedFile,
-    /// A number of the file that [`Part::uses`] of others may name.
+    /// A number of the file that [`CorpusPart::uses`] of others may name.
     pub key: i64,
     /// The files whose definitions it mentions, in the whole corpus.
     pub uses: &'a [i64],
@@ -42,7 +42,7 @@ pub struct Part<'a> {
 
 impl Corpus {
     /// Returns the files that a file of this corpus uses, and whether its declarations are in a header:
-    /// what a [`Part`] needs to know.
+    /// what a [`CorpusPart`] needs to know.
     pub fn relations(&self) -> impl Iterator<Item = (&str, Vec<&str>, bool)> {
         let all = (0u32..).zip(&self.files).filter(|(_, file)| !file.parts.is_empty());
         all.map(|(at, file)| {
@@ -74,7 +74,7 @@ impl Corpus {
     /// When the text index cannot be created.
     pub fn of_parts(
         whole: &Whole,
-        parts: &[Part],
+        parts: &[CorpusPart],
         commits: Vec<Arc<Entry>>,
     ) -> Result<Self, SearchError> {
         let mut files: Vec<Arc<IndexedFile>> = Vec::with_capacity(parts.len());

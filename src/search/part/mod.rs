@@ -13,7 +13,7 @@ mod proposal;
 mod vocabulary;
 
 pub use counts::{CountBlock, WordCount, WordCounts};
-pub use made::{Part, Whole};
+pub use made::{CorpusPart, Whole};
 pub use prepared::{PreparedFile, Preparer};
 pub use proposal::{Proposal, SearchRow};
 pub use vocabulary::{NameBlock, WordSource, Words, words_of};

@@ -65,13 +65,13 @@ fn dimension(space: Space, word: &str) -> u32 {
 
 /// The kinds of keys.
 #[derive(Clone, Copy)]
-enum Named {
+enum KeyKind {
     Definition,
     Path,
     Type,
 }
 
-fn key_of(kind: Named, name: &[u8]) -> i32 {
+fn key_of(kind: KeyKind, name: &[u8]) -> i32 {
     let hash = xxh3_64(name).wrapping_mul(2 * kind as u64 + 1);
     i32::try_from(hash >> 33).unwrap_or_default()
 }
@@ -81,7 +81,7 @@ fn path_keys(path: &str) -> impl Iterator<Item = i32> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let pairs: Vec<String> = parts.windows(2).map(|two| two.join("/")).collect();
     let all = parts.into_iter().map(String::from).chain(pairs);
-    all.map(|part| key_of(Named::Path, part.as_bytes())).collect::<Vec<_>>().into_iter()
+    all.map(|part| key_of(KeyKind::Path, part.as_bytes())).collect::<Vec<_>>().into_iter()
 }
 
 fn in_order(weights: impl IntoIterator<Item = (u32, f32)>) -> Weights {
@@ -146,10 +146,10 @@ impl Preparer {
                 let weight = bm25::field_weight(&frequencies, lengths.get(length));
                 (dimension(Space::Fields, &word), weight)
             }));
-            let mut keys = vec![key_of(Named::Type, chunk.entry.chunk_type.as_str().as_bytes())];
+            let mut keys = vec![key_of(KeyKind::Type, chunk.entry.chunk_type.as_str().as_bytes())];
             keys.extend(path_keys(path));
             let own = file.file.definitions.iter().filter(|d| d.slot == at);
-            keys.extend(own.map(|d| key_of(Named::Definition, &d.name.to_le_bytes())));
+            keys.extend(own.map(|d| key_of(KeyKind::Definition, &d.name.to_le_bytes())));
             keys.sort_unstable();
             keys.dedup();
             keys.truncate(MAX_KEYS);
@@ -166,7 +166,7 @@ impl Preparer {
         let weights = history::weights(commit, &mut self.stems, size.commits, size.commit_length);
         let words =
             weights.into_iter().map(|(word, weight)| (dimension(Space::Commits, &word), weight));
-        let keys = vec![key_of(Named::Type, ChunkType::History.as_str().as_bytes())];
+        let keys = vec![key_of(KeyKind::Type, ChunkType::History.as_str().as_bytes())];
         SearchRow { words: in_order(words), vector: Vec::new(), keys }
     }
 }
@@ -202,19 +202,19 @@ impl Proposal {
         words.retain(|list| !list.is_empty());
         let identifiers = query.identifiers.iter();
         let definition = |name: &String| {
-            key_of(Named::Definition, &super::super::files::key(name).to_le_bytes())
+            key_of(KeyKind::Definition, &super::super::files::key(name).to_le_bytes())
         };
         let mut keys = vec![identifiers.map(definition).collect::<Vec<_>>()];
         keys.extend(query.paths.iter().filter_map(|path| {
             let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
             let last = parts[parts.len().saturating_sub(2)..].join("/");
-            (!last.is_empty()).then(|| vec![key_of(Named::Path, last.as_bytes())])
+            (!last.is_empty()).then(|| vec![key_of(KeyKind::Path, last.as_bytes())])
         }));
         keys.retain(|set| !set.is_empty());
         let types = [&query.only, filter].into_iter().filter(|f| !f.types.is_empty());
         let only = types.map(|filter| {
             let types = filter.types.iter().chain([&ChunkType::History]);
-            types.map(|t| key_of(Named::Type, t.as_str().as_bytes())).collect()
+            types.map(|t| key_of(KeyKind::Type, t.as_str().as_bytes())).collect()
         });
         Self { words, keys, only: only.collect() }
     }

@@ -23,7 +23,7 @@ pub(super) struct Overlay {
     /// Whether to keep often read files in memory.
     keep: bool,
     /// Saved files that were opened.
-    open: Arc<Mutex<HashMap<PathBuf, Arc<Open>>>>,
+    open: Arc<Mutex<HashMap<PathBuf, Arc<OpenTextFile>>>>,
     new: RamDirectory,
 }
 
@@ -42,11 +42,11 @@ impl Overlay {
         self.saved.as_ref()
     }
 
-    fn all_open(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Open>>> {
+    fn all_open(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<OpenTextFile>>> {
         self.open.lock()
     }
 
-    fn open_saved(&self, path: &Path) -> Result<Arc<Open>, OpenReadError> {
+    fn open_saved(&self, path: &Path) -> Result<Arc<OpenTextFile>, OpenReadError> {
         let mut all = self.all_open();
         if let Some(open) = all.get(path) {
             return Ok(open.clone());
@@ -57,7 +57,7 @@ impl Overlay {
             io::ErrorKind::NotFound => missing(),
             _ => OpenReadError::wrap_io_error(e, path.to_path_buf()),
         })?;
-        let open = Arc::new(Open {
+        let open = Arc::new(OpenTextFile {
             file,
             keep: self.keep,
             n_read: AtomicU64::new(0),
@@ -124,7 +124,7 @@ impl Directory for Overlay {
 /// A saved file. A process that runs one query reads some parts of it; a server soon has all of it
 /// in memory.
 #[derive(Debug)]
-struct Open {
+struct OpenTextFile {
     file: Arc<dyn SavedFile>,
     keep: bool,
     /// Number of bytes read so far, of any parts.
@@ -133,14 +133,14 @@ struct Open {
     whole: OnceLock<OwnedBytes>,
 }
 
-impl HasLen for Open {
+impl HasLen for OpenTextFile {
     fn len(&self) -> usize {
         // A file that does not fit in memory was never saved.
         usize::try_from(self.file.n_bytes()).unwrap_or(usize::MAX)
     }
 }
 
-impl FileHandle for Open {
+impl FileHandle for OpenTextFile {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole.slice(range));

@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::place::Place;
+use super::place::ServerPlace;
 use super::wire::{ProjectStatus, Reply, ServerStatus, Want};
 use crate::dir::own_user;
 use crate::engine::{Pool, PoolLimits, Pooled, ProjectError};
@@ -91,7 +91,7 @@ impl Drop for Client {
 
 /// The lock and the socket of a server. Dropping it removes the socket.
 struct Listening {
-    place: Place,
+    place: ServerPlace,
     listener: LocalListener,
     /// Identifies the file of the socket.
     id: Option<(u64, u64)>,
@@ -100,7 +100,7 @@ struct Listening {
 
 impl Listening {
     /// Waits for a server that ends. `None` if one goes on.
-    fn begin(place: &Place) -> io::Result<Option<Self>> {
+    fn begin(place: &ServerPlace) -> io::Result<Option<Self>> {
         let start = Instant::now();
         let lock = loop {
             match place.lock()? {
@@ -152,7 +152,7 @@ impl Host {
     ///
     /// # Errors
     /// When the socket cannot be made.
-    pub fn serve(self: &Arc<Self>, place: &Place) -> io::Result<()> {
+    pub fn serve(self: &Arc<Self>, place: &ServerPlace) -> io::Result<()> {
         let Some(listening) = Listening::begin(place)? else { return Ok(()) };
         tracing::info!("serving at {}", place.socket().display());
         let result = run(self.accept(listening));

@@ -12,5 +12,5 @@ mod wire;
 
 pub use bridge::Bridge;
 pub use host::{Host, alone};
-pub use place::Place;
+pub use place::ServerPlace;
 pub use wire::{ProjectStatus, ServerStatus, Want};

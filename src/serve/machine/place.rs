@@ -33,7 +33,7 @@ const OLD: Duration = Duration::from_hours(7 * 24);
 
 /// The place of one server: its socket, its lock and its log.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ServerPlace {
     dir: OwnedDir,
     name: String,
     /// What is started if no server runs; `None` in a place that was only listed.
@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-impl Place {
+impl ServerPlace {
     /// Returns the place of the server of `program` with these settings of the environment, in
     /// `runtime`, a directory of this user.
     ///
