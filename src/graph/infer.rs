@@ -135,9 +135,9 @@ impl Resolver {
             return self.or_object(known, file_scope.object(scope.n, name));
         }
         let wanted = if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any };
-        let found = self.bare(name, at, wanted)?;
+        let meanings = self.bare(name, at, wanted)?;
         // `from package import module`, though something in the package has that name, too.
-        let is_exported_type = match found.first().filter(|m| m.confidence >= 0.5) {
+        let is_exported_type = match meanings.first().filter(|m| m.confidence >= 0.5) {
             Some(best) if self.scopes.is_npm(at.file) => {
                 self.scopes.symbol(best.symbol)?.is_some_and(|s| s.is_type())
             }
@@ -145,14 +145,14 @@ impl Resolver {
         };
         if !step.is_called
             && !is_exported_type
-            && found.first().is_some_and(|m| m.confidence < IMPORTED)
+            && meanings.first().is_some_and(|m| m.confidence < IMPORTED)
         {
             let known = self.imported_module(&file_scope, step, name, at, depth)?;
             if matches!(known.entity, Entity::Module { .. }) {
                 return Ok(known);
             }
         }
-        if let Some(best) = found.first().filter(|m| m.confidence >= 0.5).copied()
+        if let Some(best) = meanings.first().filter(|m| m.confidence >= 0.5).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
         {
             return self.symbol_as_value(&symbol, best.confidence, step.is_called, depth);
@@ -162,8 +162,9 @@ impl Resolver {
         let is_built_in =
             step.is_called && known.entity == Entity::Unknown && names.reach == Visibility::File;
         // A chain does not say whether it begins with a macro, whose value nobody knows.
-        let is_built_in =
-            is_built_in && found.is_empty() && self.bare(name, at, ExpectedKind::Macro)?.is_empty();
+        let is_built_in = is_built_in
+            && meanings.is_empty()
+            && self.bare(name, at, ExpectedKind::Macro)?.is_empty();
         Ok(if is_built_in { ELSEWHERE } else { known })
     }
 
@@ -183,8 +184,8 @@ impl Resolver {
         let link = Link { name: receiver, is_called: false, n_indexed: 0, is_path: false };
         let known = self.imported_module(&file_scope, &link, receiver, from, MAX_INFERENCE)?;
         let Entity::Module { name, file } = &known.entity else { return Ok(None) };
-        let found = self.in_module(name, *file, &reference.name, from, reference.kind.into())?;
-        Ok(found.first().is_some_and(|m| m.confidence >= 0.5).then_some(known))
+        let meanings = self.in_module(name, *file, &reference.name, from, reference.kind.into())?;
+        Ok(meanings.first().is_some_and(|m| m.confidence >= 0.5).then_some(known))
     }
 
     /// Returns the entity of the path before the name of a type: a module or a type.
@@ -394,14 +395,14 @@ impl Resolver {
             Entity::Unknown | Entity::Elsewhere => Ok(KnownEntity { entity, confidence }),
             Entity::Module { name, file } => {
                 let (module, file) = (name.clone(), *file);
-                let found = self.in_module(
+                let meanings = self.in_module(
                     &module,
                     file,
                     step.name,
                     at,
                     if step.is_called { ExpectedKind::Callee } else { ExpectedKind::Any },
                 )?;
-                if let Some(best) = found.first().filter(|m| m.confidence >= 0.5).copied()
+                if let Some(best) = meanings.first().filter(|m| m.confidence >= 0.5).copied()
                     && let Some(symbol) = self.scopes.symbol(best.symbol)?
                 {
                     return self.symbol_as_value(
@@ -438,8 +439,8 @@ impl Resolver {
         depth: u8,
     ) -> Result<KnownEntity, GraphError> {
         let mut members = Vec::new();
-        for found in self.members(entity, step.name)?.iter().filter(|m| m.confidence >= 0.4) {
-            members.extend(self.scopes.symbol(found.symbol)?.map(|s| (found.confidence, s)));
+        for member in self.members(entity, step.name)?.iter().filter(|m| m.confidence >= 0.4) {
+            members.extend(self.scopes.symbol(member.symbol)?.map(|s| (member.confidence, s)));
         }
         // A method may have the name of a field.
         let method = members.iter().position(|(_, s)| s.kind.is_callable());
@@ -447,11 +448,11 @@ impl Resolver {
         if let Some((likely, symbol)) = method {
             return self.symbol_of_member(&symbol, confidence.min(likely), entity, step, depth);
         }
-        for found in self.types_of(entity)? {
-            if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
+        for owner in self.types_of(entity)? {
+            if let Some((is, scope)) = self.field(owner.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
                 return Ok(KnownEntity {
-                    confidence: known.confidence.min(confidence).min(found.confidence),
+                    confidence: known.confidence.min(confidence).min(owner.confidence),
                     ..known
                 });
             }
@@ -460,8 +461,8 @@ impl Resolver {
             return self.symbol_of_member(&symbol, confidence.min(likely), entity, step, depth);
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
-        let is_new = |at: SymbolId| {
-            let names = self.scopes.file(at.file).map(|f| f.names);
+        let is_new = |id: SymbolId| {
+            let names = self.scopes.file(id.file).map(|f| f.names);
             names.is_some_and(|names| names.new_method() == Some(step.name))
         };
         if matches!(entity, Entity::Of(id) if is_new(*id)) {

@@ -41,15 +41,15 @@ impl Resolver {
         let bound = file_scope.binding(at, parsed.name);
         let bound = bound.and_then(|(scope, all)| Some((scope, all.into_iter().next()?)));
         if let Some((scope, is)) = bound.filter(|(_, is)| !is.starts_with('=') && is != written) {
-            let own = file_scope
+            let is_local_type = file_scope
                 .symbols
                 .iter()
                 .any(|s| s.is_type() && s.name == parsed.name && s.parent == scope);
-            if !own {
+            if !is_local_type {
                 return self.types_written(&is, at, depth);
             }
         }
-        let found = if parsed.path.is_empty() {
+        let meanings = if parsed.path.is_empty() {
             (*self.bare(parsed.name, at, ExpectedKind::Type)?).clone()
         } else {
             let needs_import = self
@@ -76,12 +76,12 @@ impl Resolver {
                 }
             }
         };
-        let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
+        let meanings: Vec<Meaning> = meanings.into_iter().filter(|m| m.confidence >= 0.3).collect();
         match parsed.inner {
-            Some(inner) if found.is_empty() && self.is_transparent(parsed.name, at) => {
+            Some(inner) if meanings.is_empty() && self.is_transparent(parsed.name, at) => {
                 self.types_written(inner, at, depth)
             }
-            _ => Ok(found),
+            _ => Ok(meanings),
         }
     }
 
@@ -120,9 +120,9 @@ impl Resolver {
         name: &str,
     ) -> Result<Vec<Meaning>, GraphError> {
         let mut out: Vec<Meaning> = Vec::new();
-        for found in self.types_of(entity)? {
-            for m in self.members_of(found.symbol, name)? {
-                out.push(Meaning { confidence: m.confidence * found.confidence, ..m });
+        for owner in self.types_of(entity)? {
+            for m in self.members_of(owner.symbol, name)? {
+                out.push(Meaning { confidence: m.confidence * owner.confidence, ..m });
             }
         }
         if out.is_empty()
@@ -147,9 +147,9 @@ impl Resolver {
         if let Some(known) = self.members.get(&key) {
             return Ok((**known).clone());
         }
-        let found = self.members_within(of, name, MAX_BASES)?;
-        self.members.insert(key, found.clone().into());
-        Ok(found)
+        let members = self.members_within(of, name, MAX_BASES)?;
+        self.members.insert(key, members.clone().into());
+        Ok(members)
     }
 
     /// Returns the symbols that the written name of a supertype may mean.
@@ -181,8 +181,8 @@ impl Resolver {
         let owned = of_owner(names::last(&owner.name)).iter().chain(of_owner("companion"));
         for id in owned {
             // They are in the order of their ids.
-            let Ok(at) = candidates.binary_search_by_key(id, |c| c.id) else { continue };
-            let c = &candidates[at];
+            let Ok(index) = candidates.binary_search_by_key(id, |c| c.id) else { continue };
+            let c = &candidates[index];
             let is_companion = c.owner == "companion" && self.is_of_companion(c, of)?;
             if is_companion
                 || (c.owner == names::last(&owner.name) && !self.is_of_another_type(c, of)?)
@@ -283,8 +283,8 @@ impl Resolver {
             let outside = SymbolId { file: part.id.file, n: part.parent };
             let delegates = self.scopes.file(part.id.file).and_then(|f| f.names.delegates);
             for base in file_scope.bases.iter().filter(|b| b.symbol == part.id) {
-                let found = self.types_written(&base.written, outside, MAX_INFERENCE)?;
-                out.extend(found.into_iter().take(2));
+                let meanings = self.types_written(&base.written, outside, MAX_INFERENCE)?;
+                out.extend(meanings.into_iter().take(2));
                 // `impl Deref for Name { type Target = Token; }`
                 let alias = delegates.filter(|(of, _)| *of == names::last(&base.written));
                 let all = alias.and_then(|(_, alias)| {
@@ -322,9 +322,9 @@ impl Resolver {
         }
         for base in self.bases(of)? {
             if base.symbol != of
-                && let Some(found) = self.field(base.symbol, name, depth)?
+                && let Some(field) = self.field(base.symbol, name, depth)?
             {
-                return Ok(Some(found));
+                return Ok(Some(field));
             }
         }
         Ok(None)

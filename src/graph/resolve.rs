@@ -53,7 +53,7 @@ const CANDIDATE: f32 = 0.45;
 /// The symbols of a name, as one module knows it.
 struct NamedSymbols {
     /// Those that the module has, or a module below it, each with its confidence.
-    found: Vec<(f32, SymbolRow)>,
+    inside: Vec<(f32, SymbolRow)>,
     /// Those of other modules.
     others: Vec<SymbolRow>,
 }
@@ -66,15 +66,15 @@ impl Resolver {
         }
         let (from, wanted) = (reference.from, reference.kind.into());
         if reference.receiver.is_empty() {
-            let found = self.bare(&reference.name, from, wanted)?;
-            let found = self.last_before(&found, reference)?;
-            return self.by_arity(found, reference);
+            let meanings = self.bare(&reference.name, from, wanted)?;
+            let meanings = self.last_before(&meanings, reference)?;
+            return self.by_arity(meanings, reference);
         }
         let KnownEntity { entity, confidence } = match self.package_of(reference)? {
             Some(package) => package,
             None => self.evaluate(&reference.receiver, from)?,
         };
-        let found = match &entity {
+        let meanings = match &entity {
             Entity::Elsewhere => Vec::new(),
             Entity::Module { name, file } => {
                 self.in_module(name, *file, &reference.name, from, wanted)?
@@ -95,11 +95,11 @@ impl Resolver {
                 }
             }
         };
-        let found: Vec<Meaning> = found
+        let meanings: Vec<Meaning> = meanings
             .into_iter()
             .map(|m| Meaning { confidence: m.confidence * confidence, ..m })
             .collect();
-        self.by_arity(found, reference)
+        self.by_arity(meanings, reference)
     }
 
     /// Whether a reference is to a member of a value of which nothing is known, so that it may mean
@@ -136,10 +136,10 @@ impl Resolver {
     /// those that precede a use most closely: the rows know functions, not blocks.
     fn last_before(
         &mut self,
-        found: &[Meaning],
+        meanings: &[Meaning],
         reference: &RefRow,
     ) -> Result<Vec<Meaning>, GraphError> {
-        let mut out = found.to_vec();
+        let mut out = meanings.to_vec();
         let file = reference.from.file;
         if out.len() < 2 || !self.scopes.is_npm(file) {
             return Ok(out);
@@ -204,12 +204,12 @@ impl Resolver {
         wanted: ExpectedKind,
     ) -> Result<Arc<Vec<Meaning>>, GraphError> {
         let key = (from, name.to_string(), wanted);
-        if let Some(found) = self.bare.get(&key) {
-            return Ok(found.clone());
+        if let Some(known) = self.bare.get(&key) {
+            return Ok(known.clone());
         }
-        let found = Arc::new(self.find_bare(name, from, wanted)?);
-        self.bare.insert(key, found.clone());
-        Ok(found)
+        let meanings = Arc::new(self.find_bare(name, from, wanted)?);
+        self.bare.insert(key, meanings.clone());
+        Ok(meanings)
     }
 
     fn find_bare(
@@ -276,10 +276,10 @@ impl Resolver {
             self.work.spend();
         }
         // The rows are in the order of their files.
-        let own =
+        let of_file =
             all.partition_point(|c| c.id.file < file)..all.partition_point(|c| c.id.file <= file);
-        let others = all[..own.start].iter().chain(&all[own.end..]);
-        all[own].iter().chain(others).take(MAX_CANDIDATES)
+        let others = all[..of_file.start].iter().chain(&all[of_file.end..]);
+        all[of_file].iter().chain(others).take(MAX_CANDIDATES)
     }
 
     /// Returns the confidence that a bare name means this symbol. Imports by name are not
@@ -397,14 +397,14 @@ impl Resolver {
             }
         }
         let named = self.named_in(&import.module, from, name, from, wanted, MAX_HANDED_ON)?;
-        if named.found.iter().any(|(s, _)| *s >= 0.5)
+        if named.inside.iter().any(|(s, _)| *s >= 0.5)
             || !self.scopes.module_exists(&import.module, from)
         {
-            return Ok(named.found);
+            return Ok(named.inside);
         }
         let others =
             named.others.into_iter().filter(|c| c.exported).map(|c| (ELSEWHERE_IN_PROJECT, c));
-        Ok(named.found.into_iter().chain(others).collect())
+        Ok(named.inside.into_iter().chain(others).collect())
     }
 
     /// Returns what an import of JavaScript without a name may mean: the file exports it without a
@@ -438,9 +438,9 @@ impl Resolver {
             };
             if let Some(exported) = scope.imports.iter().find(is_default) {
                 let rows = self.scopes.candidates(&exported.name, *file, wanted)?;
-                let own = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
+                let of_file = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
                 let n_before = out.len();
-                out.extend(own.map(|c| (IMPORTED * HANDED_ON, c.clone())));
+                out.extend(of_file.map(|c| (IMPORTED * HANDED_ON, c.clone())));
                 let mut imports = scope.imports.iter();
                 let imported = imports.find(|i| {
                     !i.module.is_empty() && i.name != "*" && imported_as(i) == exported.name
@@ -452,14 +452,14 @@ impl Resolver {
                     };
                     let named =
                         self.named_in(&import.module, *file, name, from, wanted, MAX_HANDED_ON)?;
-                    let likely = named.found.into_iter().filter(|(s, _)| *s >= 0.5);
+                    let likely = named.inside.into_iter().filter(|(s, _)| *s >= 0.5);
                     out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
                 }
                 continue;
             }
             if !path.ends_with(".d.ts") {
-                let found = scope.symbols.iter().filter(is_meant);
-                out.extend(found.take(1).map(|s| (DEFAULT_EXPORT, s.clone())));
+                let meant = scope.symbols.iter().filter(is_meant);
+                out.extend(meant.take(1).map(|s| (DEFAULT_EXPORT, s.clone())));
             }
         }
         Ok(out)
@@ -475,7 +475,7 @@ impl Resolver {
         wanted: ExpectedKind,
     ) -> Result<Vec<Meaning>, GraphError> {
         let named = self.named_in(module, file, name, from.file, wanted, MAX_HANDED_ON)?;
-        let mut scored = named.found;
+        let mut scored = named.inside;
         let owner = names::last(module);
         let mut others = Vec::new();
         for c in named.others {
@@ -539,7 +539,7 @@ impl Resolver {
             }
         }
         exact.extend(below);
-        Ok(NamedSymbols { found: exact, others })
+        Ok(NamedSymbols { inside: exact, others })
     }
 
     /// Returns the symbols that a module imports under this name, so that others find it there.
@@ -575,12 +575,12 @@ impl Resolver {
                 if module.is_empty() {
                     // `export { own as name }`
                     let rows = self.scopes.candidates(name, *file, wanted)?;
-                    let own = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
-                    out.extend(own.map(|c| (IMPORTED * HANDED_ON, c.clone())));
+                    let of_file = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
+                    out.extend(of_file.map(|c| (IMPORTED * HANDED_ON, c.clone())));
                     continue;
                 }
                 let named = self.named_in(module, *file, name, family, wanted, depth)?;
-                let likely = named.found.into_iter().filter(|(s, _)| *s >= 0.5);
+                let likely = named.inside.into_iter().filter(|(s, _)| *s >= 0.5);
                 out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
             }
         }

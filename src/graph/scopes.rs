@@ -54,14 +54,14 @@ impl FileScope {
 
     /// Returns the symbol that a call counts for. Code in the value of a constant counts for the
     /// symbol around the constant.
-    pub(super) fn caller(&self, at: SymbolId) -> SymbolId {
-        let caller = self.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
-        caller.unwrap_or(SymbolId { n: -1, ..at })
+    pub(super) fn caller(&self, symbol: SymbolId) -> SymbolId {
+        let caller = self.around(symbol).find(|s| !s.kind.is_data()).map(|s| s.id);
+        caller.unwrap_or(SymbolId { n: -1, ..symbol })
     }
 
     /// Returns the innermost type around a symbol.
-    pub(super) fn type_around(&self, at: SymbolId) -> Option<SymbolId> {
-        self.around(at).find(|s| s.is_type()).map(|s| s.id)
+    pub(super) fn type_around(&self, symbol: SymbolId) -> Option<SymbolId> {
+        self.around(symbol).find(|s| s.is_type()).map(|s| s.id)
     }
 
     /// Returns whether a symbol is a constant whose value has methods: `const api = { get() {} }`.
@@ -77,14 +77,14 @@ impl FileScope {
     }
 
     /// Returns the object whose method a symbol is or is in.
-    pub(super) fn object_around(&self, at: SymbolId) -> Option<SymbolId> {
-        let method = self.around(at).find(|s| s.kind == SymbolKind::Method)?;
+    pub(super) fn object_around(&self, symbol: SymbolId) -> Option<SymbolId> {
+        let method = self.around(symbol).find(|s| s.kind == SymbolKind::Method)?;
         self.around(method.id).nth(1).filter(|s| s.kind.is_data()).map(|s| s.id)
     }
 
     /// Returns the name of the type that a symbol belongs to.
-    pub(super) fn enclosing_type(&self, at: SymbolId) -> Option<String> {
-        self.around(at).find_map(|s| {
+    pub(super) fn enclosing_type(&self, symbol: SymbolId) -> Option<String> {
+        self.around(symbol).find_map(|s| {
             if s.is_type() {
                 Some(s.name.clone())
             } else {
@@ -94,11 +94,14 @@ impl FileScope {
     }
 
     /// Returns the bindings of a name in the innermost scope that binds it.
-    pub(super) fn binding(&self, at: SymbolId, name: &str) -> Option<(i64, Vec<String>)> {
+    pub(super) fn binding(&self, symbol: SymbolId, name: &str) -> Option<(i64, Vec<String>)> {
         // Members are not variables, but type parameters are visible in the whole type.
         let is_parameter = name.starts_with(char::is_uppercase);
-        let scopes =
-            self.around(at).filter(|s| is_parameter || !s.is_type()).map(|s| s.id.n).chain([-1]);
+        let scopes = self
+            .around(symbol)
+            .filter(|s| is_parameter || !s.is_type())
+            .map(|s| s.id.n)
+            .chain([-1]);
         scopes
             .into_iter()
             .find_map(|n| Some((n, self.bindings.get(&(n, name.to_string()))?.clone())))
@@ -283,8 +286,8 @@ impl Scopes {
 
     /// Returns the file with this path.
     pub(super) fn file_at(&self, path: &str) -> Option<FileId> {
-        let at = self.files.binary_search_by(|f| f.row.path.as_str().cmp(path)).ok()?;
-        Some(self.files[at].row.id)
+        let index = self.files.binary_search_by(|f| f.row.path.as_str().cmp(path)).ok()?;
+        Some(self.files[index].row.id)
     }
 
     /// Whether a file is as `is_wanted` says.
@@ -450,17 +453,17 @@ impl Scopes {
                 self.by_file_name.entry(name).or_default().push(file.row.id);
             }
         }
-        let mut found = HashSet::from([file]);
+        let mut included = HashSet::from([file]);
         let mut open = vec![file];
-        while let Some(next) = open.pop().filter(|_| found.len() < MAX_INCLUDED) {
+        while let Some(next) = open.pop().filter(|_| included.len() < MAX_INCLUDED) {
             for import in self.tables.imports_of(next)? {
                 let named = self.by_file_name.get(last_of_path(&import.module));
-                open.extend(named.into_iter().flatten().filter(|id| found.insert(**id)));
+                open.extend(named.into_iter().flatten().filter(|id| included.insert(**id)));
             }
         }
-        let found = Arc::new(found);
-        self.included.insert(file, found.clone());
-        Ok(found)
+        let included = Arc::new(included);
+        self.included.insert(file, included.clone());
+        Ok(included)
     }
 
     /// Returns whether the code opens a module or a namespace of this name, in a language where many
@@ -612,21 +615,21 @@ impl Scopes {
         if let Some(known) = self.exact.get(&key) {
             return known.clone();
         }
-        let mut found = Vec::new();
+        let mut exact = Vec::new();
         if let Some(a) = self.file(from) {
             let places = self.places(module, a);
             let lasts: HashSet<&str> = places.iter().map(Module::last).collect();
             for last in lasts {
                 let files = self.by_last_part.get(last).into_iter().flatten();
                 let files = files.map(|i| &self.files[*i]);
-                found.extend(files.filter(|f| best_match(&places, f) >= 1.0).map(|f| f.row.id));
+                exact.extend(files.filter(|f| best_match(&places, f) >= 1.0).map(|f| f.row.id));
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        let found = Arc::new(found);
-        self.exact.insert(key, found.clone());
-        found
+        exact.sort_unstable();
+        exact.dedup();
+        let exact = Arc::new(exact);
+        self.exact.insert(key, exact.clone());
+        exact
     }
 
     /// Returns whether any file of the project is this module or is in it.
@@ -697,9 +700,9 @@ fn aliased(module: &str, names: &[ImportRow]) -> Vec<String> {
             Some((before.len(), import.module.replace('*', inner)))
         }
     };
-    let found: Vec<(usize, String)> = names.iter().filter_map(filled).collect();
-    let best = found.iter().map(|(length, _)| *length).max();
-    found.into_iter().filter(|(length, _)| Some(*length) == best).map(|(_, path)| path).collect()
+    let paths: Vec<(usize, String)> = names.iter().filter_map(filled).collect();
+    let best = paths.iter().map(|(length, _)| *length).max();
+    paths.into_iter().filter(|(length, _)| Some(*length) == best).map(|(_, path)| path).collect()
 }
 
 /// Returns whether a file declares this package. (In Go a directory determines the package, and
@@ -728,7 +731,7 @@ fn crate_of<'c>(
 
 /// Returns the directories of a path, from the inside out, each with a `/` at its end.
 fn directories_above(path: &str) -> impl Iterator<Item = &str> {
-    path.rmatch_indices('/').map(|(at, _)| &path[..=at]).chain([""])
+    path.rmatch_indices('/').map(|(index, _)| &path[..=index]).chain([""])
 }
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {

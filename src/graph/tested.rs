@@ -47,7 +47,7 @@ pub enum Reason {
 /// A test, or a file of tests.
 #[derive(Debug, Clone)]
 pub struct FoundTest {
-    pub found: Neighbour,
+    pub neighbour: Neighbour,
     pub reason: Reason,
 }
 
@@ -56,8 +56,8 @@ impl FoundTest {
     fn without_step(node: Node, reason: Reason) -> Self {
         let (sites, via, confidence) = (Vec::new(), String::new(), BY_NAME);
         let (depth, is_value, is_test) = (0, false, true);
-        let found = Neighbour { node, sites, confidence, depth, via, is_value, is_test };
-        Self { found, reason }
+        let neighbour = Neighbour { node, sites, confidence, depth, via, is_value, is_test };
+        Self { neighbour, reason }
     }
 }
 
@@ -136,34 +136,35 @@ impl Traversal {
         let mut untested = self.untested(&reached, &steps, depth, &with_tests)?;
         untested.retain(|node| !nodes.contains(node));
         let mut results = self.only_tests(reached, &is_target, &with_tests)?;
-        let known: HashSet<Node> = results.iter().map(|test| test.found.node.clone()).collect();
+        let known: HashSet<Node> = results.iter().map(|test| test.neighbour.node.clone()).collect();
         let mut candidates = self.only_tests(unsure, &is_target, &with_tests)?;
         let is_common = is_common(self, &parts)?;
-        for found in self.unresolved_uses()? {
-            if !is_common && self.is_test(&found.node, &with_tests)? {
-                candidates.push(FoundTest { found, reason: Reason::UnknownReceiver });
+        for neighbour in self.unresolved_uses()? {
+            if !is_common && self.is_test(&neighbour.node, &with_tests)? {
+                candidates.push(FoundTest { neighbour, reason: Reason::UnknownReceiver });
             }
         }
         results.extend(self.named_like(&targets, &results)?);
         let mut listed = known;
-        listed.extend(results.iter().map(|test| test.found.node.clone()));
-        candidates.retain(|test| listed.insert(test.found.node.clone()));
+        listed.extend(results.iter().map(|test| test.neighbour.node.clone()));
+        candidates.retain(|test| listed.insert(test.neighbour.node.clone()));
         let is_near = |test: &FoundTest| {
-            nodes.iter().any(|node| is_named_after(&test.found.node.file, &node.file))
+            nodes.iter().any(|node| is_named_after(&test.neighbour.node.file, &node.file))
         };
         results.sort_by_cached_key(|test| {
-            let node = &test.found.node;
-            let steps = if test.found.depth == 0 { usize::MAX } else { test.found.depth };
+            let node = &test.neighbour.node;
+            let steps = if test.neighbour.depth == 0 { usize::MAX } else { test.neighbour.depth };
             (steps, !is_near(test), node.file.clone(), node.line)
         });
         candidates.sort_by(|a, b| {
-            let place = |test: &FoundTest| (test.found.node.file.clone(), test.found.node.line);
-            let likely = b.found.confidence.total_cmp(&a.found.confidence);
+            let place =
+                |test: &FoundTest| (test.neighbour.node.file.clone(), test.neighbour.node.line);
+            let likely = b.neighbour.confidence.total_cmp(&a.neighbour.confidence);
             is_near(b).cmp(&is_near(a)).then(likely).then_with(|| place(a).cmp(&place(b)))
         });
         let total = results.len();
         let mut files: Vec<String> =
-            results.iter().map(|test| test.found.node.file.clone()).collect();
+            results.iter().map(|test| test.neighbour.node.file.clone()).collect();
         files.sort_unstable();
         files.dedup();
         let is_cut = self.resolver.work.is_spent();
@@ -203,11 +204,11 @@ impl Traversal {
         }
         loop {
             let n_before = tested.len();
-            for (at, edges) in steps {
+            for (from, edges) in steps {
                 let is_led =
                     |edge: &Edge| edge.confidence >= LEAST_CONFIDENCE && tested.contains(&edge.to);
                 if edges.values().any(is_led) {
-                    tested.insert(*at);
+                    tested.insert(*from);
                 }
             }
             if tested.len() == n_before {
@@ -215,11 +216,12 @@ impl Traversal {
             }
         }
         let mut out = Vec::new();
-        let followed = |found: &&Neighbour| found.depth < depth && found.node.is_function();
-        for found in reached.iter().filter(followed).take(MAX_CALLERS) {
-            let is_tested = self.id_of(&found.node)?.is_none_or(|id| tested.contains(&id));
-            if !is_tested && !self.is_of_tests(&found.node)? {
-                out.push(found.node.clone());
+        let followed =
+            |neighbour: &&Neighbour| neighbour.depth < depth && neighbour.node.is_function();
+        for neighbour in reached.iter().filter(followed).take(MAX_CALLERS) {
+            let is_tested = self.id_of(&neighbour.node)?.is_none_or(|id| tested.contains(&id));
+            if !is_tested && !self.is_of_tests(&neighbour.node)? {
+                out.push(neighbour.node.clone());
             }
         }
         Ok(out)
@@ -271,47 +273,47 @@ impl Traversal {
     /// code outside of all symbols: everything that imports such a file is not nearer to the target.
     pub(super) fn towards_tests(
         &mut self,
-        at: SymbolId,
+        from: SymbolId,
         is_target: bool,
     ) -> Result<Vec<Edge>, GraphError> {
-        let symbol = self.resolver.scopes.symbol(at)?;
+        let symbol = self.resolver.scopes.symbol(from)?;
         let role = symbol.as_ref().map_or(TestRole::Other, |symbol| symbol.role);
-        if !is_target && (at.n < 0 || role == TestRole::Test) {
+        if !is_target && (from.n < 0 || role == TestRole::Test) {
             return Ok(Vec::new());
         }
-        let mut edges = if at.n < 0 {
-            self.users_of_file(at.file, USES)?
+        let mut edges = if from.n < 0 {
+            self.users_of_file(from.file, USES)?
         } else {
-            self.incoming(at, USES, is_target)?
+            self.incoming(from, USES, is_target)?
         };
         match (role, &symbol) {
             (TestRole::Fixture, Some(fixture)) => edges.extend(self.tests_with_fixture(fixture)?),
             (TestRole::Setup, Some(setup)) => edges.extend(self.tests_beside(setup)?),
             _ => {}
         }
-        let mut found = BTreeMap::new();
+        let mut counted = BTreeMap::new();
         for edge in edges {
             let to = self.counted_for(edge.to)?;
-            if to != at {
-                add(&mut found, to, &edge.lines, edge.confidence);
+            if to != from {
+                add(&mut counted, to, &edge.lines, edge.confidence);
             }
         }
-        Ok(found.into_values().collect())
+        Ok(counted.into_values().collect())
     }
 
     /// Returns the symbol that a use counts for: the test around it, else the function around it,
     /// else the file if its tests are blocks.
-    fn counted_for(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
-        let scope = self.resolver.scopes.scope_of(at.file)?;
-        let test = scope.around(at).find(|s| s.role == TestRole::Test);
-        let function = || scope.around(at).find(|s| s.kind.is_callable());
+    fn counted_for(&mut self, user: SymbolId) -> Result<SymbolId, GraphError> {
+        let scope = self.resolver.scopes.scope_of(user.file)?;
+        let test = scope.around(user).find(|s| s.role == TestRole::Test);
+        let function = || scope.around(user).find(|s| s.kind.is_callable());
         if let Some(symbol) = test.or_else(function) {
             return Ok(symbol.id);
         }
-        let has_blocks = self.resolver.scopes.file(at.file).is_some_and(|file| {
+        let has_blocks = self.resolver.scopes.file(user.file).is_some_and(|file| {
             has_test_blocks(&file.row.language) && is_test_file(&file.row.path)
         });
-        Ok(if has_blocks { SymbolId { n: -1, ..at } } else { at })
+        Ok(if has_blocks { SymbolId { n: -1, ..user } } else { user })
     }
 
     /// Returns the tests and fixtures that name a fixture as a parameter, in its file or, for a
@@ -366,29 +368,29 @@ impl Traversal {
             }
         }
         let mut out = Vec::new();
-        for found in reached {
-            if !self.is_test(&found.node, with_tests)? {
+        for neighbour in reached {
+            if !self.is_test(&neighbour.node, with_tests)? {
                 continue;
             }
-            let id = self.id_of(&found.node)?;
+            let id = self.id_of(&neighbour.node)?;
             if id.is_some_and(|id| targets.contains(&id)) {
                 continue;
             }
-            let reason = match (found.depth, fixtures.get(&found.via)) {
+            let reason = match (neighbour.depth, fixtures.get(&neighbour.via)) {
                 (_, Some(fixture)) => Reason::Fixture(fixture.clone()),
                 (1, None) => Reason::Direct,
-                (steps, None) => Reason::Through { symbol: found.via.clone(), steps },
+                (steps, None) => Reason::Through { symbol: neighbour.via.clone(), steps },
             };
-            out.push(FoundTest { found, reason });
+            out.push(FoundTest { neighbour, reason });
         }
         // A test says more than the file or the class around it.
         let with_functions: HashSet<String> = out
             .iter()
-            .filter(|test| test.found.node.is_function())
-            .map(|test| test.found.node.file.clone())
+            .filter(|test| test.neighbour.node.is_function())
+            .map(|test| test.neighbour.node.file.clone())
             .collect();
         out.retain(|test| {
-            test.found.node.is_function() || !with_functions.contains(&test.found.node.file)
+            test.neighbour.node.is_function() || !with_functions.contains(&test.neighbour.node.file)
         });
         Ok(out)
     }
@@ -449,9 +451,9 @@ impl Traversal {
         targets: &[SymbolId],
         known: &[FoundTest],
     ) -> Result<Vec<FoundTest>, GraphError> {
-        let mut found: Vec<SymbolId> = Vec::new();
-        let known_files: HashSet<&str> = known.iter().map(|t| &*t.found.node.file).collect();
-        let known_nodes: HashSet<&Node> = known.iter().map(|t| &t.found.node).collect();
+        let mut candidates: Vec<SymbolId> = Vec::new();
+        let known_files: HashSet<&str> = known.iter().map(|t| &*t.neighbour.node.file).collect();
+        let known_nodes: HashSet<&Node> = known.iter().map(|t| &t.neighbour.node).collect();
         let all = self.resolver.scopes.tables.symbols_of_tests()?;
         let is_test: HashSet<SymbolId> =
             all.iter().filter(|s| s.role == TestRole::Test).map(|s| s.id).collect();
@@ -475,7 +477,7 @@ impl Traversal {
                     }
                 }
                 named.sort_unstable();
-                found.extend(named.into_iter().map(|(_, id)| id).take(MAX_NAMED));
+                candidates.extend(named.into_iter().map(|(_, id)| id).take(MAX_NAMED));
             }
             let files = self.resolver.scopes.files.iter();
             let named = files.filter(|file| {
@@ -486,17 +488,17 @@ impl Traversal {
                 named.map(|file| (nearness(&file.row.path, &path), file.row.id)).collect();
             let most = named.iter().map(|(near, _)| *near).max();
             let nearest = named.into_iter().filter(|(near, _)| Some(*near) == most);
-            found.extend(nearest.map(|(_, file)| SymbolId { file, n: -1 }).take(MAX_NAMED));
+            candidates.extend(nearest.map(|(_, file)| SymbolId { file, n: -1 }).take(MAX_NAMED));
             // Tests in the same file, as in Rust.
             let own = all.iter().find(|s| s.id.file == target.file && is_test.contains(&s.id));
-            found.extend(own.map(|s| SymbolId { n: s.parent, ..s.id }));
+            candidates.extend(own.map(|s| SymbolId { n: s.parent, ..s.id }));
         }
         let mut out: Vec<FoundTest> = Vec::new();
-        found.sort_unstable();
-        found.dedup();
+        candidates.sort_unstable();
+        candidates.dedup();
         let listed: HashSet<FileId> =
-            found.iter().filter(|id| is_test.contains(id)).map(|id| id.file).collect();
-        for id in found {
+            candidates.iter().filter(|id| is_test.contains(id)).map(|id| id.file).collect();
+        for id in candidates {
             let node = self.resolver.scopes.node(id)?;
             let has_listed = known_files.contains(&*node.file) || listed.contains(&id.file);
             let is_whole = !is_test.contains(&id);
@@ -522,7 +524,7 @@ fn spread(tests: &mut Vec<FoundTest>, limit: usize) {
         .iter()
         .enumerate()
         .map(|(i, test)| {
-            let n = of_file.entry(test.found.node.file.clone()).or_default();
+            let n = of_file.entry(test.neighbour.node.file.clone()).or_default();
             *n += 1;
             (*n, i)
         })

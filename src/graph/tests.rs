@@ -64,7 +64,7 @@ impl Project {
             GraphQuery { operation: Operation::Tests, target, to: None, depth: 3, limit: 100 };
         let found = self.graph.tests(query, &work()).unwrap();
         let shown = |test: &FoundTest| {
-            format!("{} {} {:?}", test.found.node.file, test.found.node.symbol, test.reason)
+            format!("{} {} {:?}", test.neighbour.node.file, test.neighbour.node.symbol, test.reason)
         };
         found.results.iter().map(shown).collect()
     }
@@ -796,7 +796,7 @@ fn a_short_list_names_tests_of_many_files() {
     let query =
         GraphQuery { operation: Operation::Tests, target: "double", to: None, depth: 3, limit: 3 };
     let found = p.graph.tests(query, &work()).unwrap();
-    let names: Vec<&str> = found.results.iter().map(|t| &*t.found.node.name).collect();
+    let names: Vec<&str> = found.results.iter().map(|t| &*t.neighbour.node.name).collect();
     assert_eq!(names, ["test_0", "test_1", "test_7"]);
     assert_eq!((found.total, found.truncated), (6, true));
 }

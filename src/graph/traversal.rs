@@ -72,8 +72,8 @@ impl NamedRefs {
         if let Some(known) = self.meanings[n].get() {
             return Ok(known.clone());
         }
-        let found = Arc::new(resolver.resolve(&self.rows[n])?);
-        Ok(self.meanings[n].get_or_init(|| found).clone())
+        let meanings = Arc::new(resolver.resolve(&self.rows[n])?);
+        Ok(self.meanings[n].get_or_init(|| meanings).clone())
     }
 }
 
@@ -254,14 +254,14 @@ impl Traversal {
         let mut is_expanded: HashSet<SymbolId> = targets.iter().copied().collect();
         for level in 1..=depth {
             let mut reached: BTreeMap<SymbolId, (Edge, SymbolId)> = BTreeMap::new();
-            for (at, sure) in std::mem::take(&mut frontier) {
+            for (from, sure) in std::mem::take(&mut frontier) {
                 if is_expanded.len() > MAX_VISITED || !self.goes_on() {
                     self.resolver.work.spend();
                     break;
                 }
-                for edge in self.edges(at, step, level == 1)? {
+                for edge in self.edges(from, step, level == 1)? {
                     let edge = Edge { confidence: edge.confidence * sure, ..edge };
-                    self.note_step(at, &edge);
+                    self.note_step(from, &edge);
                     let better = reached
                         .get(&edge.to)
                         .is_none_or(|(known, _)| known.confidence < edge.confidence);
@@ -272,7 +272,7 @@ impl Traversal {
                         {
                             merge(&mut known.lines, &edge.lines);
                         }
-                        _ if better => _ = reached.insert(edge.to, (edge, at)),
+                        _ if better => _ = reached.insert(edge.to, (edge, from)),
                         _ => {}
                     }
                 }
@@ -281,7 +281,7 @@ impl Traversal {
                 if edge.confidence < LEAST_CANDIDATE || seen.contains(&to) {
                     continue;
                 }
-                let found = Neighbour {
+                let neighbour = Neighbour {
                     node: self.resolver.scopes.node(to)?,
                     sites: edge.lines,
                     confidence: rounded(edge.confidence),
@@ -290,12 +290,12 @@ impl Traversal {
                     is_value: false,
                     is_test: false,
                 };
-                if found.confidence < LEAST_CONFIDENCE {
-                    candidates.entry(to).or_insert(found);
+                if neighbour.confidence < LEAST_CONFIDENCE {
+                    candidates.entry(to).or_insert(neighbour);
                     continue;
                 }
                 seen.insert(to);
-                results.push(found);
+                results.push(neighbour);
                 if is_expanded.insert(to) {
                     frontier.push((to, edge.confidence));
                 }
@@ -310,11 +310,11 @@ impl Traversal {
         Ok((results, candidates))
     }
 
-    fn note_step(&mut self, at: SymbolId, edge: &Edge) {
+    fn note_step(&mut self, from: SymbolId, edge: &Edge) {
         let Some(steps) = &mut self.steps else { return };
-        let has_room = steps.len() < MAX_DRAWN || steps.contains_key(&at);
+        let has_room = steps.len() < MAX_DRAWN || steps.contains_key(&from);
         if has_room && edge.confidence >= LEAST_CANDIDATE {
-            add(steps.entry(at).or_default(), edge.to, &edge.lines, edge.confidence);
+            add(steps.entry(from).or_default(), edge.to, &edge.lines, edge.confidence);
         }
     }
 
@@ -324,7 +324,7 @@ impl Traversal {
         targets: &[SymbolId],
         callers: &[Neighbour],
     ) -> Result<Vec<Neighbour>, GraphError> {
-        let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
+        let mut takers: BTreeMap<SymbolId, Edge> = BTreeMap::new();
         for target in targets.iter().filter(|target| target.n >= 0) {
             let symbol = self.resolver.scopes.symbol(*target)?;
             if !symbol.is_some_and(|symbol| symbol.kind.is_callable()) {
@@ -333,12 +333,12 @@ impl Traversal {
             for edge in self.incoming(*target, &[ReferenceKind::Value], false)? {
                 if edge.confidence >= LEAST_CONFIDENCE && edge.to != *target {
                     self.note_step(*target, &edge);
-                    add(&mut found, edge.to, &edge.lines, edge.confidence);
+                    add(&mut takers, edge.to, &edge.lines, edge.confidence);
                 }
             }
         }
         let mut out = Vec::new();
-        for (from, edge) in found {
+        for (from, edge) in takers {
             let node = self.resolver.scopes.node(from)?;
             if callers.iter().any(|caller| caller.node == node) {
                 continue;
@@ -390,28 +390,28 @@ impl Traversal {
             if goal(&came_from).is_some() || frontier.is_empty() {
                 break;
             }
-            for at in std::mem::take(&mut frontier) {
+            for from in std::mem::take(&mut frontier) {
                 if came_from.len() > MAX_VISITED || !self.goes_on() {
                     self.resolver.work.spend();
                     break;
                 }
                 // A call of a declared method runs one of its implementations.
-                let mut edges = self.edges(at, Follow::Outgoing(USES), false)?;
-                let symbol = self.resolver.scopes.symbol(at)?;
+                let mut edges = self.edges(from, Follow::Outgoing(USES), false)?;
+                let symbol = self.resolver.scopes.symbol(from)?;
                 if let Some(method) = symbol.filter(|symbol| symbol.kind.is_callable()) {
                     edges.extend(self.overrides(&method, MAX_DEPTH)?);
                 }
                 for edge in edges {
                     if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
                         frontier.push(edge.to);
-                        came_from.insert(edge.to, Some((at, edge)));
+                        came_from.insert(edge.to, Some((from, edge)));
                     }
                 }
             }
         }
         let mut out = Vec::new();
-        let mut at = goal(&came_from);
-        while let Some(id) = at {
+        let mut next = goal(&came_from);
+        while let Some(id) = next {
             let before = came_from.get(&id).cloned().flatten();
             let (sites, confidence, via) = match &before {
                 Some((from, edge)) => {
@@ -428,11 +428,11 @@ impl Traversal {
                 is_value: false,
                 is_test: false,
             });
-            at = before.map(|(from, _)| from);
+            next = before.map(|(from, _)| from);
         }
         out.reverse();
-        for (depth, found) in out.iter_mut().enumerate() {
-            found.depth = depth;
+        for (depth, neighbour) in out.iter_mut().enumerate() {
+            neighbour.depth = depth;
         }
         Ok(out)
     }
@@ -440,21 +440,21 @@ impl Traversal {
     /// Returns the steps from a node; `is_target` if the query is about it.
     fn edges(
         &mut self,
-        at: SymbolId,
+        from: SymbolId,
         step: Follow,
         is_target: bool,
     ) -> Result<Vec<Edge>, GraphError> {
         match step {
-            Follow::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
-            Follow::Incoming(kinds) => self.incoming(at, kinds, is_target),
-            Follow::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
-            Follow::Outgoing(kinds) => self.outgoing(at, kinds, is_target),
-            Follow::Derived => self.derived(at),
-            Follow::Tested => self.towards_tests(at, is_target),
-            Follow::Touched if at.n < 0 => self.users_of_file(at.file, USES),
+            Follow::Incoming(kinds) if from.n < 0 => self.users_of_file(from.file, kinds),
+            Follow::Incoming(kinds) => self.incoming(from, kinds, is_target),
+            Follow::Outgoing(kinds) if from.n < 0 => self.used_by_file(from.file, kinds),
+            Follow::Outgoing(kinds) => self.outgoing(from, kinds, is_target),
+            Follow::Derived => self.derived(from),
+            Follow::Tested => self.towards_tests(from, is_target),
+            Follow::Touched if from.n < 0 => self.users_of_file(from.file, USES),
             Follow::Touched => {
-                let mut edges = self.incoming(at, USES, is_target)?;
-                edges.extend(self.derived(at)?);
+                let mut edges = self.incoming(from, USES, is_target)?;
+                edges.extend(self.derived(from)?);
                 Ok(edges)
             }
         }
@@ -483,7 +483,7 @@ impl Traversal {
             searched.push(symbol.owner.clone());
             searched.push("super".into());
         }
-        let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
+        let mut edges: BTreeMap<SymbolId, Edge> = BTreeMap::new();
         for name in searched {
             let refs = self.refs_named(&name)?;
             for (n, reference) in refs.rows.iter().enumerate() {
@@ -508,7 +508,7 @@ impl Traversal {
                     reference.from
                 };
                 if sure >= LEAST_CANDIDATE {
-                    add(&mut found, from, &reference.lines, sure);
+                    add(&mut edges, from, &reference.lines, sure);
                 } else {
                     add(&mut self.unresolved, from, &reference.lines, 0.0);
                 }
@@ -527,10 +527,10 @@ impl Traversal {
                 } else {
                     from
                 };
-                add(&mut found, from, &[line], 1.0);
+                add(&mut edges, from, &[line], 1.0);
             }
         }
-        Ok(found.into_values().collect())
+        Ok(edges.into_values().collect())
     }
 
     /// Returns the names under which files of JavaScript import what this symbol's file exports by
@@ -544,13 +544,13 @@ impl Traversal {
             let name = path.rsplit('/').next().unwrap_or(path);
             name.split('.').next().unwrap_or(name).to_string()
         };
-        let own = stem(&file.row.path);
+        let own_stem = stem(&file.row.path);
         if self.default_imports.is_none() {
             self.default_imports = Some(self.resolver.scopes.tables.default_imports()?);
         }
         let mut out = Vec::new();
         for (module, alias) in self.default_imports.iter().flatten() {
-            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(module) == own;
+            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(module) == own_stem;
             if is_likely && *alias != symbol.name && !out.contains(alias) {
                 out.push(alias.clone());
             }
@@ -575,10 +575,10 @@ impl Traversal {
     pub(super) fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
         let Some(owner) = self.owner_of(symbol)? else { return Ok(Vec::new()) };
         let mut above = self.resolver.bases(owner)?;
-        let own = self.resolver.scopes.symbol(owner)?;
+        let owner_row = self.resolver.scopes.symbol(owner)?;
         let has_mixins = self.resolver.scopes.file(owner.file).is_some_and(|f| f.names.mixes_in);
-        if let Some(own) = own.filter(|_| has_mixins && symbol.kind.is_callable()) {
-            for subtype in self.subtypes(&own)?.into_iter().take(MAX_SUBTYPES) {
+        if let Some(owner_row) = owner_row.filter(|_| has_mixins && symbol.kind.is_callable()) {
+            for subtype in self.subtypes(&owner_row)?.into_iter().take(MAX_SUBTYPES) {
                 above.extend(self.resolver.bases(subtype.to)?);
             }
         }
@@ -679,14 +679,14 @@ impl Traversal {
         let file_scope = self.resolver.scopes.scope_of(of.file)?;
         let Some(symbol) = file_scope.around(of).next() else { return Ok(Vec::new()) };
         let is_callable = symbol.kind.is_callable();
-        let mut found = BTreeMap::new();
+        let mut edges = BTreeMap::new();
         for reference in self.refs_of(of.file)?.iter().filter(|r| kinds.contains(&r.kind)) {
             if !self.goes_on() {
                 break;
             }
             let is_inside = reference.from == of
                 || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
-            if is_inside && !self.add_meanings(reference, &mut found)? && is_target {
+            if is_inside && !self.add_meanings(reference, &mut edges)? && is_target {
                 merge(self.unknown.entry(reference.name.clone()).or_default(), &reference.lines);
                 if let Some(name) = self.resolver.imported_name(reference)? {
                     merge(self.imported.entry(name).or_default(), &reference.lines);
@@ -700,21 +700,21 @@ impl Traversal {
                     continue;
                 }
                 for meaning in meanings.iter().filter(|m| kinds == USES || m.is_called) {
-                    meaning.symbol().into_iter().for_each(|to| add(&mut found, to, &[*line], 1.0));
+                    meaning.symbol().into_iter().for_each(|to| add(&mut edges, to, &[*line], 1.0));
                 }
             }
         }
         if !is_callable {
-            found.remove(&of);
+            edges.remove(&of);
         }
-        Ok(found.into_values().collect())
+        Ok(edges.into_values().collect())
     }
 
     /// Adds the symbols that a reference may mean. Returns whether there is one.
     fn add_meanings(
         &mut self,
         reference: &RefRow,
-        found: &mut BTreeMap<SymbolId, Edge>,
+        edges: &mut BTreeMap<SymbolId, Edge>,
     ) -> Result<bool, GraphError> {
         const MAX_MEANINGS: usize = 5;
         let mut is_known = false;
@@ -725,7 +725,7 @@ impl Traversal {
             .take(MAX_MEANINGS)
             .filter(|m| m.confidence >= LEAST_CANDIDATE)
         {
-            add(found, meaning.symbol, &reference.lines, meaning.confidence);
+            add(edges, meaning.symbol, &reference.lines, meaning.confidence);
             is_known = true;
         }
         Ok(is_known)
@@ -744,19 +744,19 @@ impl Traversal {
             }
             self.add_meanings(reference, &mut symbols)?;
         }
-        let mut found = BTreeMap::new();
+        let mut edges = BTreeMap::new();
         for edge in
             symbols.into_values().filter(|e| e.to.file != file && e.confidence >= LEAST_CONFIDENCE)
         {
-            add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
+            add(&mut edges, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
         }
         let imports = self.resolver.scopes.scope_of(file)?;
         for import in &imports.imports {
             for target in self.imported_files(&import.module, &import.name, file) {
-                add(&mut found, SymbolId { file: target, n: -1 }, &[import.line], 0.95);
+                add(&mut edges, SymbolId { file: target, n: -1 }, &[import.line], 0.95);
             }
         }
-        Ok(found.into_values().collect())
+        Ok(edges.into_values().collect())
     }
 
     /// Returns the files that are exactly the imported module.
@@ -798,14 +798,14 @@ impl Traversal {
         kinds: &[ReferenceKind],
     ) -> Result<Vec<Edge>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(file)?;
-        let mut found = BTreeMap::new();
+        let mut users = BTreeMap::new();
         for symbol in file_scope.symbols.iter().filter(|s| s.is_of_file()) {
             if !self.goes_on() {
                 break;
             }
             for edge in self.incoming(symbol.id, kinds, false)? {
                 if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
-                    add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
+                    add(&mut users, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
                 }
             }
         }
@@ -821,11 +821,11 @@ impl Traversal {
                 if import.file != file
                     && self.resolver.scopes.match_of(module, import.file, file) >= 1.0
                 {
-                    add(&mut found, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
+                    add(&mut users, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
                 }
             }
         }
-        Ok(found.into_values().collect())
+        Ok(users.into_values().collect())
     }
 
     /// Returns the members of a symbol's name in the types below its own, down to so many levels. A
@@ -838,11 +838,11 @@ impl Traversal {
         let mut frontier = Vec::from_iter(self.owner_of(symbol)?);
         let (mut seen, mut out) = (HashSet::new(), Vec::new());
         for _ in 0..levels {
-            for at in std::mem::take(&mut frontier) {
+            for id in std::mem::take(&mut frontier) {
                 if seen.len() > MAX_SUBTYPES || !self.goes_on() {
                     return Ok(out);
                 }
-                let Some(owner) = self.resolver.scopes.symbol(at)? else { continue };
+                let Some(owner) = self.resolver.scopes.symbol(id)? else { continue };
                 for subtype in self.subtypes(&owner)? {
                     if !seen.insert(subtype.to) {
                         continue;
@@ -870,7 +870,7 @@ impl Traversal {
     }
 
     fn subtypes(&mut self, symbol: &SymbolRow) -> Result<Vec<Edge>, GraphError> {
-        let mut found = BTreeMap::new();
+        let mut subtypes = BTreeMap::new();
         for base in self.resolver.scopes.tables.derived_from(&symbol.name)? {
             if !self.goes_on() {
                 break;
@@ -878,18 +878,18 @@ impl Traversal {
             for meaning in self.resolver.base_meanings(&base)? {
                 if meaning.symbol == symbol.id {
                     let line = self.resolver.scopes.symbol(base.symbol)?.map_or(0, |s| s.line);
-                    add(&mut found, base.symbol, &[line], meaning.confidence);
+                    add(&mut subtypes, base.symbol, &[line], meaning.confidence);
                 }
             }
         }
         if let Some(most) = self.structural_confidence(symbol)? {
             for meaning in self.structural(symbol)? {
                 if meaning.symbol != symbol.id {
-                    add(&mut found, meaning.symbol, &[], meaning.confidence.min(most));
+                    add(&mut subtypes, meaning.symbol, &[], meaning.confidence.min(most));
                 }
             }
         }
-        Ok(found.into_values().collect())
+        Ok(subtypes.into_values().collect())
     }
 
     /// Returns the most confidence that a type implements this one because it has its methods; `None`
@@ -952,17 +952,17 @@ fn rounded(confidence: f32) -> f32 {
     (confidence * 100.0).round() / 100.0
 }
 
-fn key(found: &Neighbour) -> (&str, u32) {
-    (&found.node.file, found.node.line)
+fn key(neighbour: &Neighbour) -> (&str, u32) {
+    (&neighbour.node.file, neighbour.node.line)
 }
 
 pub(super) fn add(
-    found: &mut BTreeMap<SymbolId, Edge>,
+    edges: &mut BTreeMap<SymbolId, Edge>,
     to: SymbolId,
     lines: &[u32],
     confidence: f32,
 ) {
-    let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
+    let edge = edges.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
     let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
     if is_sure && !was_sure {
         // An edge that becomes certain keeps only its certain sites.

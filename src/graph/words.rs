@@ -48,7 +48,7 @@ impl Words {
     ) -> Self {
         let ids: FxHashMap<&str, u32> = names.iter().copied().zip(0..).collect();
         let was_cut = AtomicBool::new(false);
-        let found: Vec<InFile> = (0..n_files)
+        let in_files: Vec<InFile> = (0..n_files)
             .into_par_iter()
             .map(|file| {
                 if !work.goes_on() {
@@ -59,7 +59,7 @@ impl Words {
             })
             .collect();
         let mut words = Self { places: vec![Vec::new(); names.len()], ..Self::default() };
-        for InFile { places, parts } in found {
+        for InFile { places, parts } in in_files {
             for (name, place) in places {
                 let all = &mut words.places[name as usize];
                 if all.len() <= MAX_PLACES {
@@ -74,12 +74,12 @@ impl Words {
 
     /// Whether the text has a word from which this name may be built: `visit_` of `visit_call`.
     pub(super) fn may_be_built(&self, name: &str) -> bool {
-        let cuts = name.match_indices('_').map(|(at, _)| at).filter(|at| *at > 0);
-        let mut capitals = name.char_indices().filter(|(at, c)| *at > 2 && c.is_uppercase());
-        let is_camel = capitals.any(|(at, _)| self.parts.contains(&name[..at]));
+        let cuts = name.match_indices('_').map(|(index, _)| index).filter(|index| *index > 0);
+        let mut capitals = name.char_indices().filter(|(index, c)| *index > 2 && c.is_uppercase());
+        let is_camel = capitals.any(|(index, _)| self.parts.contains(&name[..index]));
         is_camel
-            || cuts.into_iter().any(|at| {
-                let (start, end) = (&name[..=at], &name[at..]);
+            || cuts.into_iter().any(|index| {
+                let (start, end) = (&name[..=index], &name[index..]);
                 (start.len() > 2 && start.len() < name.len() && self.parts.contains(start))
                     || (end.len() > 2 && self.parts.contains(end))
             })
@@ -93,33 +93,33 @@ struct InFile {
 }
 
 fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
-    let mut found = InFile::default();
+    let mut file_words = InFile::default();
     let mut of_name: FxHashMap<u32, usize> = FxHashMap::default();
     let file = u32::try_from(file).unwrap_or(u32::MAX);
     for (line, number) in text.lines().zip(1..) {
         let mut comment_from = usize::MAX;
         let bytes = line.as_bytes();
-        let is_word = |at: usize| {
-            bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b >= 0x80)
+        let is_word = |offset: usize| {
+            bytes.get(offset).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b >= 0x80)
         };
-        let mut at = 0;
-        while at < bytes.len() {
-            if !is_word(at) {
-                let begins = matches!(bytes[at], b'#' | b'*' | b'%' | b';')
-                    || line[at..].starts_with("//")
-                    || line[at..].starts_with("--")
-                    || line[at..].starts_with("<!");
+        let mut offset = 0;
+        while offset < bytes.len() {
+            if !is_word(offset) {
+                let begins = matches!(bytes[offset], b'#' | b'*' | b'%' | b';')
+                    || line[offset..].starts_with("//")
+                    || line[offset..].starts_with("--")
+                    || line[offset..].starts_with("<!");
                 if begins {
-                    comment_from = comment_from.min(at);
+                    comment_from = comment_from.min(offset);
                 }
-                at += 1;
+                offset += 1;
                 continue;
             }
-            let start = at;
-            while is_word(at) {
-                at += 1;
+            let start = offset;
+            while is_word(offset) {
+                offset += 1;
             }
-            let word = &line[start..at];
+            let word = &line[start..offset];
             if word.len() > MAX_WORD {
                 continue;
             }
@@ -132,15 +132,17 @@ fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
                 *n += 1;
                 let column = u32::try_from(start).unwrap_or(u32::MAX);
                 let may_be_comment = comment_from < start;
-                found.places.push((*id, WordPlace { file, line: number, column, may_be_comment }));
+                file_words
+                    .places
+                    .push((*id, WordPlace { file, line: number, column, may_be_comment }));
             };
             note(word);
             // `<user-card>` names `UserCard`, and `user-card` may name `userCard`.
-            let is_kebab = bytes.get(at) == Some(&b'-')
-                && is_word(at + 1)
+            let is_kebab = bytes.get(offset) == Some(&b'-')
+                && is_word(offset + 1)
                 && (start == 0 || bytes[start - 1] != b'-');
             if is_kebab {
-                let mut end = at;
+                let mut end = offset;
                 while is_word(end) || (bytes.get(end) == Some(&b'-') && is_word(end + 1)) {
                     end += 1;
                 }
@@ -152,14 +154,14 @@ fn in_file(text: &str, file: usize, ids: &FxHashMap<&str, u32>) -> InFile {
             }
             let is_part = word.starts_with('_') || word.ends_with('_');
             let is_special = word.starts_with("__") && word.ends_with("__");
-            if word.len() > 2 && ((is_part && !is_special) || goes_on(&line[at..])) {
-                found.parts.push(word.to_string());
+            if word.len() > 2 && ((is_part && !is_special) || goes_on(&line[offset..])) {
+                file_words.parts.push(word.to_string());
             }
         }
     }
-    found.parts.sort_unstable();
-    found.parts.dedup();
-    found
+    file_words.parts.sort_unstable();
+    file_words.parts.dedup();
+    file_words
 }
 
 /// Whether a word in a string goes on with a value: `'filter' . $name`, `filter${name}`.

@@ -96,8 +96,8 @@ pub fn occurrences(grammar: &Grammar, text: &str, name: &str, new: &str) -> Opti
     }
     let places = Places::new(grammar, text)?;
     let reader = Reader { grammar, text, places: &places };
-    let (mut found, binders) = reader.read(all);
-    let (found_new, new_binders) = reader.read(all_new);
+    let (mut occurrences, binders) = reader.read(all);
+    let (new_occurrences, new_binders) = reader.read(all_new);
     let names = &grammar.spec.names;
     let relations = if names.scoping == Scoping::Unknown { relations(grammar, text) } else { None };
     let is_function_local = |line: u32| {
@@ -107,7 +107,7 @@ pub fn occurrences(grammar: &Grammar, text: &str, name: &str, new: &str) -> Opti
                 .any(|i| relations.locals.contains(&(i, name.to_string())))
         })
     };
-    for occurrence in &mut found {
+    for occurrence in &mut occurrences {
         let is_bare = occurrence.receiver.is_empty();
         let range = occurrence.range.clone();
         let whole = places.whole();
@@ -125,15 +125,15 @@ pub fn occurrences(grammar: &Grammar, text: &str, name: &str, new: &str) -> Opti
             occurrence.may_be_local = is_function_local(occurrence.line);
         }
     }
-    for i in 0..found.len() {
+    for i in 0..occurrences.len() {
         let is_doubtful = names.called_variables == Called::Maybe
-            && found[i].is_called
-            && found[i].binds.is_none()
-            && found[i].bound_by.iter().any(|by| {
-                found[*by].binds == Some(BinderKind::Local)
-                    && !reader.holds_function(&found[*by].range)
+            && occurrences[i].is_called
+            && occurrences[i].binds.is_none()
+            && occurrences[i].bound_by.iter().any(|by| {
+                occurrences[*by].binds == Some(BinderKind::Local)
+                    && !reader.holds_function(&occurrences[*by].range)
             });
-        found[i].may_be_local |= is_doubtful;
+        occurrences[i].may_be_local |= is_doubtful;
     }
     let is_free = |o: &&Occurrence| {
         o.place == PlaceKind::Code
@@ -144,8 +144,8 @@ pub fn occurrences(grammar: &Grammar, text: &str, name: &str, new: &str) -> Opti
             && reader.is_name(&o.range)
             && reader.bound_by(&o.range, o.is_called, &new_binders).is_empty()
     };
-    let taken = found_new.iter().filter(is_free).map(|o| o.line).collect();
-    Some(Occurrences { places: found, taken })
+    let taken = new_occurrences.iter().filter(is_free).map(|o| o.line).collect();
+    Some(Occurrences { places: occurrences, taken })
 }
 
 /// Reads the places of a name in a parsed text.
@@ -158,14 +158,14 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Returns the occurrences, and what each of them binds.
     fn read(&self, words: Vec<(u32, Range<usize>)>) -> (Vec<Occurrence>, Vec<Option<Binder>>) {
-        let mut found: Vec<Occurrence> = Vec::with_capacity(words.len());
+        let mut occurrences: Vec<Occurrence> = Vec::with_capacity(words.len());
         let mut binders = Vec::with_capacity(words.len());
         for (line, range) in words {
             let (occurrence, binder) = self.occurrence(line, range);
-            found.push(occurrence);
+            occurrences.push(occurrence);
             binders.push(binder);
         }
-        (found, binders)
+        (occurrences, binders)
     }
 
     fn occurrence(&self, line: u32, range: Range<usize>) -> (Occurrence, Option<Binder>) {
@@ -346,7 +346,7 @@ impl Reader<'_> {
 
 /// Whether the line of a place, or the one that gives its receiver a value, loads a module.
 fn is_of_loaded(text: &str, range: &Range<usize>, receiver: &str) -> bool {
-    let line_at = |at: usize| text[line_start(text, at)..].lines().next().unwrap_or("");
+    let line_at = |offset: usize| text[line_start(text, offset)..].lines().next().unwrap_or("");
     let loads = |line: &str| {
         ["import(", "require(", "import_module(", "__import__("].iter().any(|w| line.contains(w))
     };
@@ -354,12 +354,12 @@ fn is_of_loaded(text: &str, range: &Range<usize>, receiver: &str) -> bool {
     let root = receiver.split(|c| !is_part(c)).next().unwrap_or_default();
     loads(line_at(range.start))
         || (!root.is_empty()
-            && text.match_indices(root).any(|(at, _)| {
-                let after = text[at + root.len()..].trim_start();
-                !text[..at].ends_with(is_part)
+            && text.match_indices(root).any(|(index, _)| {
+                let after = text[index + root.len()..].trim_start();
+                !text[..index].ends_with(is_part)
                     && after.starts_with('=')
                     && !after.starts_with("==")
-                    && loads(line_at(at))
+                    && loads(line_at(index))
             }))
 }
 
@@ -491,7 +491,7 @@ pub fn plain_occurrences(text: &str, name: &str) -> Occurrences {
 /// Whether a name may have another one at its place: the new text is no keyword, and the file is as
 /// valid as before.
 #[must_use]
-pub fn may_be_renamed(grammar: &Grammar, text: &str, at: Range<usize>, new: &str) -> bool {
+pub fn may_be_renamed(grammar: &Grammar, text: &str, range: Range<usize>, new: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let ends = ['?', '!', '='];
     let body = if grammar.spec.name == "ruby" { new.trim_end_matches(ends) } else { new };
@@ -499,16 +499,16 @@ pub fn may_be_renamed(grammar: &Grammar, text: &str, at: Range<usize>, new: &str
     if !starts || !body.chars().all(is_word) || is_reserved(grammar, new) {
         return false;
     }
-    let after = format!("{}{new}{}", &text[..at.start], &text[at.end..]);
+    let after = format!("{}{new}{}", &text[..range.start], &text[range.end..]);
     let trees = (outline::tree(grammar, text), outline::tree(grammar, &after));
     let (Some((old_tree, _)), Some((new_tree, _))) = trees else { return true };
     let kind = |tree: &Tree, range: Range<usize>| {
         let node = tree.root_node().descendant_for_byte_range(range.start, range.end)?;
         (node.byte_range() == range).then(|| node.kind_id())
     };
-    let new_range = at.start..at.start + new.len();
+    let new_range = range.start..range.start + new.len();
     // A line that did not parse before says nothing.
-    match kind(&old_tree, at) {
+    match kind(&old_tree, range) {
         Some(old) => {
             kind(&new_tree, new_range) == Some(old)
                 && (old_tree.root_node().has_error() || !new_tree.root_node().has_error())
@@ -615,24 +615,24 @@ fn words(text: &str, name: &str, language: &str) -> Vec<(u32, Range<usize>)> {
     );
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || (c == '$' && has_dollar);
     let (mut out, mut line, mut counted) = (Vec::new(), 1, 0);
-    for (at, _) in text.match_indices(name) {
-        let end = at + name.len();
-        let (before, after) = (text[..at].chars().next_back(), text[end..].chars().next());
+    for (start, _) in text.match_indices(name) {
+        let end = start + name.len();
+        let (before, after) = (text[..start].chars().next_back(), text[end..].chars().next());
         let is_longer = matches!(language, "ruby" | "elixir" | "crystal")
             && text[end..].starts_with(['?', '!'])
             && !text[end..].starts_with("!=");
         if before.is_some_and(is_part) || after.is_some_and(is_part) || is_longer {
             continue;
         }
-        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..at]).count();
-        counted = at;
-        out.push((u32::try_from(line).unwrap_or(u32::MAX), at..end));
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
+        counted = start;
+        out.push((u32::try_from(line).unwrap_or(u32::MAX), start..end));
     }
     out
 }
 
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |end| end + 1)
+fn line_start(text: &str, offset: usize) -> usize {
+    text[..offset].rfind('\n').map_or(0, |end| end + 1)
 }
 
 fn innermost(symbols: &[Symbol], line: u32) -> Option<usize> {

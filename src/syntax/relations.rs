@@ -153,11 +153,11 @@ pub fn outline_and_relations(
     if grammar.spec.hides == Hides::MacroCalls && macros::open(text).is_some() {
         return (outline(grammar, text), caught(&|| relations(grammar, text)));
     }
-    let mut found = None;
+    let mut relations = None;
     let outline = outline_with(grammar, text, |parsed, symbols, budget| {
-        found = caught(&|| relations_in(grammar, parsed, text, symbols.to_vec(), budget));
+        relations = caught(&|| relations_in(grammar, parsed, text, symbols.to_vec(), budget));
     });
-    (outline, found)
+    (outline, relations)
 }
 
 /// Finds the relations in the trees of a text.
@@ -212,9 +212,9 @@ pub(super) fn receiver_before(text: &str, name: std::ops::Range<usize>) -> Strin
         }
         joined.push_str(line);
     }
-    let at = joined.len();
+    let start = joined.len();
     joined.push_str(&text[name]);
-    let whole = chain_before(&joined, at..joined.len());
+    let whole = chain_before(&joined, start..joined.len());
     let receiver = whole.as_deref().and_then(split).map_or("?", |(receiver, _)| receiver);
     if receiver.is_empty() { "?".into() } else { receiver.to_string() }
 }
@@ -233,7 +233,7 @@ struct RelationReader<'a> {
     /// Uses by position. If a name is found as several kinds, the first of [`ReferenceKind`] wins.
     uses: BTreeMap<usize, (Use, u32)>,
     /// End positions of names of definitions that look like calls.
-    own: HashSet<usize>,
+    definition_ends: HashSet<usize>,
     imports: Vec<Import>,
     bindings: Vec<Binding>,
     /// Fields that are assigned in a function: index of the binding, and the function.
@@ -269,12 +269,12 @@ pub fn as_written(receiver: &str) -> String {
 struct Captures<'m, 't> {
     /// The labels of the query, by the index of a capture.
     labels: &'m [&'m str],
-    found: &'m [QueryCapture<'t>],
+    captures: &'m [QueryCapture<'t>],
 }
 
 impl<'m, 't> Captures<'m, 't> {
     fn iter(&self) -> impl Iterator<Item = (&'m str, Node<'t>)> {
-        self.found.iter().map(|capture| (self.labels[capture.index as usize], capture.node))
+        self.captures.iter().map(|capture| (self.labels[capture.index as usize], capture.node))
     }
 
     fn get(&self, label: &str) -> Option<Node<'t>> {
@@ -297,7 +297,7 @@ impl<'a> RelationReader<'a> {
             package: None,
             shapes: vec![Shape::default(); symbols.len()],
             uses: BTreeMap::new(),
-            own: HashSet::new(),
+            definition_ends: HashSet::new(),
             imports: Vec::new(),
             bindings: Vec::new(),
             assigned: Vec::new(),
@@ -327,7 +327,7 @@ impl<'a> RelationReader<'a> {
         let mut matches =
             cursor.matches_with_options(query, tree.root_node(), self.text.as_bytes(), options);
         while let Some(m) = matches.next() {
-            self.take(&Captures { labels, found: m.captures() });
+            self.take(&Captures { labels, captures: m.captures() });
             if self.uses.len() >= MAX_REFERENCES {
                 break;
             }
@@ -344,7 +344,7 @@ impl<'a> RelationReader<'a> {
                 "call.word" => self.word(node, ReferenceKind::Call),
                 "name.word" => self.word(node, ReferenceKind::Value),
                 "component" => self.component(node),
-                "own" => _ = self.own.insert(node.end_byte()),
+                "own" => _ = self.definition_ends.insert(node.end_byte()),
                 "call.value" => {
                     self.named(node, ReferenceKind::Value, captures.get("receiver"));
                 }
@@ -374,13 +374,13 @@ impl<'a> RelationReader<'a> {
         }
     }
 
-    fn at(&self, line: u32) -> Option<usize> {
+    fn symbol_at(&self, line: u32) -> Option<usize> {
         self.innermost.get(line as usize).copied().flatten()
     }
 
     /// Returns the symbol at a line and its parents, from the inside out.
     fn around(&self, line: u32) -> impl Iterator<Item = usize> {
-        std::iter::successors(self.at(line), |i| self.symbols[*i].parent)
+        std::iter::successors(self.symbol_at(line), |i| self.symbols[*i].parent)
     }
 
     fn note(
@@ -404,19 +404,19 @@ impl<'a> RelationReader<'a> {
         }
         // A chain of calls may begin lines above the name.
         let line = last_line(node);
-        let symbol = self.at(line);
+        let symbol = self.symbol_at(line);
         let is_defined_here =
             |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
         if !kind.is_call() && self.around(line).any(is_defined_here) {
             // This is the definition itself, not a use.
             return;
         }
-        let found = ((symbol, name.into(), kind, receiver.into(), arguments), line);
+        let entry = ((symbol, name.into(), kind, receiver.into(), arguments), line);
         // The end is used, since `a.b()` and its `a` begin at the same place.
         let place = node.end_byte();
         match self.uses.get(&place) {
             Some(((_, _, there, ..), _)) if *there <= kind => {}
-            _ => _ = self.uses.insert(place, found),
+            _ => _ = self.uses.insert(place, entry),
         }
     }
 
@@ -545,10 +545,10 @@ impl<'a> RelationReader<'a> {
         if hiding.is_empty() {
             return;
         }
-        let renamed = |chain: &str, at: usize| {
+        let renamed = |chain: &str, offset: usize| {
             let written = root(chain);
             let all = hiding.get(self.names.without_marks(written))?;
-            let innermost = all.iter().filter(|(closure, _)| closure.contains(&at));
+            let innermost = all.iter().filter(|(closure, _)| closure.contains(&offset));
             let (_, name) = innermost.min_by_key(|(closure, _)| closure.len())?;
             Some(format!("{name}{}", &chain[written.len()..]))
         };
@@ -557,9 +557,9 @@ impl<'a> RelationReader<'a> {
                 *receiver = new;
             }
         }
-        for (binding, at) in std::mem::take(&mut self.followed) {
+        for (binding, offset) in std::mem::take(&mut self.followed) {
             let is = &mut self.bindings[binding].is;
-            if let Some(new) = is.strip_prefix('=').and_then(|chain| renamed(chain, at)) {
+            if let Some(new) = is.strip_prefix('=').and_then(|chain| renamed(chain, offset)) {
                 *is = format!("={new}");
             }
         }
@@ -581,7 +581,7 @@ impl<'a> RelationReader<'a> {
 
     fn binding(&mut self, name: Node, captures: &Captures) {
         let is_field = captures.get("field").is_some();
-        let (line, at) = (line(name), name.start_byte());
+        let (line, offset) = (line(name), name.start_byte());
         let name = self.names.without_marks(source(name, self.text)).to_string();
         if self.around(line).any(|i| {
             self.symbols[i].kind.is_callable()
@@ -620,7 +620,7 @@ impl<'a> RelationReader<'a> {
                 self.assigned.push((self.bindings.len(), function));
             }
             if is.starts_with('=') {
-                self.followed.push((self.bindings.len(), at));
+                self.followed.push((self.bindings.len(), offset));
             }
             self.bindings.push(Binding { scope, name, is });
         }
@@ -735,7 +735,7 @@ impl<'a> RelationReader<'a> {
     fn import(&mut self, node: Node, captures: &Captures) {
         let text = |label| captures.get(label).map(|n| source(n, self.text));
         let line = line(node);
-        let found = match text("import.path") {
+        let imports = match text("import.path") {
             Some(path) => import::paths(path, text("import.alias"), line),
             None => vec![Import::new(
                 text("import.module").unwrap_or(""),
@@ -745,7 +745,7 @@ impl<'a> RelationReader<'a> {
             )],
         };
         self.imports
-            .extend(found.into_iter().filter(|i| !i.module.is_empty() || !i.name.is_empty()));
+            .extend(imports.into_iter().filter(|i| !i.module.is_empty() || !i.name.is_empty()));
     }
 
     /// Returns the references, with equal uses of a name in a function merged, and the
@@ -763,22 +763,23 @@ impl<'a> RelationReader<'a> {
                 *result = Some(format!("={chain}"));
             }
         }
-        let own = std::mem::take(&mut self.own);
-        for (_, (found, line)) in
-            std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))
+        let definition_ends = std::mem::take(&mut self.definition_ends);
+        for (_, (used, line)) in std::mem::take(&mut self.uses)
+            .into_iter()
+            .filter(|(end, _)| !definition_ends.contains(end))
         {
-            let may_be_local = found.2 != ReferenceKind::Call || !self.names.marks_variables();
-            if found.3.is_empty() && may_be_local && self.is_local(found.0, &found.1) {
+            let may_be_local = used.2 != ReferenceKind::Call || !self.names.marks_variables();
+            if used.3.is_empty() && may_be_local && self.is_local(used.0, &used.1) {
                 continue;
             }
             // A name that the file defines several times may mean another definition further down.
-            let n_before = match defined.get(&*found.1) {
-                Some(all) if all.len() > 1 && found.3.is_empty() => {
+            let n_before = match defined.get(&*used.1) {
+                Some(all) if all.len() > 1 && used.3.is_empty() => {
                     all.iter().filter(|defined| **defined <= line).count()
                 }
                 _ => 0,
             };
-            let lines = places.entry((found, n_before)).or_default();
+            let lines = places.entry((used, n_before)).or_default();
             if lines.last() != Some(&line) {
                 lines.push(line);
             }

@@ -54,8 +54,8 @@ pub struct RouteFile {
 impl RouteFile {
     /// Returns the line of a byte, from 1 on.
     #[must_use]
-    pub fn line_at(&self, at: usize) -> u32 {
-        u32::try_from(self.lines.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
+    pub fn line_at(&self, byte: usize) -> u32 {
+        u32::try_from(self.lines.partition_point(|start| *start <= byte)).unwrap_or(u32::MAX)
     }
 
     /// Writes the values of `names` into all paths and prefixes. A name without a value is unknown.
@@ -186,7 +186,7 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     let query = rules.query(grammar);
     let reader = Reader { text };
     let names = query.capture_names();
-    let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(index, _)| index + 1));
     let mut out = RouteFile { lines: lines.collect(), ..RouteFile::default() };
     let mut inner: Vec<(RouteAt, usize)> = Vec::new();
     let mut leaves: HashSet<usize> = HashSet::new();
@@ -197,17 +197,17 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
     let options = QueryCursorOptions::new().progress_callback(&mut in_time);
     let mut matches =
         cursor.matches_with_options(query, tree.root_node(), text.as_bytes(), options);
-    while let Some(found) = matches.next() {
+    while let Some(matched) = matches.next() {
         if out.routes.len() >= MAX_ROUTES {
             out.is_cut = true;
             break;
         }
         let mut captured = Captured::default();
-        for capture in found.captures() {
+        for capture in matched.captures() {
             captured.set(names[capture.index as usize], capture.node);
         }
         let setting = |key: &str| {
-            let all = query.property_settings(found.pattern_index);
+            let all = query.property_settings(matched.pattern_index);
             all.iter().find(|p| &*p.key == key).and_then(|p| p.value.as_deref())
         };
         let n = out.routes.len();
@@ -280,11 +280,11 @@ fn is_action(route: &RouteAt) -> bool {
 #[must_use]
 pub fn requests(grammar: &Grammar, text: &str, places: &[usize]) -> Vec<Request> {
     let Some((tree, _)) = outline::tree(grammar, text) else { return Vec::new() };
-    places.iter().filter_map(|at| request(&tree, text, *at)).collect()
+    places.iter().filter_map(|offset| request(&tree, text, *offset)).collect()
 }
 
-fn request(tree: &Tree, text: &str, at: usize) -> Option<Request> {
-    let innermost = tree.root_node().descendant_for_byte_range(at, at + 1)?;
+fn request(tree: &Tree, text: &str, offset: usize) -> Option<Request> {
+    let innermost = tree.root_node().descendant_for_byte_range(offset, offset + 1)?;
     let string =
         around(innermost).find(|node| is_string(*node) && node.kind() != "string_content")?;
     // The outermost string: a template holds others.
@@ -424,7 +424,7 @@ impl Reader<'_> {
     ) {
         let text = self.text;
         // `r.Group("/a")` is the router `r` with a prefix.
-        let (own, router) = match captured.router.map(|node| self.group(&mut out.names, node)) {
+        let (groups, router) = match captured.router.map(|node| self.group(&mut out.names, node)) {
             // A chain that begins with a new router is a part of what defines it.
             Some((prefix, root)) => {
                 let is_new = root.ends_with(')')
@@ -446,8 +446,8 @@ impl Reader<'_> {
         if prefix.starts_with('^') {
             prefix = from_regex(&prefix);
         }
-        if !own.is_empty() {
-            prefix = format!("{own}/{prefix}");
+        if !groups.is_empty() {
+            prefix = format!("{groups}/{prefix}");
         }
         if let Some(framework) = setting("global").and_then(known) {
             out.globals.push((framework, prefix));
@@ -527,7 +527,7 @@ impl Reader<'_> {
                 framework: family.and_then(|of| framework_of(of, self.source(node))),
             });
         } else if let Some(node) = captured.route {
-            self.add_route(out, node, captured, &own, router, setting);
+            self.add_route(out, node, captured, &groups, router, setting);
         }
     }
 
@@ -664,7 +664,7 @@ impl Reader<'_> {
         out: &mut RouteFile,
         node: Node,
         captured: &Captured,
-        own: &str,
+        groups: &str,
         router: Option<String>,
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
@@ -736,8 +736,8 @@ impl Reader<'_> {
                 path = format!("../{path}");
             }
         }
-        if !own.is_empty() {
-            path = format!("{own}/{path}");
+        if !groups.is_empty() {
+            path = format!("{groups}/{path}");
         }
         let line = captured.method.or(captured.path).map_or_else(|| line_of(node), line_of);
         let is_telling = setting("telling").is_some();
@@ -746,8 +746,9 @@ impl Reader<'_> {
 
     /// Returns what `controller#action` means, or a bare action in its resource.
     fn action(&self, out: &RouteFile, node: Node, written: Option<&str>, path: &str) -> Handler {
-        let at = node.start_byte();
-        let around: Vec<&ScopeAt> = out.scopes.iter().filter(|s| s.range.contains(&at)).collect();
+        let start = node.start_byte();
+        let around: Vec<&ScopeAt> =
+            out.scopes.iter().filter(|s| s.range.contains(&start)).collect();
         let module: Vec<&str> =
             around.iter().map(|s| &*s.module).filter(|m| !m.is_empty()).collect();
         let module = module.iter().map(|m| format!("{m}/")).collect::<String>();
@@ -959,7 +960,7 @@ impl Reader<'_> {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let from = source
             .rfind(|c: char| !is_part(c))
-            .map_or(0, |at| at + source[at..].chars().next().map_or(1, char::len_utf8));
+            .map_or(0, |index| index + source[index..].chars().next().map_or(1, char::len_utf8));
         let name = &source[from..];
         let start = range.start + from;
         let receiver = receiver_before(self.text, start..start + name.len());
@@ -1047,8 +1048,8 @@ fn line_of(node: Node) -> u32 {
     u32::try_from(node.start_position().row + 1).unwrap_or(u32::MAX)
 }
 
-fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
+fn floor(text: &str, index: usize) -> usize {
+    text.floor_char_boundary(index)
 }
 
 /// Returns the text of a string or a symbol, with `{}` for each part that is computed; `None` if the
@@ -1071,19 +1072,19 @@ fn literal_with(
         return None;
     }
     let mut written = String::new();
-    let mut at = node.start_byte();
+    let mut copied_to = node.start_byte();
     for child in children_of_all_kinds(node) {
         let kind = child.kind();
         let is_computed = kind.contains("interpolation")
             || kind.contains("substitution")
             || (kind.contains("variable") && child.is_named());
         if is_computed {
-            written.push_str(text.get(at..child.start_byte())?);
+            written.push_str(text.get(copied_to..child.start_byte())?);
             written.push_str(&computed(child));
-            at = child.end_byte();
+            copied_to = child.end_byte();
         }
     }
-    written.push_str(text.get(at..node.end_byte())?);
+    written.push_str(text.get(copied_to..node.end_byte())?);
     unquoted(&written)
 }
 
@@ -1143,9 +1144,9 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// Returns the places of a word in a text.
 fn places_of<'s>(text: &'s str, word: &'s str) -> impl Iterator<Item = usize> + 's {
-    text.match_indices(word).map(|(at, _)| at).filter(move |at| {
-        !text[..*at].chars().next_back().is_some_and(is_name_char)
-            && !text[*at + word.len()..].chars().next().is_some_and(is_name_char)
+    text.match_indices(word).map(|(start, _)| start).filter(move |start| {
+        !text[..*start].chars().next_back().is_some_and(is_name_char)
+            && !text[*start + word.len()..].chars().next().is_some_and(is_name_char)
     })
 }
 
@@ -1162,10 +1163,10 @@ pub enum Constant {
 /// Returns what a text assigns to a name, in any language.
 #[must_use]
 pub fn constant(text: &str, name: &str) -> Constant {
-    let mut found = Constant::Missing;
-    for at in places_of(text, name) {
-        let before = text[..at].trim_end();
-        let line = text[at + name.len()..].lines().next().unwrap_or_default();
+    let mut constant = Constant::Missing;
+    for start in places_of(text, name) {
+        let before = text[..start].trim_end();
+        let line = text[start + name.len()..].lines().next().unwrap_or_default();
         let Some(assign) = line.find('=') else { continue };
         // Between the name and its value there is at most a type.
         let (kind, value) = (line[..assign].trim_end_matches(':'), &line[assign + 1..]);
@@ -1178,13 +1179,13 @@ pub fn constant(text: &str, name: &str) -> Constant {
         }
         // The value of an option or of a parameter is not the one of a constant.
         let value = string_value(value).filter(|_| !is_added && !before.ends_with(['(', ',']));
-        found = match (value, found) {
+        constant = match (value, constant) {
             (Some(value), Constant::Missing) => Constant::Text(value),
             (Some(value), Constant::Text(other)) if value == other => Constant::Text(other),
             _ => Constant::Other,
         };
     }
-    found
+    constant
 }
 
 /// Returns the string that is all of the rest of a statement.
@@ -1220,12 +1221,12 @@ fn unquoted(written: &str) -> Option<String> {
 
 /// Returns the value of an option: `key=value`, `key: value`, `key => value`, `.Key(value)`.
 fn option<'s>(text: &'s str, key: &str) -> Option<&'s str> {
-    for (at, _) in text.match_indices(key) {
+    for (start, _) in text.match_indices(key) {
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        if text[..at].chars().next_back().is_some_and(is_part) {
+        if text[..start].chars().next_back().is_some_and(is_part) {
             continue;
         }
-        let after = text[at + key.len()..].trim_start_matches(['\'', '"']).trim_start();
+        let after = text[start + key.len()..].trim_start_matches(['\'', '"']).trim_start();
         let value = ["=>", ":", "=", "("].iter().find_map(|mark| after.strip_prefix(mark));
         let Some(value) = value.filter(|v| !v.starts_with([':', '='])) else { continue };
         let value = value.trim_start();
@@ -1253,13 +1254,13 @@ fn words(text: &str) -> Vec<String> {
 
 /// Returns the HTTP methods that names contain: `GetMapping`, `HttpGet`, `methods=["GET"]`.
 fn methods_in(text: &str) -> String {
-    let mut found: Vec<String> = Vec::new();
+    let mut methods: Vec<String> = Vec::new();
     let mut word = String::new();
     let mut add = |word: &mut String| {
         let upper = word.to_ascii_uppercase();
         let name = if upper == "DEL" { "DELETE" } else { &*upper };
-        if METHODS.contains(&name) && !found.iter().any(|f| f == name) {
-            found.push(name.to_string());
+        if METHODS.contains(&name) && !methods.iter().any(|f| f == name) {
+            methods.push(name.to_string());
         }
         word.clear();
     };
@@ -1274,7 +1275,7 @@ fn methods_in(text: &str) -> String {
         before_is_lower = c.is_ascii_lowercase();
     }
     add(&mut word);
-    found.join("|")
+    methods.join("|")
 }
 
 /// Returns a path for a regular expression: each group is a parameter.

@@ -281,7 +281,7 @@ fn grouped(found: &TestsAnswer) -> Vec<TestGroup> {
     let mut groups: Vec<TestGroup> = Vec::new();
     let mut known: HashMap<(String, String), usize> = HashMap::new();
     for test in &found.results {
-        let node = &test.found.node;
+        let node = &test.neighbour.node;
         let class = class_of(node);
         let at = *known.entry((node.file.clone(), class.clone())).or_insert_with(|| {
             groups.push(TestGroup {
@@ -301,7 +301,7 @@ fn grouped(found: &TestsAnswer) -> Vec<TestGroup> {
         group.tests += usize::from(node.is_function());
         if is_direct {
             group.direct += usize::from(node.is_function());
-            group.lines.extend(&test.found.sites);
+            group.lines.extend(&test.neighbour.sites);
         } else if group.how.is_none() {
             group.how = Some(reason(test, found));
             group.is_reached = matches!(test.reason, Reason::Through { .. } | Reason::Fixture(_));
@@ -329,7 +329,7 @@ fn class_of(node: &Node) -> String {
 }
 
 fn place_of(test: &FoundTest) -> TestPlace<'_> {
-    let Neighbour { node, sites, .. } = &test.found;
+    let Neighbour { node, sites, .. } = &test.neighbour;
     TestPlace {
         path: &node.file,
         symbol: &node.symbol,
@@ -359,14 +359,14 @@ fn places_of(groups: &[TestGroup]) -> Vec<TestPlace<'_>> {
 /// Says in a few words why a test is in the answer.
 pub(in crate::engine) fn reason(test: &FoundTest, answer: &TestsAnswer) -> String {
     let is_function = answer.targets.iter().any(Node::is_function);
-    let it = match &*test.found.via {
+    let it = match &*test.neighbour.via {
         // Of several targets, the answer names the one.
         via if answer.targets.len() > 1 && !via.is_empty() => format!("uses {via}"),
         _ if is_function => "calls it".into(),
         _ => "uses it".into(),
     };
     match &test.reason {
-        Reason::Direct if test.found.confidence < 0.5 => format!("may be: {it}"),
+        Reason::Direct if test.neighbour.confidence < 0.5 => format!("may be: {it}"),
         Reason::Direct => it,
         Reason::Through { symbol, steps } => format!("through {symbol} ({steps} steps)"),
         Reason::Fixture(name) => format!("fixture {name}"),

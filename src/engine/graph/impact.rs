@@ -423,8 +423,8 @@ impl Engine {
             evidence.add(&user.node.file, Kind::Uses, line, chance, why);
         }
         for test in &found.tests.results {
-            let node = &test.found.node;
-            let chance = match test.found.depth {
+            let node = &test.neighbour.node;
+            let chance = match test.neighbour.depth {
                 0 => TEST_BY_NAME,
                 1 => TESTS,
                 _ => TESTS_FAR,

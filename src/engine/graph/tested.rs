@@ -88,8 +88,8 @@ impl Engine {
         answer: &TestsAnswer,
         context: usize,
     ) -> GraphRow {
-        let file = test.found.node.file.clone();
-        let mut row = self.graph_row(&test.found, file, context);
+        let file = test.neighbour.node.file.clone();
+        let mut row = self.graph_row(&test.neighbour, file, context);
         row.reason = Some(reason(test, answer));
         row.test = true;
         row
