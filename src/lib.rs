@@ -27,10 +27,7 @@ pub mod chunk;
 pub mod cli;
 pub mod config;
 pub mod deps;
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it opens the directories that everything else is opened below"
-)]
+#[expect(clippy::disallowed_methods, reason = "everything else is opened below what it opens")]
 pub mod dir;
 pub mod drawing;
 pub mod edit;

@@ -334,10 +334,7 @@ pub struct PartError(String);
 
 /// Opens the directory that holds a file. Links in the user's home lead where the user wants; a
 /// repository may have put a link into the project, so none is followed there.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "files in the user's home, whose links lead where the user wants"
-)]
+#[expect(clippy::disallowed_methods, reason = "the user's home, whose links the user made")]
 fn open(home: &Home, scope: Scope, path: &Path, make: bool) -> io::Result<(Dir, PathBuf)> {
     if scope == Scope::Project
         && let Ok(below) = path.strip_prefix(&home.project)
@@ -385,10 +382,7 @@ fn read(dir: &Dir, name: &Path) -> io::Result<Option<String>> {
 }
 
 /// Returns the directories above a path that do not exist, the outermost first.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "files in the user's home, whose links lead where the user wants"
-)]
+#[expect(clippy::disallowed_methods, reason = "the user's home, whose links the user made")]
 fn missing_above(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<_> =
         path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect();

@@ -30,10 +30,7 @@ impl Root {
     ///
     /// # Errors
     /// When the directory cannot be found.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "finds where a path leads, which is then opened name by name"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "finds what is then opened name by name")]
     pub fn new(
         path: &Path,
         refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -112,10 +109,7 @@ impl Root {
 
     /// Returns the absolute path with links followed. The part that does not exist yet stays as it
     /// is.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "finds where a path leads, which is then opened name by name"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "finds what is then opened name by name")]
     fn followed(&self, path: &str) -> io::Result<PathBuf> {
         let mut there = self.path.join(path);
         let mut missing = Vec::new();

@@ -618,10 +618,7 @@ struct GitDir {
 
 impl GitDir {
     /// Finds the work tree that contains a directory.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "asks where a repository is; what is in it is opened below it"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "asks where the repository is")]
     fn of(directory: &Path) -> Option<Self> {
         Self::at(directory.ancestors().find(|d| d.join(".git").exists())?)
     }
@@ -629,10 +626,7 @@ impl GitDir {
     /// Opens the work tree with this root. Returns `None` unless the repository certainly belongs
     /// to it: a `.git` from an archive may point to any repository of the user. A repository inside
     /// the work tree belongs to it; one elsewhere must name the work tree.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "asks where a repository is; what is in it is opened below it"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "asks where the repository is")]
     fn at(top: &Path) -> Option<Self> {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let top = real(top)?;
@@ -715,10 +709,7 @@ impl GitDir {
 }
 
 /// Returns the directory of git: `.git` itself, or the path in it if it is a file.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "asks where a repository is; what is in it is opened below it"
-)]
+#[expect(clippy::disallowed_methods, reason = "asks where the repository is")]
 fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_path_buf());

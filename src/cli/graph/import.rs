@@ -1,9 +1,6 @@
 //! `cortex graph import`: reads SCIP indexes.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a file that the user names, and programs in the user's PATH"
-)]
+#![expect(clippy::disallowed_methods, reason = "the user's file, and programs in PATH")]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,7 @@
 //! Finds out who changed a file: git, or somebody by hand. Git did if the content
 //! is what git has put there.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "time stamps of packs, and where links of the tree lead"
-)]
+#![expect(clippy::disallowed_methods, reason = "time stamps, and targets of links")]
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
