@@ -1,7 +1,7 @@
 //! `cortex_files`: counts files, lines and bytes.
 
 use super::budget::TokenBudget;
-use super::reply::{Reply, printable};
+use super::reply::{Look, Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest, Mentions,
@@ -27,7 +27,7 @@ impl Reply for FilesAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let line = |r: &FileCount| {
             format!(
                 "{:>8} lines {:>10} bytes {:>6} files  {}",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{TokenBudget, fit};
 use super::hits::lines as lines_of;
-use super::reply::{Reply, printable, shown_place};
+use super::reply::{Look, Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, FileOutline, Mentions, OutlineRequest, OutlineSymbol,
@@ -213,7 +213,7 @@ impl Reply for OutlineReply {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let path = if self.path.is_empty() { "." } else { &self.path };
         let files = if self.total_files == 1 {
             String::new()

@@ -1,7 +1,7 @@
 //! `cortex_pattern`: finds code by its structure.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Look, Reply, printable, quoted, shown_place};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, Mentions, PatternAnswer, PatternRequest};
 use crate::text::count;
@@ -35,7 +35,7 @@ impl Reply for PatternAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let head =
             format!("{} ({} searched)", count(self.total, "place"), count(self.files, "file"));
         let shown = if self.places.len() < self.total {

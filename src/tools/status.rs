@@ -1,7 +1,7 @@
 //! `cortex_status`: reports what is indexed and how fresh the index is.
 
 use super::budget::TokenBudget;
-use super::reply::{Reply, printable};
+use super::reply::{Look, Reply, printable};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ResidentMemory, StatusAnswer, StatusRequest,
@@ -35,7 +35,7 @@ impl Reply for StatusAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let published = (!self.published.is_empty()).then(|| {
             let names = printable(&cut(&self.published.join(", "), MAX_PUBLISHED));
             format!("{} published by the team: {names}", count(self.published.len(), "repository"))

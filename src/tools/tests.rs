@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::reply::Reply;
 use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Metadata};
 use crate::config::Config;
@@ -984,7 +983,7 @@ impl Reply for Probe {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         self.rows.iter().flat_map(hits::row_lines).collect()
     }
 }
