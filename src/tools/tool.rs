@@ -312,6 +312,11 @@ pub(crate) fn limited<Q: Question>(
     Ok(Limited { reply: question.answer(engine, call, budget)?, budget })
 }
 
+/// Answers a question as its tool does, without a limit.
+pub(crate) fn whole<Q: Question>(question: Q, engine: &Engine) -> Result<Q::Reply, AskError> {
+    question.answer(engine, &Call::default(), TokenBudget::WHOLE)
+}
+
 impl<R: Reply> Limited<R> {
     /// Returns the lines of the text form, without its warnings and the freshness of the index.
     pub(crate) fn lines(&self) -> Vec<String> {

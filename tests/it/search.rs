@@ -602,7 +602,7 @@ fn paths_are_relative_to_the_working_directory() {
     let folders = in_docs(&["files", "--by", "directory", "--sort", "name"]);
     assert!(folders.contains("  .\n") && folders.contains("  ../src\n"), "{folders}");
     let all = in_docs(&["outline", ".."]);
-    assert!(all.contains("../src/retry.rs  ") && all.contains("src/notes.md  "), "{all}");
+    assert!(all.contains("\n../src/retry.rs: ") && all.contains("\nsrc/notes.md: "), "{all}");
     let json = in_docs(&["grep", "--json", "retry_with"]);
     assert!(
         json.contains("\"src/retry.rs\"") && !json.contains(".."),
