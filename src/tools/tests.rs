@@ -88,7 +88,7 @@ impl Project {
     fn ask(&self, tool: &str, arguments: Value) -> Result<Both, AskError> {
         let tool = Tool::named(tool).unwrap();
         let ask = |form| tool.call(&self.engine, &Call::default(), arguments.clone(), form);
-        let (Answer::Text(text), Answer::Json(structured)) =
+        let (Answer::Text(text, _), Answer::Json(structured)) =
             (ask(Format::Text)?, ask(Format::Json)?)
         else {
             panic!("{}: the answer has another form than asked for", tool.name)
