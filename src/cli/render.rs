@@ -136,8 +136,10 @@ pub(super) fn numbered(lines: &[(u32, String)], words: &mut Highlighter) -> Vec<
 
 /// Returns a line of code. On a terminal it is cut to the width that a number leaves.
 pub(super) fn code(line: &str) -> String {
-    let room = if Term::stdout().is_term() { width().saturating_sub(8) } else { usize::MAX };
-    marked(line, &[], room)
+    if !Term::stdout().is_term() {
+        return printable_code(line);
+    }
+    marked(line, &[], width().saturating_sub(8))
 }
 
 /// Number of columns of a tab at most.
