@@ -9,11 +9,13 @@ use serde::de::DeserializeOwned;
 
 use super::elsewhere;
 use super::outcome::Outcome;
+use super::paths::Paths;
 use super::progress::Bar;
-use super::render::{count, printable};
+use super::render::{self, count, printable};
 use crate::engine::{
     AnswerFrom, Engine, FrontEnd, Mentions, Project, ProjectError, Step, single_globs,
 };
+use crate::tools::Reply;
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -222,6 +224,21 @@ pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
     engine.save(SAVED_FROM);
     engine.end();
     outcome
+}
+
+/// Prints an answer, and ends the command.
+pub(super) fn answered(
+    engine: Engine,
+    as_json: bool,
+    answer: &impl Reply,
+    is_found: bool,
+) -> Result<Outcome> {
+    if as_json {
+        render::json(answer)?;
+    } else {
+        Paths::of(&engine.project).print(answer, is_found)?;
+    }
+    Ok(end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }
 
 /// The names of the chunk types.

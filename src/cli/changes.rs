@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{fitted, json, line, warnings};
+use super::render::{json, told};
 use crate::engine::{AnswerFrom, Call, ChangesRequest};
 
 /// Tell what happened since a commit, a date or the last session: by area and symbol, with what lost
@@ -45,14 +45,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&answer)?;
     } else {
-        warnings(&answer.state);
-        if answer.is_empty() {
-            answer.lines_within(args.tokens).iter().for_each(|text| tell!("{text}"));
-        } else {
-            for text in answer.lines_within(args.tokens) {
-                line(&fitted(&text))?;
-            }
-        }
+        told(&answer.state, &answer.lines_within(args.tokens), !answer.is_empty())?;
     }
     let outcome = if answer.is_empty() { Outcome::NothingFound } else { Outcome::Done };
     Ok(args::end(engine, outcome))

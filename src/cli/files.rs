@@ -1,13 +1,10 @@
 //! `cortex files`: counts files, lines and bytes.
 
 use anyhow::Result;
-use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::paths::Paths;
-use super::render::{self, count, line, printable};
-use crate::engine::{AnswerFrom, Call, CountBy, CountSort, FileCount, FilesRequest};
+use crate::engine::{AnswerFrom, Call, CountBy, CountSort, FilesRequest};
 
 /// Count files, lines and bytes by language, directory or file
 #[derive(clap::Args)]
@@ -51,26 +48,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         paths: args.excluded.with(paths, &engine.project),
     };
     let found = engine.files(&request, &Call::default())?;
-    if args.json {
-        render::json(&found)?;
-    } else {
-        render::warnings(&found.state);
-        let paths = Paths::of(&engine.project);
-        let name = |g: &FileCount| match by {
-            CountBy::Language => printable(&g.name),
-            CountBy::Directory => paths.shown(&g.name),
-            CountBy::File => paths.linked(&g.name, None, paths.shown(&g.name)),
-        };
-        let row = |g: &FileCount, name: &str| {
-            format!("{:>9} {:>11} {:>7}  {name}", g.lines, g.bytes, g.files)
-        };
-        line(&style(format!("{:>9} {:>11} {:>7}", "lines", "bytes", "files")).dim().to_string())?;
-        found.rows.iter().try_for_each(|g| line(&row(g, &name(g))))?;
-        let n_more = found.total_rows - found.rows.len();
-        if n_more > 0 {
-            line(&style(format!("{:>30} {}", "", count(n_more, "more row"))).dim().to_string())?;
-        }
-        line(&row(&found.total, &found.total.name))?;
-    }
-    Ok(args::end(engine, if found.rows.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
+    args::answered(engine, args.json, &found, !found.rows.is_empty())
 }

@@ -1,13 +1,13 @@
 //! `cortex grep`: prints lines that hold a text or match a regular expression.
 
 use anyhow::Result;
-use console::{Term, style};
+use console::Term;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
-use super::render::{self, count, line, printable, printable_code};
-use crate::engine::{AnswerFrom, Call, GrepFile, GrepLines, GrepRequest};
+use super::render::{self, line, printable, printable_code};
+use crate::engine::{AnswerFrom, Call, GrepLines, GrepRequest};
 
 /// Find lines by text or regular expression in the indexed files, source files first
 #[derive(clap::Args)]
@@ -91,29 +91,24 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         folds: false,
     };
     let answer = engine.grep(&request, &Call::default())?;
-    let found = &answer.found;
-    if args.json {
-        render::json(&answer)?;
-    } else {
-        render::warnings(&answer.state);
-        let paths = Paths::of(&engine.project);
-        if Term::stdout().is_term() {
-            for_people(args, found, &paths)?;
-        } else {
-            for_programs(args, found, &paths)?;
-        }
+    let is_found = answer.found.total > 0;
+    let is_for_people = Term::stdout().is_term() && !args.files_only && !args.count;
+    if args.json || is_for_people {
+        return args::answered(engine, args.json, &answer, is_found);
     }
-    let outcome = if found.total == 0 { Outcome::NothingFound } else { Outcome::Done };
-    Ok(args::end(engine, outcome))
+    render::warnings(&answer.state);
+    for_programs(args, &answer.found, &Paths::of(&engine.project))?;
+    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }
 
 /// Prints lines as other programs of this kind do: `path:line:text`.
 fn for_programs(args: &Args, found: &GrepLines, paths: &Paths) -> Result<()> {
     for file in &found.files {
-        let path = paths.shown(&file.path);
-        if let Some(text) = of_file(args, file, paths) {
-            line(&text)?;
-            continue;
+        let path = paths.linked(&file.path, None, paths.shown(&file.path));
+        if args.files_only {
+            line(&path)?;
+        } else if args.count {
+            line(&format!("{path}:{}", file.matches))?;
         }
         for found in &file.lines {
             if let Some(n) = found.matches {
@@ -126,51 +121,4 @@ fn for_programs(args: &Args, found: &GrepLines, paths: &Paths) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Prints lines below their files and symbols, cut to the width of the terminal.
-fn for_people(args: &Args, found: &GrepLines, paths: &Paths) -> Result<()> {
-    for file in &found.files {
-        if let Some(text) = of_file(args, file, paths) {
-            line(&text)?;
-            continue;
-        }
-        let first = file.lines.iter().find(|line| line.is_match).map(|line| line.line);
-        line(&paths.linked(&file.path, first, style(paths.shown(&file.path)).cyan()))?;
-        let mut symbol = None;
-        for found in &file.lines {
-            if let Some(n) = found.matches {
-                let name = printable(found.symbol.as_deref().unwrap_or("outside of symbols"));
-                let number = style(format!("{:>6} ", found.line));
-                line(&format!(
-                    "{}{name}  {}",
-                    paths.linked(&file.path, Some(found.line), number),
-                    style(count(n, "line")).dim()
-                ))?;
-                continue;
-            }
-            if found.symbol != symbol {
-                if let Some(name) = &found.symbol {
-                    line(&format!("  {}", style(printable(name)).dim()))?;
-                }
-                symbol.clone_from(&found.symbol);
-            }
-            let number = style(format!("{:>6} ", found.line));
-            let number = if found.is_match { number } else { number.dim() };
-            let text = render::code(&found.text, render::width().saturating_sub(8));
-            line(&format!("{}{text}", paths.linked(&file.path, Some(found.line), number)))?;
-        }
-    }
-    tell!("{} in {}", count(found.total, "matching line"), count(found.total_files, "file"));
-    Ok(())
-}
-
-/// Returns the one line of a file with `--files` or `--count`.
-fn of_file(args: &Args, file: &GrepFile, paths: &Paths) -> Option<String> {
-    let path = paths.linked(&file.path, None, paths.shown(&file.path));
-    if args.files_only {
-        Some(path)
-    } else {
-        args.count.then(|| format!("{path}:{}", file.matches))
-    }
 }

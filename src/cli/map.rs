@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render::{fitted, json, line, warnings};
+use super::render::{json, told};
 use crate::engine::{AnswerFrom, Call, MapRequest};
 
 /// Tell what this repository is: purpose, commands, entry points, modules, main types
@@ -34,10 +34,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&answer)?;
     } else {
-        warnings(&answer.state);
-        for text in answer.lines_within(args.tokens) {
-            line(&fitted(&text))?;
-        }
+        told(&answer.state, &answer.lines_within(args.tokens), true)?;
     }
     Ok(args::end(
         engine,

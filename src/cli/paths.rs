@@ -4,12 +4,13 @@ use std::fmt::{Display, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Result;
 use console::{Term, style};
 
-use super::render::{code_lines, fitted, printable, printable_code, shown_place};
+use super::render::{self, fitted, printable, printable_code, shown_place};
 use crate::engine::Project;
 use crate::platform::{host_name, name_bytes};
-use crate::tools::Look;
+use crate::tools::{Look, Reply};
 
 /// Whether printed paths are links. `use_links` decides it once, before anything is printed.
 static HAS_LINKS: AtomicBool = AtomicBool::new(false);
@@ -106,17 +107,34 @@ impl Paths {
 
     /// Returns a path as it is printed. `path` is relative to the root.
     pub(super) fn shown(&self, path: &str) -> String {
-        printable(&format!("{}{}", self.prefix, relative(path, &self.folder)))
+        printable(&self.relative(path))
+    }
+
+    fn relative(&self, path: &str) -> String {
+        format!("{}{}", self.prefix, relative(path, &self.folder))
     }
 
     /// Formats a place: `path:start-end`.
     pub(super) fn place(&self, lines: Option<(u32, u32)>, path: &str) -> String {
-        let path = format!("{}{}", self.prefix, relative(path, &self.folder));
+        let path = self.relative(path);
         shown_place(&match lines {
             Some((a, b)) if a != b => format!("{path}:{a}-{b}"),
             Some((a, _)) => format!("{path}:{a}"),
             None => path,
         })
+    }
+
+    /// Prints an answer after its warnings: on stdout what is found, on stderr why nothing is.
+    pub(super) fn print(&self, answer: &impl Reply, is_found: bool) -> Result<()> {
+        render::warnings(answer.state());
+        for text in answer.shown(self) {
+            if is_found {
+                render::line(&text)?;
+            } else {
+                tell!("{text}");
+            }
+        }
+        Ok(())
     }
 
     /// Returns `text` as a link to a file, at a line if there is one. `path` is relative to the
@@ -144,15 +162,16 @@ impl Paths {
 }
 
 impl Look for Paths {
-    fn at(&self, path: &str, line: u32) -> String {
-        let line = Some(line).filter(|line| *line > 0);
-        let shown = style(self.place(line.map(|line| (line, line)), path)).cyan();
-        self.linked(path, line.map(u64::from), shown)
+    fn lines(&self, path: &str, lines: &str) -> String {
+        let first = lines.split(['-', ',']).next().and_then(|first| first.parse().ok());
+        let lines = if lines.is_empty() { String::new() } else { format!(":{lines}") };
+        let shown = shown_place(&format!("{}{lines}", self.relative(path)));
+        self.linked(path, first, style(shown).cyan())
     }
 
     fn file(&self, path: &str, line: u32) -> String {
         let line = Some(u64::from(line)).filter(|line| *line > 0);
-        self.linked(path, line, style(self.place(None, path)).cyan())
+        self.linked(path, line, style(shown_place(&self.relative(path))).cyan())
     }
 
     fn name(&self, name: &str) -> String {
@@ -168,7 +187,16 @@ impl Look for Paths {
     }
 
     fn code(&self, first: usize, text: &str) -> Vec<String> {
-        code_lines(first, text)
+        (first..).zip(text.lines()).map(|(number, text)| self.numbered(number, text)).collect()
+    }
+
+    fn numbered(&self, number: usize, text: &str) -> String {
+        format!("{} {}", style(format!("{number:>6}")).dim(), render::code(text))
+    }
+
+    fn found(&self, path: &str, line: u64, mark: char, text: &str) -> String {
+        let number = style(format!("{line}{mark}")).dim();
+        format!("{} {}", self.linked(path, Some(line), number), render::code(text))
     }
 
     fn change(&self, line: u32, sign: char, text: &str) -> String {
@@ -207,9 +235,13 @@ fn relative(path: &str, folder: &str) -> String {
     if shown.is_empty() { ".".into() } else { shown }
 }
 
-/// Whether a path names something in the project.
+/// Whether a path names something in the project, and not in a package: `NAME@VERSION/PATH`.
 fn is_inside(path: &str) -> bool {
-    !path.starts_with('/') && !path.split('/').any(|part| part == "..")
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_of_package = |part: &str| part.find('@').is_some_and(|at| at > 0);
+    !path.starts_with('/')
+        && !path.split('/').any(|part| part == "..")
+        && !folder.split('/').any(is_of_package)
 }
 
 #[cfg(test)]
@@ -268,6 +300,8 @@ mod tests {
             ("", "src", ""),
             ("/etc/passwd", "src", "/etc/passwd"),
             ("../x", "src", "../x"),
+            ("serde@1.0.2/src/de.rs", "src", "serde@1.0.2/src/de.rs"),
+            ("src/@org/logo@2x.svg", "src", "@org/logo@2x.svg"),
         ] {
             assert_eq!(relative(path, folder), want, "{path} from {folder}");
         }

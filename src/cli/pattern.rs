@@ -1,12 +1,9 @@
 //! `cortex pattern`: finds code by its syntactic structure.
 
 use anyhow::Result;
-use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::paths::Paths;
-use super::render::{self, count, line};
 use crate::engine::{AnswerFrom, Call, PatternRequest};
 
 /// Find code by its syntactic structure, whatever its names and line breaks
@@ -48,31 +45,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         limit: *limit,
     };
     let found = engine.pattern(&request, &Call::default())?;
-    if args.json {
-        render::json(&found)?;
-    } else {
-        render::warnings(&found.state);
-        let paths = Paths::of(&engine.project);
-        for place in &found.places {
-            let at = format!("{}:{}", style(paths.shown(&place.path)).cyan(), place.start_line);
-            line(&paths.linked(&place.path, Some(place.start_line.into()), at))?;
-            for (n, text) in (place.first_line..).zip(place.text.lines()) {
-                let number = format!("{n:>6} ");
-                let number = if (place.start_line..=place.end_line).contains(&n) {
-                    style(number)
-                } else {
-                    style(number).dim()
-                };
-                line(&format!(
-                    "{number}{}",
-                    render::code(text, render::width().saturating_sub(8))
-                ))?;
-            }
-        }
-        tell!("{} ({} looked at)", count(found.total, "place"), count(found.files, "file"));
-        if let Some(note) = &found.note {
-            tell!("{}", render::printable(note));
-        }
-    }
-    Ok(args::end(engine, if found.total == 0 { Outcome::NothingFound } else { Outcome::Done }))
+    args::answered(engine, args.json, &found, found.total > 0)
 }

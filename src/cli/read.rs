@@ -1,13 +1,10 @@
 //! `cortex read`: prints lines of indexed files, and those that match patterns, as agents read them.
 
 use anyhow::Result;
-use console::style;
 
 use super::args::{self, OfAnyProject};
 use super::outcome::Outcome;
-use super::render::{self, fitted, line, printable, printable_code, shown_place};
-use crate::engine::{AnswerFrom, Call, FrontEnd, ReadPlace, ReadRequest};
-use crate::tools::{address_of, lines_left_out, pattern_lines};
+use crate::engine::{AnswerFrom, Call, ReadRequest};
 
 /// Print lines of indexed files from disk, and lines that match a pattern, with secrets redacted
 #[derive(clap::Args)]
@@ -51,45 +48,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         ..ReadRequest::default()
     };
     let answer = engine.read_places(&request, &Call::default())?;
-    if args.json {
-        render::json(&answer)?;
-        return Ok(args::end(engine, Outcome::Done));
-    }
-    render::warnings(&answer.state);
-    if let Some(place) = &answer.one {
-        print(place)?;
-    }
-    for row in &answer.places {
-        if let Some(error) = &row.error {
-            line(&format!("{}: {}", shown_place(&row.asked.join(" ")), printable(error)))?;
-        }
-        if let Some(place) = &row.read {
-            line(&style(shown_place(&address_of(place))).cyan().to_string())?;
-            for warning in &row.warnings {
-                tell!("warning: {}", printable(warning));
-            }
-            print(place)?;
-        }
-    }
-    for pattern in &answer.patterns {
-        for text in pattern_lines(pattern, FrontEnd::CommandLine) {
-            line(&fitted(&printable_code(&text)))?;
-        }
-    }
-    Ok(args::end(engine, Outcome::Done))
-}
-
-/// Prints the lines of a place with their numbers.
-fn print(place: &ReadPlace) -> Result<()> {
-    if let Some(left_out) = lines_left_out(&place.left_out) {
-        line(&style(format!("{left_out}; --whole prints them")).dim().to_string())?;
-    }
-    for (n, range) in place.ranges().iter().enumerate() {
-        if n > 0 {
-            line(&style("     …").dim().to_string())?;
-        }
-        let lines = render::code_lines(range.start_line, &range.content);
-        lines.iter().try_for_each(|text| line(text))?;
-    }
-    Ok(())
+    args::answered(engine, args.json, &answer, true)
 }

@@ -95,15 +95,6 @@ pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Res
     Ok(())
 }
 
-/// Returns lines of a file with their numbers, the first of which is `first`.
-pub(super) fn code_lines(first: usize, text: &str) -> Vec<String> {
-    let numbered = |(number, text): (usize, &str)| {
-        let number = style(format!("{number:>6}")).dim();
-        format!("{number} {}", code(text, width().saturating_sub(8)))
-    };
-    (first..).zip(text.lines()).map(numbered).collect()
-}
-
 fn emphasised(text: &str) -> String {
     // Text of the repository begins with a space.
     let Some(quoted) = text.strip_prefix(' ') else {
@@ -143,9 +134,12 @@ pub(super) fn numbered(lines: &[(u32, String)], words: &mut Highlighter) -> Vec<
     lines.iter().map(numbered).collect()
 }
 
-/// Returns a line of code, cut to `room` columns.
-pub(super) fn code(line: &str, room: usize) -> String {
-    marked(line, &[], room)
+/// Returns a line of code. On a terminal it is cut to the width that a number leaves.
+pub(super) fn code(line: &str) -> String {
+    if !Term::stdout().is_term() {
+        return printable_code(line);
+    }
+    marked(line, &[], width().saturating_sub(8))
 }
 
 /// Number of columns of a tab at most.

@@ -35,8 +35,7 @@ const MAX_QUESTION: usize = 160;
 const MAX_NAME: usize = 60;
 /// Most paths of an answer that are kept.
 const MAX_SHOWN: usize = 8;
-/// Most bytes of a text, and most values of a JSON answer, in which paths are looked for.
-const MAX_SEARCHED_BYTES: usize = 32 << 10;
+/// Most values of an answer in which paths are looked for.
 const MAX_SEARCHED_VALUES: usize = 5000;
 /// Most bytes of a path that an answer names.
 const MAX_PATH: usize = 4096;
@@ -179,7 +178,7 @@ impl CallLog {
         let Begun { tool, at, asked } = begun;
         let (n_bytes, failed) = match outcome {
             _ if asked.is_none() => (0, None),
-            Outcome::Answered(Answer::Text(text)) => (text.len(), None),
+            Outcome::Answered(Answer::Text(text, _)) => (text.len(), None),
             Outcome::Answered(Answer::Json(json)) => (n_bytes_of(json), None),
             Outcome::Failed { kind, n_bytes } => (*n_bytes, Some(*kind)),
         };
@@ -333,42 +332,17 @@ fn paths_in(answer: &Answer, code: &Served) -> Vec<String> {
         }
         found.len() < MAX_SHOWN
     };
-    match answer {
-        // A path is a whole word, or in backquotes if it has spaces. A place follows a colon.
-        Answer::Text(text) => {
-            let lines = head(text, MAX_SEARCHED_BYTES).lines();
-            let mut words = lines.filter(|line| !line.starts_with(' ')).flat_map(|line| {
-                let quoted = line.split('`').skip(1).step_by(2);
-                quoted.chain(line.split_whitespace())
-            });
-            words.all(|word| {
-                let word = word.trim_matches(['`', ',', ';', '(', ')']);
-                let path = word.split_once(':').map_or(word, |(path, _)| path);
-                add(path)
-            });
+    let (Answer::Text(_, json) | Answer::Json(json)) = answer;
+    let (mut waiting, mut n_left) = (VecDeque::from([json]), MAX_SEARCHED_VALUES);
+    while let Some(value) = waiting.pop_front() {
+        let n_waiting = waiting.len();
+        match value {
+            Value::String(text) if !add(text) => break,
+            Value::Object(fields) => waiting.extend(fields.values().take(n_left)),
+            Value::Array(items) => waiting.extend(items.iter().take(n_left)),
+            _ => {}
         }
-        Answer::Json(json) => {
-            let (mut waiting, mut n_left) = (VecDeque::from([json]), MAX_SEARCHED_VALUES);
-            while let Some(value) = waiting.pop_front() {
-                let room = n_left.min(match value {
-                    Value::Object(fields) => fields.len(),
-                    Value::Array(items) => items.len(),
-                    _ => 0,
-                });
-                n_left -= room;
-                match value {
-                    Value::Object(fields) => {
-                        let path = fields.get("path").and_then(Value::as_str);
-                        if path.is_some_and(|path| !add(path)) {
-                            break;
-                        }
-                        waiting.extend(fields.values().take(room));
-                    }
-                    Value::Array(items) => waiting.extend(items.iter().take(room)),
-                    _ => {}
-                }
-            }
-        }
+        n_left -= waiting.len() - n_waiting;
     }
     found
 }

@@ -391,7 +391,7 @@ async fn call(calls: Arc<Calls>, endpoint: Endpoint, arguments: Value, caller: C
     };
     match answered {
         Ok(Answer::Json(answer)) => Json(answer).into_response(),
-        Ok(Answer::Text(answer)) => answer.into_response(),
+        Ok(Answer::Text(answer, _)) => answer.into_response(),
         Err(e) => {
             let status = match &e {
                 CallError::Tool(AskError::Arguments(_)) => StatusCode::BAD_REQUEST,

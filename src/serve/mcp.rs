@@ -331,7 +331,7 @@ impl Mcp {
         };
         Ok(match answer.await {
             // One form alone: some clients give a model only the structured content, some both.
-            Ok(Answer::Text(text)) => CallToolResult::success(vec![ContentBlock::text(text)]),
+            Ok(Answer::Text(text, _)) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Ok(Answer::Json(json)) => {
                 let mut result = CallToolResult::success(Vec::new());
                 result.structured_content = Some(json);

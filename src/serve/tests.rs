@@ -53,7 +53,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
             Some("nothing") => Err(AskError::NotFound("there is nothing".into())),
             None if !arguments["word"].is_array() => Err(AskError::Arguments("give a word".into())),
             _ if format == Format::Json => Ok(Answer::Json(arguments)),
-            _ => Ok(Answer::Text(arguments["word"].to_string())),
+            _ => Ok(Answer::Text(arguments["word"].to_string(), arguments)),
         }),
         tool("cortex_sleep", |_: &Engine, call: &Call, _, _| {
             while call.check().is_ok() {
@@ -899,7 +899,7 @@ async fn questions_of_programs_are_counted_with_their_tokens_and_those_of_the_pa
     let client = json!({ "name": "test agent", "version": "1" });
     let meta = json!({ "io.modelcontextprotocol/clientInfo": client });
     let call =
-        json!({ "name": "cortex_echo", "arguments": { "word": "`src/a b.rs`:3" }, "_meta": meta });
+        json!({ "name": "cortex_echo", "arguments": { "word": "src/a b.rs" }, "_meta": meta });
     s.mcp("tools/call", call).await;
     let activity = s.activity().await;
     assert_eq!(activity["calls"], 3);
@@ -907,8 +907,8 @@ async fn questions_of_programs_are_counted_with_their_tokens_and_those_of_the_pa
     // Each token is 3.5 bytes of the JSON or of the text, rounded up.
     let tokens = |text: &str| (text.len() * 2).div_ceil(7);
     let posted = r#"{"word":["src/a b.rs"],"path":"src/a b.rs","max_tokens":9}"#;
-    let asked = tokens(posted) + tokens("{}") + tokens(r#"{"word":"`src/a b.rs`:3"}"#);
-    let read = tokens(posted) + tokens("give a word") + tokens("\"`src/a b.rs`:3\"");
+    let asked = tokens(posted) + tokens("{}") + tokens(r#"{"word":"src/a b.rs"}"#);
+    let read = tokens(posted) + tokens("give a word") + tokens("\"src/a b.rs\"");
     assert_eq!(
         (&row["tool"], &row["calls"], &row["failed"]),
         (&json!("cortex_echo"), &json!(3), &json!(1))

@@ -37,12 +37,16 @@ pub(super) const MIN_TOKENS: usize = 200;
 pub(super) const MAX_TOKENS: usize = 20_000;
 
 impl TokenBudget {
+    /// The budget of a command that prints the whole answer.
+    pub(super) const WHOLE: Self =
+        Self { max_tokens: Some(usize::MAX), format: Some(Format::Text), is_default: true };
+
     /// Fills in what the caller left out. JSON is for programs, which do not pay for tokens.
     pub(super) fn or(self, max_tokens: usize, format: Format) -> Self {
         let format = self.format.unwrap_or(format);
         let factor = if format == Format::Json { JSON } else { 1 };
         Self {
-            max_tokens: self.max_tokens.or(Some(max_tokens * factor)),
+            max_tokens: Some(within_bounds(self.max_tokens.unwrap_or(max_tokens * factor))),
             format: Some(format),
             is_default: self.max_tokens.is_none(),
         }
@@ -51,8 +55,8 @@ impl TokenBudget {
     /// Returns a budget with room for at least `n` tokens of text, unless the caller gave a limit.
     pub(super) fn or_at_least(self, n: usize) -> Self {
         let factor = if self.format() == Format::Json { JSON } else { 1 };
-        let limit = if self.is_default { self.limit().max(n * factor) } else { self.limit() };
-        Self { max_tokens: Some(limit), ..self }
+        let least = if self.is_default { within_bounds(n * factor) } else { 0 };
+        Self { max_tokens: Some(self.limit().max(least)), ..self }
     }
 
     /// Returns the budget of a command.
@@ -62,16 +66,15 @@ impl TokenBudget {
 
     /// Returns the budget of a text.
     pub(super) fn of_text(max_tokens: usize) -> Self {
-        Self { max_tokens: Some(max_tokens), format: Some(Format::Text), is_default: true }
+        Self { max_tokens: Some(within_bounds(max_tokens)), ..Self::WHOLE }
     }
 
     pub(super) fn format(self) -> Format {
         self.format.unwrap_or(Format::Text)
     }
 
-    /// Returns the limit within its bounds.
     pub(super) fn limit(self) -> usize {
-        self.max_tokens.unwrap_or(DEFAULT_TOKENS).clamp(MIN_TOKENS, MAX_TOKENS)
+        self.max_tokens.unwrap_or(DEFAULT_TOKENS)
     }
 
     /// Whether the limit is the default of the tool and not the caller's.
@@ -141,6 +144,10 @@ impl TokenBudget {
     fn note(self) -> String {
         format!("cut to {} tokens: give max_tokens up to {MAX_TOKENS} for the rest", self.limit())
     }
+}
+
+fn within_bounds(max_tokens: usize) -> usize {
+    max_tokens.clamp(MIN_TOKENS, MAX_TOKENS)
 }
 
 /// Two tokens are estimated as this many bytes.

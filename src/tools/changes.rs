@@ -1,7 +1,7 @@
 //! `cortex_changes`: what happened since, the most important first, because a session begins with it.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Look, Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, ChangedArea, ChangedFileRow, ChangedRow, ChangesAnswer,
@@ -150,7 +150,7 @@ impl Reply for ChangesAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let reason = printable(&self.since.reason);
         if self.is_empty() {
             return nothing_since(&reason, &self.limits);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::budget::{MAX_TOKENS, TokenBudget, fit};
-use super::reply::{Reply, quoted, shown_place};
+use super::reply::{Look, Reply, quoted, shown_place};
 use crate::edit::Edit;
 use crate::engine::{AnswerState, AskError, Call, Engine};
 use crate::text::{cut, tokens};
@@ -122,7 +122,7 @@ impl Reply for EditReply {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let lines = self
             .start_line
             .zip(self.end_line)

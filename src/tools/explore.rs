@@ -1,8 +1,7 @@
 //! `cortex_explore`: the code that answers a call of several entries, in one reply.
 
 use super::budget::{TokenBudget, fit};
-use super::look::Plain;
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Look, Plain, Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ExcerptRow, ExploreAnswer, ExploreRequest, FileLines,
@@ -59,7 +58,7 @@ impl Reply for ExploreAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let mut text: Vec<String> =
             self.subjects.iter().flat_map(|one| self.subject(one)).collect();
         text.extend(self.past.iter().flat_map(super::history::row_lines));
@@ -77,7 +76,9 @@ impl ExploreAnswer {
         let mut text = Vec::new();
         let about = printable(&cut(&subject.about, 80));
         text.extend(subject.note.as_deref().map(|note| format!("{about}: {}", printable(note))));
-        text.extend(subject.read.iter().flat_map(super::read::place_lines));
+        text.extend(
+            subject.read.iter().flat_map(|place| super::read::place_lines(&Plain, place, &[])),
+        );
         if let Some(users) = &subject.users {
             let target = users.targets.first();
             text.extend(target.map(|node| super::graph::place(&Plain, node)));

@@ -1,10 +1,10 @@
 //! `cortex_files`: counts files, lines and bytes.
 
 use super::budget::TokenBudget;
-use super::reply::{Reply, printable};
+use super::reply::{Look, Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest, Mentions,
+    AnswerState, AskError, Call, CountBy, Engine, FileCount, FilesAnswer, FilesRequest, Mentions,
 };
 use crate::text::count;
 
@@ -27,22 +27,21 @@ impl Reply for FilesAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
-        let line = |r: &FileCount| {
-            format!(
-                "{:>8} lines {:>10} bytes {:>6} files  {}",
-                r.lines,
-                r.bytes,
-                r.files,
-                printable(&r.name)
-            )
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
+        let line = |r: &FileCount, name: &str| {
+            format!("{:>8} lines {:>10} bytes {:>6} files  {name}", r.lines, r.bytes, r.files)
         };
-        let mut lines: Vec<String> = self.rows.iter().map(line).collect();
+        let name = |r: &FileCount| match self.by {
+            CountBy::Language => printable(&r.name),
+            CountBy::Directory | CountBy::File => look.at(&r.name, 0),
+        };
+        let mut lines: Vec<String> = self.rows.iter().map(|row| line(row, &name(row))).collect();
         let n_more = self.total_rows - self.rows.len();
         if n_more > 0 {
-            lines.push(format!("and {}: raise limit", count(n_more, "more row")));
+            let limit = look.advice("limit", "-n");
+            lines.push(format!("and {}: raise {limit}", count(n_more, "more row")));
         }
-        lines.push(line(&self.total));
+        lines.push(line(&self.total, &self.total.name));
         lines
     }
 }

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::budget::{TokenBudget, fit};
-use super::look::{Look, Plain};
-use super::reply::{Reply, printable, quoted};
+use super::reply::{Look, Reply, printable, quoted};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AroundRequest, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRow, Mentions,
@@ -336,9 +335,14 @@ impl GraphAnswer {
         text.extend(commands(&self.commands));
         text
     }
+}
 
-    /// Returns the text form.
-    pub(crate) fn shown(&self, look: &dyn Look) -> Vec<String> {
+impl Reply for GraphAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let lines: fn(&dyn Look, &GraphRow) -> Vec<String> = match self.operation {
             Operation::Routes => route_lines,
             operation if operation.lists_users() => user_lines,
@@ -401,15 +405,5 @@ impl GraphAnswer {
             )));
         }
         text
-    }
-}
-
-impl Reply for GraphAnswer {
-    fn state(&self) -> &AnswerState {
-        &self.state
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.shown(&Plain)
     }
 }

@@ -1,7 +1,7 @@
 //! `cortex_grep`: finds lines by literal text or a regular expression.
 
 use super::budget::{Format, TokenBudget, fit};
-use super::reply::{Reply, printable, printable_code, shown_place};
+use super::reply::{Look, Reply, printable};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, Fold, GrepAnswer, GrepFile, GrepLines, GrepRequest,
@@ -58,10 +58,10 @@ impl Reply for GrepAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let mut lines = vec![head(&self.found)];
-        lines.extend(listed(&self.found));
-        lines.extend(end(&self.found));
+        lines.extend(listed(look, &self.found));
+        lines.extend(end(look, &self.found));
         lines
     }
 }
@@ -77,20 +77,21 @@ pub(super) fn head(found: &GrepLines) -> String {
 }
 
 /// Returns the lines below their files, and the files that are counted.
-pub(super) fn listed(found: &GrepLines) -> Vec<String> {
-    let mut lines: Vec<String> = found.files.iter().flat_map(file_lines).collect();
-    lines.extend(found.folded.iter().map(fold_line));
+pub(super) fn listed(look: &dyn Look, found: &GrepLines) -> Vec<String> {
+    let mut lines: Vec<String> =
+        found.files.iter().flat_map(|file| file_lines(look, file)).collect();
+    lines.extend(found.folded.iter().map(|fold| fold_line(look, fold)));
     lines
 }
 
 /// Says that nothing is missing, or how to get the rest. Warnings say what was not searched.
-pub(super) fn end(found: &GrepLines) -> Option<String> {
+pub(super) fn end(look: &dyn Look, found: &GrepLines) -> Option<String> {
     if let Some(cursor) = &found.next_cursor {
-        return Some(format!("more: cursor {cursor}"));
+        return Some(look.advice(&format!("more: cursor {cursor}"), "more: raise -n").to_string());
     }
     if found.left_out > 0 {
-        let n = count(found.left_out, "line");
-        return Some(format!("{n} left out by max_per_file: raise it"));
+        let (n, limit) = (count(found.left_out, "line"), look.advice("max_per_file", "-m"));
+        return Some(format!("{n} left out by {limit}: raise it"));
     }
     (found.is_whole && found.total > 0).then(|| {
         let (lines, files) = (count(found.total, "line"), count(found.total_files, "file"));
@@ -99,12 +100,12 @@ pub(super) fn end(found: &GrepLines) -> Option<String> {
 }
 
 /// Returns the line of files that are counted: `tests: 3 lines in 2 files: tests/a.py 2, tests/b.py 1`.
-fn fold_line(fold: &Fold) -> String {
+fn fold_line(look: &dyn Look, fold: &Fold) -> String {
     let named: Vec<String> = match &*fold.parts {
-        [(one, _)] => vec![shown_place(one)],
+        [(one, _)] => vec![look.at(one, 0)],
         parts => {
             let shown = parts.iter().take(MAX_PARTS);
-            shown.map(|(part, n)| format!("{} {n}", shown_place(part))).collect()
+            shown.map(|(part, n)| format!("{} {n}", look.at(part, 0))).collect()
         }
     };
     let before = if fold.are_files { ": " } else { " under " };
@@ -114,31 +115,30 @@ fn fold_line(fold: &Fold) -> String {
 }
 
 /// Returns the path of a file, and below it the lines under the names of their symbols.
-fn file_lines(file: &GrepFile) -> Vec<String> {
+fn file_lines(look: &dyn Look, file: &GrepFile) -> Vec<String> {
+    let path = look.at(&file.path, 0);
     if file.lines.is_empty() {
-        return vec![format!("{}: {}", shown_place(&file.path), file.matches)];
+        return vec![format!("{path}: {}", file.matches)];
     }
-    let mut lines = vec![shown_place(&file.path)];
+    let mut lines = vec![path];
     let (mut symbol, mut last) = (None, None);
     for line in &file.lines {
         if let Some(n) = line.matches {
             let name = line.symbol.as_deref().map_or("outside of symbols".into(), printable);
-            lines.push(format!(" {name}: {} from {}", count(n, "line"), line.line));
+            lines.push(look.row(format!(" {name}: {} from {}", count(n, "line"), line.line)));
             continue;
         }
         if line.symbol != symbol {
-            lines.extend(line.symbol.as_ref().map(|name| format!(" in {}", printable(name))));
+            let name = line.symbol.as_ref();
+            lines.extend(name.map(|name| look.aside(&format!(" in {}", printable(name)))));
             symbol.clone_from(&line.symbol);
         } else if last.is_some_and(|last| line.line > last + 1) && file.has_context() {
             lines.push(" …".into());
         }
         last = Some(line.line);
         let mark = if line.is_match { ':' } else { '-' };
-        lines.push(format!(
-            "{}{mark} {}",
-            line.line,
-            printable_code(&cut_around(line.text.trim_end(), line.match_at, MAX_LINE))
-        ));
+        let text = cut_around(line.text.trim_end(), line.match_at, MAX_LINE);
+        lines.push(look.found(&file.path, line.line, mark, &text));
     }
     lines
 }

@@ -1,7 +1,7 @@
 //! `cortex_history`: finds the commits that say why the code is as it is.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Look, Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, HistoryAnswer, HistoryRequest, HistoryRow, Mentions,
@@ -39,7 +39,7 @@ impl Reply for HistoryAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let searched = count(self.searched, "commit");
         let mut lines = vec![match self.commits.len() {
             0 => format!("no commit answers, of {searched}"),

@@ -2,8 +2,7 @@
 
 use super::budget::{TokenBudget, fit};
 use super::graph::{commands, place, tests_lines, unresolved, user_lines};
-use super::look::{Look, Plain};
-use super::reply::{Reply, printable};
+use super::reply::{Look, Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, ChangedSymbol, Engine, ImpactAnswer, ImpactRequest, Mentions,
@@ -67,9 +66,12 @@ fn heading(what: &str, total: usize, shown: usize) -> String {
     }
 }
 
-impl ImpactAnswer {
-    /// Returns the text form.
-    pub(crate) fn shown(&self, look: &dyn Look) -> Vec<String> {
+impl Reply for ImpactAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         if self.is_empty() {
             return vec![format!(
                 "nothing is changed ({}): give a range (HEAD~1, main..), or files that you are about to change",
@@ -107,15 +109,5 @@ impl ImpactAnswer {
             text.extend(rest.into_iter().map(|file| together(look, file)));
         }
         text
-    }
-}
-
-impl Reply for ImpactAnswer {
-    fn state(&self) -> &AnswerState {
-        &self.state
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.shown(&Plain)
     }
 }

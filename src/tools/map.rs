@@ -1,7 +1,7 @@
 //! `cortex_map`: tells what the project is.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Look, Reply, printable, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, MapAnswer, MapRequest, Mentions};
 use crate::text::count;
@@ -49,7 +49,7 @@ impl Reply for MapAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(about) = &self.about {
             lines.push(format!("{}: {}", shown_place(&about.from), printable(&about.text)));

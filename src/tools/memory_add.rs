@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::TokenBudget;
-use super::reply::Reply;
+use super::reply::{Look, Reply};
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, RememberRequest};
 use crate::memory::{EpisodeSource, Operation, Speaker};
@@ -110,7 +110,7 @@ impl Reply for Added {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let redacted = self.secrets_redacted.map(|n| format!("secrets redacted: {n}"));
         let what = if self.was_known { "already remembered as" } else { "remembered" };
         std::iter::once(format!("{what} {}", self.id)).chain(redacted).collect()

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::TokenBudget;
-use super::reply::Reply;
+use super::reply::{Look, Reply};
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine};
 
@@ -48,7 +48,7 @@ impl Reply for Deleted {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         vec![format!("forgot {}", self.id)]
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::TokenBudget;
 use super::memory_add::operations;
 use super::memory_reply::Remembrance;
-use super::reply::Reply;
+use super::reply::{Look, Reply};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, RecallRequest};
 use crate::memory::MemorySource;
@@ -186,7 +186,7 @@ impl Reply for MemoriesReply {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         if let Some(briefing) = self.briefing.as_ref().filter(|text| !text.is_empty()) {
             return briefing.lines().map(String::from).collect();
         }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::budget::TokenBudget;
 use super::memory_search::ten;
-use super::reply::{Reply, printable};
+use super::reply::{Look, Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, SessionRow, SessionsAnswer};
 use crate::text::count;
@@ -44,7 +44,7 @@ impl Reply for SessionsAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let line = |s: &SessionRow| {
             let n = usize::try_from(s.memories).unwrap_or(usize::MAX);
             printable(&format!("{} {} {} {}", s.started_at, s.status, s.id, count(n, "memory")))

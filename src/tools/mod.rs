@@ -14,7 +14,6 @@ mod grep;
 mod history;
 mod hits;
 mod impact;
-mod look;
 mod map;
 mod memory_add;
 mod memory_delete;
@@ -35,15 +34,14 @@ mod tool;
 mod why;
 
 pub use self::budget::Format;
-pub(crate) use self::look::Look;
-pub use self::read::{address_of, lines_left_out, pattern_lines};
-pub(crate) use self::reply::printed;
+pub(crate) use self::outline::Args as OutlineArgs;
+pub(crate) use self::reply::{Look, Reply, printed};
 pub use self::reply::{printable, printable_code, shown_place};
 pub(crate) use self::schema::once as schema_once;
 pub use self::schema::{input as input_schema, output as output_schema};
 pub(crate) use self::tolerant::read as tolerant_arguments;
-pub(crate) use self::tool::limited;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
+pub(crate) use self::tool::{limited, whole};
 pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
     ChangesRequest, ExploreRequest, FilesRequest, GrepRequest, HistoryRequest, ImpactRequest,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{TokenBudget, fit};
 use super::hits::lines as lines_of;
-use super::reply::{Reply, printable, shown_place};
+use super::reply::{Look, Reply, printable};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, FileOutline, Mentions, OutlineRequest, OutlineSymbol,
@@ -19,16 +19,16 @@ use crate::text::count;
 const MAX_INDENT: usize = 20;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[serde(flatten)]
-    request: OutlineRequest,
+    pub(crate) request: OutlineRequest,
     /// Levels of nested symbols, or of directories; all by default.
     #[schemars(range(min = 0))]
-    depth: Option<usize>,
+    pub(crate) depth: Option<usize>,
 }
 
 #[derive(Clone, Default, Serialize, JsonSchema)]
-pub(super) struct OutlineReply {
+pub(crate) struct OutlineReply {
     /// Path relative to the root; empty for the root.
     path: String,
     /// The symbols of a file, in order.
@@ -213,7 +213,7 @@ impl Reply for OutlineReply {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let path = if self.path.is_empty() { "." } else { &self.path };
         let files = if self.total_files == 1 {
             String::new()
@@ -221,9 +221,9 @@ impl Reply for OutlineReply {
             format!("{}, ", count(self.total_files, "file"))
         };
         let mut lines =
-            vec![format!("{}: {files}{}", shown_place(path), count(self.total_symbols, "symbol"))];
+            vec![format!("{}: {files}{}", look.at(path, 0), count(self.total_symbols, "symbol"))];
         lines.extend(self.directories.iter().map(|d| {
-            format!("{} {}", shown_place(&format!("{}/", d.path)), count(d.files, "file"))
+            format!("{} {}", look.at(&format!("{}/", d.path), 0), count(d.files, "file"))
         }));
         lines.extend(self.files.iter().map(|f| {
             let symbols = if f.symbols.is_empty() {
@@ -231,16 +231,12 @@ impl Reply for OutlineReply {
             } else {
                 format!(": {}", f.symbols.join(", "))
             };
-            format!("{}{}", shown_place(&f.path), printable(&symbols))
+            look.row(format!("{}{}", look.at(&f.path, 0), look.aside(&printable(&symbols))))
         }));
         lines.extend(self.symbols.iter().map(|s| {
             let range = lines_of(Some(s.start_line), Some(s.end_line)).unwrap_or_default();
-            format!(
-                "{}{} {} {range}",
-                "  ".repeat(s.depth.min(MAX_INDENT)),
-                s.kind,
-                printable(&s.name)
-            )
+            let indent = "  ".repeat(s.depth.min(MAX_INDENT));
+            look.row(format!("{indent}{} {} {range}", printable(&s.kind), look.name(&s.name)))
         }));
         lines.extend(self.note.clone());
         lines

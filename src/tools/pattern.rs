@@ -1,7 +1,7 @@
 //! `cortex_pattern`: finds code by its structure.
 
 use super::budget::{TokenBudget, fit};
-use super::reply::{Reply, printable, quoted, shown_place};
+use super::reply::{Look, Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, Mentions, PatternAnswer, PatternRequest};
 use crate::text::count;
@@ -35,7 +35,7 @@ impl Reply for PatternAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let head =
             format!("{} ({} searched)", count(self.total, "place"), count(self.files, "file"));
         let shown = if self.places.len() < self.total {
@@ -46,9 +46,9 @@ impl Reply for PatternAnswer {
         let mut lines = vec![head + &shown];
         lines.extend(self.note.as_deref().map(printable));
         for place in &self.places {
-            let at = format!("{}:{}-{}", place.path, place.start_line, place.end_line);
-            lines.push(shown_place(&at));
-            lines.extend(place.text.lines().map(quoted));
+            let at = format!("{}-{}", place.start_line, place.end_line);
+            lines.push(look.lines(&place.path, &at));
+            lines.extend(look.code(place.first_line as usize, &place.text));
         }
         lines
     }

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::budget::{Format, TokenBudget, fit};
 use super::grep;
-use super::reply::{Reply, printable, shown_place};
+use super::reply::{Look, Reply, printable, shown_place};
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, FrontEnd, Mentions, PublishedRepository, ReadAnswer,
-    ReadGap, ReadPattern, ReadPlace, ReadRange, ReadRequest, pattern_in,
+    AnswerState, AskError, Call, Engine, Mentions, PublishedRepository, ReadAnswer, ReadGap,
+    ReadPattern, ReadPlace, ReadRange, ReadRequest, pattern_in,
 };
 use crate::text::count;
 
@@ -84,55 +84,35 @@ fn fitted(answer: &ReadAnswer, budget: TokenBudget) -> ReadAnswer {
     })
 }
 
-/// Says which lines of a whole file are left out; `None` if there are none.
-#[must_use]
-pub fn lines_left_out(gaps: &[ReadGap]) -> Option<String> {
-    let gap = |gap: &ReadGap| format!("{}-{} ({})", gap.start_line, gap.end_line, gap.what);
-    let gaps: Vec<String> = gaps.iter().map(gap).collect();
-    (!gaps.is_empty()).then(|| format!("lines {} are left out", gaps.join(" and ")))
-}
-
-/// Returns the address of the lines that are shown of a place.
-#[must_use]
-pub fn address_of(place: &ReadPlace) -> String {
-    let what = place.path.as_deref().or(place.chunk_id.as_deref()).unwrap_or_default();
-    let lines = |range: &ReadRange| format!("{}-{}", range.start_line, range.end_line);
-    let lines: Vec<String> = place.ranges().iter().map(lines).collect();
-    format!("{what}:{}", lines.join(","))
-}
-
-/// Returns the first line of a place, and the warning about it.
-fn head(place: &ReadPlace) -> String {
+/// Shows a place: its address, what is to be known of it, and its lines with their numbers.
+pub(super) fn place_lines(look: &dyn Look, place: &ReadPlace, warnings: &[String]) -> Vec<String> {
+    let ranges = place.ranges();
+    let range = |range: &ReadRange| format!("{}-{}", range.start_line, range.end_line);
+    let shown = ranges.iter().map(range).collect::<Vec<_>>().join(",");
+    let address = match &place.path {
+        Some(path) => look.lines(path, &shown),
+        None => shown_place(&format!("{}:{shown}", place.chunk_id.as_deref().unwrap_or_default())),
+    };
     let cut = place.next_start_line.map(|next| format!(", cut: lines {next}- are left out"));
-    let address = shown_place(&address_of(place));
-    format!("{address} of {} lines{}", place.total_lines, cut.unwrap_or_default())
-}
-
-/// Shows a place.
-pub(super) fn place_lines(place: &ReadPlace) -> Vec<String> {
-    let mut lines = vec![head(place)];
-    lines.extend(numbered(place));
-    lines
-}
-
-/// Returns the lines of a place, with their numbers.
-fn numbered(place: &ReadPlace) -> Vec<String> {
-    let left_out = lines_left_out(&place.left_out);
-    let left_out = left_out.map(|left_out| format!("{left_out}; whole: true shows them"));
-    let mut lines: Vec<String> = left_out.into_iter().collect();
-    for (n, range) in place.ranges().iter().enumerate().filter(|_| place.total_lines > 0) {
-        if n > 0 {
-            lines.push("    …".into());
-        }
+    let mut lines =
+        vec![format!("{address} of {} lines{}", place.total_lines, cut.unwrap_or_default())];
+    lines.extend(warnings.iter().map(|w| format!("warning: {}", printable(w))));
+    if !place.left_out.is_empty() {
+        let gap = |gap: &ReadGap| format!("{}-{} ({})", gap.start_line, gap.end_line, gap.what);
+        let gaps = place.left_out.iter().map(gap).collect::<Vec<_>>().join(" and ");
+        let more = look.advice("whole: true shows them", "--whole prints them");
+        lines.push(look.aside(&format!("lines {gaps} are left out; {more}")));
+    }
+    for (n, range) in ranges.iter().enumerate().filter(|_| place.total_lines > 0) {
+        lines.extend((n > 0).then(|| look.aside("    …")));
         let rows = (range.start_line..).zip(range.content.split('\n'));
-        lines.extend(rows.map(|(number, line)| format!("{number:>5} {line}")));
+        lines.extend(rows.map(|(number, line)| look.numbered(number, line)));
     }
     lines
 }
 
-/// Shows the lines of a pattern. `asks` is what the reader calls for all lines, if some are not listed.
-#[must_use]
-pub fn pattern_lines(pattern: &ReadPattern, asks: FrontEnd) -> Vec<String> {
+/// Shows the lines of a pattern.
+fn pattern_lines(look: &dyn Look, pattern: &ReadPattern) -> Vec<String> {
     let asked = shown_place(&pattern.asked);
     let Some(found) = &pattern.found else {
         return vec![format!(
@@ -142,28 +122,27 @@ pub fn pattern_lines(pattern: &ReadPattern, asks: FrontEnd) -> Vec<String> {
     };
     let mut lines = vec![format!("{asked}: {}", grep::head(found))];
     lines.extend(pattern.warnings.iter().map(|w| format!("warning: {}", printable(w))));
-    lines.extend(grep::listed(found));
+    lines.extend(grep::listed(look, found));
     match pattern.n_left() {
-        0 => lines.extend(grep::end(found)),
-        n_left => lines.push(left_out(pattern, n_left, asks)),
+        0 => lines.extend(grep::end(look, found)),
+        n_left => lines.push(left_out(look, pattern, n_left)),
     }
     lines
 }
 
 /// Says in which files the lines are that are not listed, and how to get all.
-fn left_out(pattern: &ReadPattern, n_left: usize, asks: FrontEnd) -> String {
+fn left_out(look: &dyn Look, pattern: &ReadPattern, n_left: usize) -> String {
     let named = pattern.left_in.iter();
     let n_named: usize = named.clone().map(|left| left.lines).sum();
     let named: Vec<String> =
-        named.map(|left| format!("{} {}", shown_place(&left.path), left.lines)).collect();
+        named.map(|left| format!("{} {}", look.at(&left.path, 0), left.lines)).collect();
     let more = if n_named < n_left { ", …" } else { "" };
     let regex = pattern_in(&pattern.asked).unwrap_or_default();
-    let call = match asks {
-        FrontEnd::CommandLine => format!("cortex grep -e '{}'", regex.replace('\'', r"'\''")),
-        FrontEnd::Tools => format!("cortex_grep {}", json!({ "pattern": regex, "regex": true })),
-    };
+    let command = format!("cortex grep -e '{}'", regex.replace('\'', r"'\''"));
+    let call = format!("cortex_grep {}", json!({ "pattern": regex, "regex": true }));
+    let call = printable(look.advice(&call, &command));
     let n_left = count(n_left, "more line");
-    format!("{n_left}: {}{more}; all of them: {}", named.join(", "), printable(&call))
+    format!("{n_left}: {}{more}; all of them: {call}", named.join(", "))
 }
 
 impl Reply for ReadAnswer {
@@ -171,25 +150,18 @@ impl Reply for ReadAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if let Some(place) = &self.one {
-            lines.extend(place_lines(place));
-        }
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
+        let mut lines: Vec<String> =
+            self.one.iter().flat_map(|place| place_lines(look, place, &[])).collect();
         for row in &self.places {
             if let Some(error) = &row.error {
                 let asked = shown_place(&row.asked.join(" "));
                 lines.push(format!("{asked}: {}", printable(error)));
             }
-            if let Some(place) = &row.read {
-                lines.push(head(place));
-                lines.extend(row.warnings.iter().map(|w| format!("warning: {}", printable(w))));
-                lines.extend(numbered(place));
-            }
+            let place = row.read.iter();
+            lines.extend(place.flat_map(|place| place_lines(look, place, &row.warnings)));
         }
-        for pattern in &self.patterns {
-            lines.extend(pattern_lines(pattern, FrontEnd::Tools));
-        }
+        lines.extend(self.patterns.iter().flat_map(|pattern| pattern_lines(look, pattern)));
         if !self.next.is_empty() {
             lines.push("not shown, to fit max_tokens; places for the next call:".into());
             lines.extend(self.next.iter().map(|address| shown_place(address)));

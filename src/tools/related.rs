@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::budget::{TokenBudget, fit};
 use super::hits::{place, row_lines};
-use super::reply::Reply;
+use super::reply::{Look, Reply};
 use super::search::left_out;
 use super::tool::Question;
 use crate::engine::{
@@ -63,7 +63,7 @@ impl Reply for RelatedReply {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let place = place(&self.chunk.chunk, self.chunk.path.as_deref());
         let mut lines = vec![match self.results.len() {
             0 => format!("no code is related to {place}"),

@@ -2,8 +2,7 @@
 
 use super::budget::{TokenBudget, fit};
 use super::graph::place;
-use super::look::{Look, Plain};
-use super::reply::{Reply, printable, quoted};
+use super::reply::{Look, Reply, printable, quoted};
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{
     AnswerState, AskError, Call, Engine, LineOfText, RenameAnswer, RenameRequest, RenamedFile,
@@ -46,9 +45,12 @@ fn changed(look: &dyn Look, file: &RenamedFile) -> Vec<String> {
     std::iter::once(look.row(head)).chain(lines).collect()
 }
 
-impl RenameAnswer {
-    /// Returns the text form.
-    pub(crate) fn shown(&self, look: &dyn Look) -> Vec<String> {
+impl Reply for RenameAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let what = if self.applied { "renamed" } else { "preview, nothing is changed:" };
         let mut text = vec![format!(
             "{what} {} to {}: {} in {}",
@@ -103,15 +105,5 @@ impl RenameAnswer {
             text.push(look.advice("pass apply: true to write", "--apply writes it").into());
         }
         text
-    }
-}
-
-impl Reply for RenameAnswer {
-    fn state(&self) -> &AnswerState {
-        &self.state
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.shown(&Plain)
     }
 }

@@ -1,4 +1,5 @@
-//! The form of all replies: text for readers, and JSON for programs.
+//! The form of all replies: text for readers, plain for agents and with colours and links on a terminal,
+//! and JSON for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,14 +9,84 @@ use crate::secrets::{MARKED, has_mark};
 use crate::source;
 use crate::text::count;
 
+/// Shows the parts of a line. Without more, they are plain text.
+pub(crate) trait Look {
+    /// Shows lines of a file, such as `3-9,12`, or the file if there are none, as the beginning of a line.
+    fn lines(&self, path: &str, lines: &str) -> String {
+        let lines = if lines.is_empty() { String::new() } else { format!(":{lines}") };
+        shown_place(&format!("{path}{lines}"))
+    }
+
+    /// Shows a file, or a line of it unless that is 0, as the beginning of a line.
+    fn at(&self, path: &str, line: u32) -> String {
+        let line = if line > 0 { line.to_string() } else { String::new() };
+        self.lines(path, &line)
+    }
+
+    /// Shows a file. A link leads to a line of it.
+    fn file(&self, path: &str, _line: u32) -> String {
+        self.at(path, 0)
+    }
+
+    /// Shows the name of a symbol.
+    fn name(&self, name: &str) -> String {
+        printable(name)
+    }
+
+    /// Shows a heading, or a note in a line.
+    fn aside(&self, text: &str) -> String {
+        text.to_string()
+    }
+
+    /// Shows a whole line that begins with a place.
+    fn row(&self, text: String) -> String {
+        text
+    }
+
+    /// Shows lines of a file, the first of which has this number.
+    fn code(&self, _first: usize, text: &str) -> Vec<String> {
+        text.lines().map(quoted).collect()
+    }
+
+    /// Shows a line of a file with its number.
+    fn numbered(&self, number: usize, text: &str) -> String {
+        format!("{number:>5} {}", printable_code(text))
+    }
+
+    /// Shows a line of a file that matches (`:`) or is beside one (`-`).
+    fn found(&self, _path: &str, line: u64, mark: char, text: &str) -> String {
+        format!("{line}{mark} {}", printable_code(text))
+    }
+
+    /// Shows a line before (`-`) or after (`+`) a change.
+    fn change(&self, line: u32, sign: char, text: &str) -> String {
+        format!(" {line} {sign}{}", quoted(text))
+    }
+
+    /// Selects what the reader can do next: in another call of a tool, or by another command.
+    fn advice<'a>(&self, call: &'a str, _command: &'a str) -> &'a str {
+        call
+    }
+}
+
+/// The look of text for agents.
+pub(crate) struct Plain;
+
+impl Look for Plain {}
+
 /// A reply that has a text form beside its JSON form.
 pub(crate) trait Reply: Serialize + JsonSchema {
     fn state(&self) -> &AnswerState;
 
     /// Returns the text form, in as few words as possible. A line that begins with text of the
     /// repository is [`quoted`], or begins with a [`shown_place`], so that no such text can look like
-    /// a line of Cortex.
-    fn lines(&self) -> Vec<String>;
+    /// a line of Cortex. A command prints it with its own look.
+    fn shown(&self, look: &dyn Look) -> Vec<String>;
+
+    /// Returns the text form for agents.
+    fn lines(&self) -> Vec<String> {
+        self.shown(&Plain)
+    }
 
     /// Returns the whole text: first the warnings, last the freshness of the index.
     fn text(&self) -> String {

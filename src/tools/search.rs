@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::budget::{Format, TokenBudget, fit};
 use super::hits::row_lines;
 use super::memory_reply::Remembrance;
-use super::reply::Reply;
+use super::reply::{Look, Reply};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, Mentions, ResultRow, SearchAnswer, SearchMode,
@@ -123,7 +123,7 @@ impl Reply for SearchReply {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let mut lines: Vec<String> = self.nothing.iter().cloned().collect();
         lines.extend(self.results.iter().flat_map(row_lines));
         lines.extend(self.memories.iter().map(|memory| format!("> remembered: {memory}")));

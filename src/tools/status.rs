@@ -1,11 +1,12 @@
 //! `cortex_status`: reports what is indexed and how fresh the index is.
 
 use super::budget::TokenBudget;
-use super::reply::{Reply, printable};
+use super::reply::{Look, Reply, printable};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, ResidentMemory, StatusAnswer, StatusRequest,
 };
+use crate::search::HNSW_FROM;
 use crate::text::{count, cut};
 
 /// Longest list of published repositories, in characters.
@@ -35,7 +36,7 @@ impl Reply for StatusAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let published = (!self.published.is_empty()).then(|| {
             let names = printable(&cut(&self.published.join(", "), MAX_PUBLISHED));
             format!("{} published by the team: {names}", count(self.published.len(), "repository"))
@@ -44,109 +45,176 @@ impl Reply for StatusAnswer {
             let nothing = || "no repository is published that you may see".to_string();
             return vec![published.unwrap_or_else(nothing)];
         }
-        let list = |counts: Vec<(&str, usize)>| {
-            let mut counts: Vec<_> = counts.into_iter().filter(|c| c.1 > 0).collect();
-            counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-            counts.into_iter().map(|(what, n)| format!("{n} {what}")).collect::<Vec<_>>().join(", ")
+        let mut rows: Rows = vec![
+            ("version", format!("cortex {}", self.version)),
+            ("project", format!("{} ({})", self.root, self.root_reason)),
+            ("kept in", self.kept_in.clone()),
+        ];
+        rows.extend(self.ignored_settings.iter().map(|ignored| ("ignored", ignored.clone())));
+        rows.extend(self.at_work().map(|said| ("indexing", said)));
+        if self.chunks == 0 {
+            let none = look.advice("none yet", "none yet: run `cortex index`");
+            rows.push(("index", none.to_string()));
+        } else {
+            self.indexed(&mut rows);
+        }
+        rows.extend(self.reload.as_ref().map(|r| {
+            let parsed = number(r.files_parsed, "chunk file");
+            let error = last_error(r.last_error.as_ref());
+            let (n, published, failed) = (r.successful, r.published, r.failed);
+            let ms = r.last_duration_ms;
+            let told = format!("{n} ({published} published, {failed} failed, {parsed} parsed)");
+            ("reloads", format!("{told}, last {ms} ms{error}"))
+        }));
+        rows.extend(self.memory.as_ref().map(|memory| ("memory", memory_line(memory))));
+        rows.extend((!self.open.is_empty()).then(|| ("open", self.open.join(", "))));
+        self.not_indexed(look, &mut rows);
+        let row = |(label, text): (&str, String)| match label {
+            "" => printable(&format!("  {text}")),
+            _ => printable(&format!("{label:<11} {text}")),
         };
-        let types = list(self.chunk_types.iter().map(|(k, n)| (*k, *n)).collect());
-        let languages = list(self.languages.iter().map(|(k, n)| (k.as_str(), *n)).collect());
-        let languages = if languages.is_empty() { languages } else { format!(" ({languages})") };
+        rows.into_iter().map(row).chain(published).collect()
+    }
+}
+
+/// Labels with what is to be said; a row of a list has no label.
+type Rows = Vec<(&'static str, String)>;
+
+impl StatusAnswer {
+    /// Says what a server does for the index, and how far a run is.
+    fn at_work(&self) -> Option<String> {
         let i = &self.indexing;
-        let error = |e: &Option<String>| {
-            e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default()
-        };
-        let at_work = if i.total > 0 {
-            format!(", {} of {} done", i.done, count(i.total, "file"))
+        let mut parts = Vec::new();
+        if self.reload.is_some() {
+            let leads = if i.leads { "this process leads" } else { "this process does not lead" };
+            parts.push(format!("{leads}, changes noticed: {}", i.watching));
+            parts.push(number(i.runs, "run"));
+        }
+        if i.total + i.queued > 0 {
+            let files = count(i.total, "file");
+            parts.push(format!("{} of {files}, {} more changed", i.done, i.queued));
+        }
+        (!parts.is_empty()).then(|| parts.join(", ") + &last_error(i.last_error.as_ref()))
+    }
+
+    /// Says what is in the index.
+    fn indexed(&self, rows: &mut Rows) {
+        let index = &self.state.index;
+        let is_command = self.reload.is_none();
+        // The last line of a reply says which generation a server has.
+        if is_command {
+            let whose = if self.foreign { ", written by another program" } else { "" };
+            let local = if index.local { " (local: each process counts its own)" } else { "" };
+            let parsed = count(self.files_parsed, "chunk file");
+            let generation = index.generation;
+            rows.push(("index", format!("generation {generation}{local}{whose}, {parsed} parsed")));
+            rows.extend(index.indexed_at.as_ref().map(|at| {
+                let age = chrono::DateTime::parse_from_rfc3339(at).map_or_else(
+                    |_| at.clone(),
+                    |t| ago(chrono::Utc::now().signed_duration_since(t)),
+                );
+                ("age", format!("{age}, {}", self.newer().unwrap_or("up to date")))
+            }));
+        }
+        if !self.other_files.is_empty() {
+            let others = self.other_files.join(", ");
+            rows.push(("beside it", format!("{others}, written by other programs")));
+        }
+        let types = list(self.chunk_types.iter().map(|(k, n)| (*k, *n)));
+        rows.push(("chunks", format!("{}{}", self.chunks, in_brackets(&types))));
+        if self.commits > 0 {
+            rows.push(("commits", format!("{}, whose messages help to rank", self.commits)));
+        }
+        if !self.nested.is_empty() {
+            let nested = cut(&self.nested.join(", "), MAX_NAMES);
+            let said = format!("{nested}: indexed with the project, without their commits");
+            rows.push(("nested", said));
+        }
+        let pending = if index.vectors_pending > 0 {
+            format!(", {} to be made", index.vectors_pending)
         } else {
             String::new()
         };
-        let leads = if i.leads { "this process leads" } else { "this process does not lead" };
-        let hnsw = self
-            .vectors_in_hnsw
-            .map(|n| format!(", an HNSW graph of {n} vectors proposes candidates"))
-            .unwrap_or_default();
-        let number = |n: u64, what: &str| count(usize::try_from(n).unwrap_or(usize::MAX), what);
-        let mut lines = vec![
-            format!("cortex {} in {}", self.version, self.root),
-            format!(
-                "{} ({types}) of {}{languages}",
-                count(self.chunks, "chunk"),
-                count(self.files, "file")
-            ),
-            format!("embedder {}{hnsw}", self.embedder),
-        ];
-        lines.extend(self.reload.as_ref().map(|r| {
-            let (parsed, error) = (number(r.files_parsed, "chunk file"), error(&r.last_error));
-            format!(
-                "reloads {} ({} published, {} failed, {parsed} parsed), last {} ms{error}",
-                r.successful, r.published, r.failed, r.last_duration_ms
-            )
-        }));
-        lines.extend(self.memory.as_ref().map(memory_line));
-        lines.extend((!self.open.is_empty()).then(|| format!("open: {}", self.open.join(", "))));
-        lines.push(format!(
-            "indexing: {leads}, changes noticed: {}, {}{at_work}, {} queued{}",
-            i.watching,
-            number(i.runs, "run"),
-            i.queued,
-            error(&i.last_error)
-        ));
-        let skipped = list(self.skipped.iter().map(|(k, n)| (k.as_str(), *n)).collect());
-        if !skipped.is_empty() {
-            lines.push(format!("skipped: {skipped}"));
-        }
-        lines.extend(
-            self.skipped_files
-                .iter()
-                .map(|(path, reason)| printable(&format!("  {path}: {reason}"))),
-        );
+        let hnsw = match self.vectors_in_hnsw {
+            Some(n) => format!("; a graph of {n} vectors (HNSW) proposes candidates"),
+            None if is_command && self.chunks >= HNSW_FROM => {
+                "; so many that a server asks a graph of them (HNSW), built once and saved".into()
+            }
+            None => String::new(),
+        };
+        rows.push(("vectors", format!("by {}{pending}{hnsw}", self.embedder)));
+        let languages = list(self.languages.iter().map(|(k, n)| (k.as_str(), *n)));
+        let files = match self.files {
+            0 => "none that a chunk names".to_string(),
+            n => n.to_string(),
+        };
+        rows.push(("files", files + &in_brackets(&languages)));
+    }
+
+    /// Says what was skipped, left out and hidden.
+    fn not_indexed(&self, look: &dyn Look, rows: &mut Rows) {
+        let item = |text: String| ("", text);
+        let skipped = list(self.skipped.iter().map(|(k, n)| (k.as_str(), *n)));
+        rows.extend((!skipped.is_empty()).then_some(("skipped", skipped)));
+        let files = self.skipped_files.iter();
+        rows.extend(files.map(|(path, reason)| item(format!("{path}: {reason}"))));
         if let Some(left) = &self.left_out {
-            lines.push(format!("left out by name or by an ignore file: {}", left.total));
-            lines.extend(left.first.iter().map(|row| printable(&format!("  {}", row.line()))));
-        }
-        if !self.nested.is_empty() {
-            lines.push(format!(
-                "repositories inside, indexed with the project: {}",
-                printable(&cut(&self.nested.join(", "), MAX_NAMES))
-            ));
-        }
-        lines.extend(published);
-        if !self.other_files.is_empty() {
-            lines.push(format!(
-                "beside the index: {}, written by other programs",
-                printable(&self.other_files.join(", "))
-            ));
+            let total = left.total;
+            rows.push(("left out", format!("{total} by name or by an ignore file")));
+            rows.extend(left.first.iter().map(|row| item(row.line())));
+            let n_more = total - left.first.len();
+            rows.extend((n_more > 0).then(|| item(format!("and {n_more} more"))));
         }
         if self.secrets.total > 0 {
-            let places: Vec<_> = self
-                .secrets
-                .first
-                .iter()
-                .map(|s| format!("{}:{} {}", printable(&s.path), s.line, s.rule))
-                .collect();
-            let more = if self.secrets.total > places.len() { ", …" } else { "" };
-            lines.push(format!(
-                "{} hidden: {}{more}",
-                count(self.secrets.total, "secret"),
-                places.join(", ")
-            ));
+            let secrets = count(self.secrets.total, "secret");
+            rows.push(("secrets", format!("{secrets} hidden in the index and in every reply")));
+            let first = self.secrets.first.iter();
+            rows.extend(first.map(|s| item(format!("{}:{}: {}", s.path, s.line, s.rule))));
+            let n_more = self.secrets.total - self.secrets.first.len();
+            let verbose = look.advice("verbose: true lists them", "--verbose lists them");
+            rows.extend((n_more > 0).then(|| item(format!("and {n_more} more: {verbose}"))));
         }
-        lines
+    }
+}
+
+/// Lists counts that are not zero, largest first.
+fn list<'a>(counts: impl Iterator<Item = (&'a str, usize)>) -> String {
+    let mut counts: Vec<_> = counts.filter(|(_, n)| *n > 0).collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    counts.into_iter().map(|(what, n)| format!("{n} {what}")).collect::<Vec<_>>().join(", ")
+}
+
+fn in_brackets(list: &str) -> String {
+    if list.is_empty() { String::new() } else { format!(" ({list})") }
+}
+
+fn number(n: u64, what: &str) -> String {
+    count(usize::try_from(n).unwrap_or(usize::MAX), what)
+}
+
+fn last_error(error: Option<&String>) -> String {
+    error.map(|e| format!("; last error: {e}")).unwrap_or_default()
+}
+
+fn ago(age: chrono::TimeDelta) -> String {
+    let (d, h, m) = (age.num_days(), age.num_hours(), age.num_minutes());
+    let unit = |n: i64, what| format!("{} ago", count(usize::try_from(n).unwrap_or(0), what));
+    match () {
+        () if d > 0 => unit(d, "day"),
+        () if h > 0 => unit(h, "hour"),
+        () if m > 0 => unit(m, "minute"),
+        () => "just now".into(),
     }
 }
 
 /// Says how much memory the server holds.
 fn memory_line(m: &ResidentMemory) -> String {
-    let megabytes = |mb: Option<u64>| mb.map(|mb| format!(" {mb} MB"));
-    let budget = megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
+    let budget = m.budget_mb.map(|mb| format!(" of {mb} MB allowed")).unwrap_or_default();
     let without = if m.given_up.is_empty() {
         String::new()
     } else {
         format!(", without {}", m.given_up.join(" and "))
     };
-    format!(
-        "memory{}{budget}{without}",
-        megabytes(m.resident_mb).unwrap_or_else(|| " unknown".into())
-    )
+    let resident = m.resident_mb.map_or_else(|| "unknown".into(), |mb| format!("{mb} MB"));
+    format!("{resident}{budget}{without}")
 }

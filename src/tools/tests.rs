@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::reply::Reply;
 use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Metadata};
 use crate::config::Config;
@@ -89,7 +88,7 @@ impl Project {
     fn ask(&self, tool: &str, arguments: Value) -> Result<Both, AskError> {
         let tool = Tool::named(tool).unwrap();
         let ask = |form| tool.call(&self.engine, &Call::default(), arguments.clone(), form);
-        let (Answer::Text(text), Answer::Json(structured)) =
+        let (Answer::Text(text, _), Answer::Json(structured)) =
             (ask(Format::Text)?, ask(Format::Json)?)
         else {
             panic!("{}: the answer has another form than asked for", tool.name)
@@ -984,7 +983,7 @@ impl Reply for Probe {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         self.rows.iter().flat_map(hits::row_lines).collect()
     }
 }

@@ -129,14 +129,15 @@ pub struct Tool {
 /// The answer of a tool in the form that the caller asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    Text(String),
+    /// The text, and the same as JSON for programs that look at what was answered.
+    Text(String, Value),
     Json(Value),
 }
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text, _) => f.write_str(text),
             Self::Json(json) => write!(f, "{json:#}"),
         }
     }
@@ -312,6 +313,11 @@ pub(crate) fn limited<Q: Question>(
     Ok(Limited { reply: question.answer(engine, call, budget)?, budget })
 }
 
+/// Answers a question as its tool does, without a limit.
+pub(crate) fn whole<Q: Question>(question: Q, engine: &Engine) -> Result<Q::Reply, AskError> {
+    question.answer(engine, &Call::default(), TokenBudget::WHOLE)
+}
+
 impl<R: Reply> Limited<R> {
     /// Returns the lines of the text form, without its warnings and the freshness of the index.
     pub(crate) fn lines(&self) -> Vec<String> {
@@ -347,18 +353,17 @@ fn answer<Q: Question>(
         Scope::Other(other) => question.answer(&other.engine, &call, budget)?,
         Scope::Published(repository) => question.answer_published(repository, &call, budget)?,
     };
+    let json = serde_json::to_value(&reply)
+        .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?;
     Ok(match budget.format() {
-        Format::Text => Answer::Text(budget.bind_text(match &scope {
-            // The last line says which index answered.
-            Scope::Other(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
-            _ => reply.text(),
-        })),
-        Format::Json => {
-            Answer::Json(budget.bind_json(
-                serde_json::to_value(&reply).map_err(|e| {
-                    AskError::Failed(format!("cannot write the reply as JSON: {e}"))
-                })?,
-            ))
+        Format::Text => {
+            let text = match &scope {
+                // The last line says which index answered.
+                Scope::Other(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
+                _ => reply.text(),
+            };
+            Answer::Text(budget.bind_text(text), json)
         }
+        Format::Json => Answer::Json(budget.bind_json(json)),
     })
 }

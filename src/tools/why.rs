@@ -2,7 +2,7 @@
 
 use super::budget::{TokenBudget, fit};
 use super::history::revert_line;
-use super::reply::{Reply, printable, printed, quoted, shown_place};
+use super::reply::{Look, Reply, printable, printed, quoted, shown_place};
 use super::tool::Question;
 use crate::engine::{
     AnswerState, AskError, Call, Engine, Mentions, WhyAnswer, WhyCommit, WhyPassed, WhyRequest,
@@ -108,7 +108,7 @@ impl Reply for WhyAnswer {
         &self.state
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn shown(&self, _: &dyn Look) -> Vec<String> {
         let mut lines: Vec<String> = self.commits.iter().flat_map(commit).collect();
         if self.total_commits > self.commits.len() && !self.commits.is_empty() {
             lines.push(format!(

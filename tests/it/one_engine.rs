@@ -206,7 +206,7 @@ fn each_question_has_one_answer_whoever_asks() {
 
 /// A command prints the lines that agents read, without the state of the index, which is the last one.
 #[test]
-fn each_answer_of_the_graph_has_one_text() {
+fn each_answer_has_one_text() {
     let p = project();
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
@@ -233,6 +233,16 @@ fn each_answer_of_the_graph_has_one_text() {
             "impact",
             json!({ "files": ["Store::get"] }),
         ),
+        (
+            &["read", "src/store.rs:4-6,8", "nowhere.rs", "tool.py", "/Store|held/"],
+            "read",
+            json!({ "places": ["src/store.rs:4-6,8", "nowhere.rs", "tool.py", "/Store|held/"] }),
+        ),
+        (&["read", "src/main.rs#main"], "read", json!({ "places": ["src/main.rs#main"] })),
+        (&["outline"], "outline", json!({})),
+        (&["outline", "--depth", "0"], "outline", json!({ "depth": 0 })),
+        (&["outline", "src/store.rs"], "outline", json!({ "path": "src/store.rs" })),
+        (&["files", "--by", "file"], "files", json!({ "by": "file" })),
     ] {
         let mut arguments = arguments;
         arguments["format"] = "text".into();
@@ -241,7 +251,23 @@ fn each_answer_of_the_graph_has_one_text() {
         let (told, _) = told.trim_end().rsplit_once('\n').unwrap();
         let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("warning: ")).collect();
         let printed = p.run(cli).expect(0).stdout;
-        assert_eq!(printed.lines().collect::<Vec<_>>(), told, "{cli:?}");
+        // A terminal has wider columns.
+        let trimmed = |lines: Vec<&str>| -> Vec<String> {
+            lines.into_iter().map(|line| line.trim_start().to_string()).collect()
+        };
+        assert_eq!(trimmed(printed.lines().collect()), trimmed(told), "{cli:?}");
+    }
+}
+
+/// A line is cut only where a terminal would break it.
+#[test]
+fn a_pipe_gets_whole_lines() {
+    let long = format!("fn f() {{ g(\"{}\") }}", "frost ".repeat(60));
+    let p = Project::with(&[("src/a.rs", &format!("{long}\n"))]);
+    p.index();
+    for command in [&["read", "src/a.rs"][..], &["pattern", "g($A)", "--languages", "rust"]] {
+        let out = p.run(command).expect(0).stdout;
+        assert!(out.contains(&long), "{command:?}: {out}");
     }
 }
 

@@ -90,10 +90,14 @@ fn several_places_are_read_by_one_command() {
         .expect(0)
         .stdout;
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines[0], "src/main.rs:5-8", "{out}");
+    assert_eq!(lines[0], "src/main.rs:5-8 of 9 lines", "{out}");
     assert_eq!(lines[1], "     5 /// Works under the lock.", "{out}");
     assert!(lines[5].starts_with("nowhere.rs: `nowhere.rs` is not in the index"), "{out}");
-    assert_eq!(lines[6..], ["src/lock.rs:18-18", "    18 fn unlock(path: &str) {}"], "{out}");
+    assert_eq!(
+        lines[6..],
+        ["src/lock.rs:18-18 of 18 lines", "    18 fn unlock(path: &str) {}"],
+        "{out}"
+    );
     let error = p.run(&["read", "nowhere.rs", "Nobody::knows"]).error();
     assert!(error.contains("nowhere.rs: ") && error.contains("Nobody::knows: "), "{error}");
 }

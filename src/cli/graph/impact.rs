@@ -2,11 +2,9 @@
 
 use anyhow::Result;
 
-use super::shared::{Around, Shared, told};
-use crate::cli::args::end;
+use super::shared::{Around, Shared};
+use crate::cli::args::answered;
 use crate::cli::outcome::Outcome;
-use crate::cli::paths::Paths;
-use crate::cli::render::json;
 use crate::engine::{Call, ImpactRequest};
 
 #[derive(clap::Args)]
@@ -35,12 +33,5 @@ pub(super) fn run(of: &Impact, shared: &Shared) -> Result<Outcome> {
     };
     let engine = shared.engine(&mut request.files)?;
     let answer = engine.impact(&request, &Call::default())?;
-    if shared.json {
-        json(&answer)?;
-    } else {
-        let lines = answer.shown(&Paths::of(&engine.project));
-        told(&answer.state, &lines, !answer.is_empty())?;
-    }
-    let outcome = if answer.is_empty() { Outcome::NothingFound } else { Outcome::Done };
-    Ok(end(engine, outcome))
+    answered(engine, shared.json, &answer, !answer.is_empty())
 }

@@ -2,11 +2,9 @@
 
 use anyhow::Result;
 
-use super::shared::{Shared, told};
-use crate::cli::args::end;
+use super::shared::Shared;
+use crate::cli::args::answered;
 use crate::cli::outcome::Outcome;
-use crate::cli::paths::Paths;
-use crate::cli::render::json;
 use crate::engine::{Call, RenameRequest};
 
 #[derive(clap::Args)]
@@ -36,10 +34,5 @@ pub(super) fn run(of: &Rename, shared: &Shared) -> Result<Outcome> {
     };
     let engine = shared.engine([&mut request.target])?;
     let answer = engine.rename(&request, &Call::default())?;
-    if shared.json {
-        json(&answer)?;
-    } else {
-        told(&answer.state, &answer.shown(&Paths::of(&engine.project)), true)?;
-    }
-    Ok(end(engine, Outcome::Done))
+    answered(engine, shared.json, &answer, true)
 }

@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use crate::cli::args::{OfAnyProject, at_least_one, end};
 use crate::cli::outcome::Outcome;
 use crate::cli::paths::Paths;
-use crate::cli::render::{json, line, printable, warnings};
+use crate::cli::render::{json, printable};
 use crate::drawing::DrawingFormat;
-use crate::engine::{AnswerFrom, AnswerState, Call, Engine, GraphAnswer, TargetRows};
+use crate::engine::{AnswerFrom, Call, Engine, GraphAnswer, TargetRows};
 
 /// Selects the project, and the form of the answer.
 #[derive(clap::Args)]
@@ -116,21 +116,8 @@ impl Shared {
             tell!("{}", printable(&engine.unknown_symbol(target, &Call::default())?));
         } else {
             let is_found = !is_empty || !answer.unresolved.is_empty() || !answer.unknown.is_empty();
-            told(&answer.state, &answer.shown(&Paths::of(&engine.project)), is_found)?;
+            Paths::of(&engine.project).print(answer, is_found)?;
         }
         Ok(end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
     }
-}
-
-/// Prints an answer after its warnings: on stdout what is found, on stderr why nothing is.
-pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
-    warnings(state);
-    for text in lines {
-        if is_found {
-            line(text)?;
-        } else {
-            tell!("{text}");
-        }
-    }
-    Ok(())
 }

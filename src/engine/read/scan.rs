@@ -120,6 +120,9 @@ pub struct FilesAnswer {
     pub total_rows: usize,
     /// Sum of all rows.
     pub total: FileCount,
+    /// The grouping.
+    #[serde(skip)]
+    pub by: CountBy,
     #[serde(flatten)]
     pub state: AnswerState,
 }
@@ -255,7 +258,7 @@ impl Engine {
         let groups = scan::grouped(&sizes, by, sort);
         let (total_rows, total) = (groups.len(), row(scan::total(&groups)));
         let rows = groups.into_iter().take(request.limit).map(row).collect();
-        Ok(FilesAnswer { rows, total_rows, total, state })
+        Ok(FilesAnswer { rows, total_rows, total, by: request.by, state })
     }
 }
 
