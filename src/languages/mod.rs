@@ -30,7 +30,7 @@ pub use spec::{
     COMMON_METHODS, Called, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules,
     Names, Scoping, Spec, Template, Visibility,
 };
-use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS, LONE_MEMBER};
+use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
 pub use testing::{
     Function, TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after,
     is_test_path, nearness, test_role,
@@ -79,28 +79,7 @@ pub fn separator(language: &str) -> &'static str {
 /// are the loosest rules.
 #[must_use]
 pub fn names_of(language: &str) -> &'static Names {
-    static OTHER: Names = Names {
-        family: "",
-        reach: Visibility::Project,
-        implicit_self: false,
-        open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: LONE_MEMBER,
-    };
+    static OTHER: Names = Names { open_imports: true, ..Names::of("") };
     grammar(language).map_or(&OTHER, |grammar| &grammar.spec.names)
 }
 

@@ -80,6 +80,31 @@ pub struct Spec {
     pub names: Names,
 }
 
+impl Spec {
+    /// A language that marks nothing as public and hides nothing. A language names what differs.
+    pub(super) const fn of(name: &'static str, grammar: LanguageFn) -> Self {
+        Self {
+            name,
+            extensions: &[],
+            filenames: &[],
+            interpreters: &[],
+            grammar,
+            outline: &[],
+            references: &[],
+            template: None,
+            wrappers: &[],
+            separator: ".",
+            export: Export::Always,
+            hides: Hides::Nothing,
+            metavariable: '$',
+            contexts: &[],
+            headers: &[],
+            with_headers: &[],
+            names: Names::of(name),
+        }
+    }
+}
+
 /// How a language marks what is public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Export {
@@ -165,6 +190,34 @@ pub struct Names {
     pub methods: &'static [&'static str],
     /// Confidence that a member of an unknown value is the only member of this name in the project.
     pub lone_member: f32,
+}
+
+impl Names {
+    /// The rules of a language of which nothing particular is known.
+    pub(super) const fn of(family: &'static str) -> Self {
+        Self {
+            family,
+            reach: Visibility::Project,
+            implicit_self: false,
+            open_imports: false,
+            structural: false,
+            namespaces: false,
+            open_inner_types: false,
+            closed_files: &[],
+            redefines: false,
+            mixes_in: false,
+            scoping: Scoping::Unknown,
+            called_variables: Called::Always,
+            modules: Modules::Names,
+            macro_result: None,
+            delegates: None,
+            own_value: &[],
+            constructors: &[],
+            transparent: &[],
+            methods: &[],
+            lone_member: LONE_MEMBER,
+        }
+    }
 }
 
 /// Where a name is visible without an import.
@@ -357,7 +410,7 @@ pub const COMMON_METHODS: &[&str] = &[
     "write",
 ];
 /// The value of [`Names::lone_member`] in languages that were not measured.
-pub(super) const LONE_MEMBER: f32 = 0.55;
+const LONE_MEMBER: f32 = 0.55;
 pub(super) const ECMASCRIPT_METHODS: &[&str] =
     &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
 pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] =

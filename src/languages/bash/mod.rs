@@ -1,44 +1,22 @@
 //! Bash and the shells like it.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "bash",
     extensions: &["sh", "bash", "bats", "zsh", "ksh"],
     filenames: &[".bashrc", ".profile"],
     interpreters: &["sh", "bash", "zsh", "dash", "ksh"],
-    grammar: tree_sitter_bash::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["declaration_command"],
     separator: "::",
     export: Export::NotUnderscore,
-    hides: Hides::Nothing,
-    metavariable: '$',
-    contexts: &[],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "shell",
-        reach: Visibility::Project,
-        implicit_self: false,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Function,
         called_variables: Called::Never,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("shell")
     },
+    ..Spec::of("bash", tree_sitter_bash::LANGUAGE)
 });

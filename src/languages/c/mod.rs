@@ -1,16 +1,11 @@
 //! C.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Hides, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "c",
     extensions: &["c"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_c::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["declaration", "type_definition"],
     separator: "::",
     export: Export::Unless(&["static"]),
@@ -20,25 +15,14 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     headers: &["h"],
     with_headers: &["c", "m"],
     names: Names {
-        family: "c",
-        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
-        structural: false,
         namespaces: true,
-        open_inner_types: false,
         closed_files: &["c"],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("c")
     },
+    ..Spec::of("c", tree_sitter_c::LANGUAGE)
 });

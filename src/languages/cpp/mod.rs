@@ -1,19 +1,14 @@
 //! C++.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Hides, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "cpp",
     extensions: &[
         "cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "inc", "ipp", "tpp", "cu", "cuh",
         "ino",
     ],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_cpp::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("../c/references.scm"), include_str!("references.scm")],
-    template: None,
     wrappers: &["template_declaration", "declaration", "type_definition"],
     separator: "::",
     export: Export::Unless(&["static"]),
@@ -23,25 +18,16 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     headers: &["h", "hpp", "hh"],
     with_headers: &["cc", "cpp", "cxx"],
     names: Names {
-        family: "c",
-        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
-        structural: false,
         namespaces: true,
-        open_inner_types: false,
         closed_files: &["cc", "cpp", "cxx"],
-        redefines: false,
         mixes_in: true,
         scoping: Scoping::After,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
         transparent: &["unique_ptr", "shared_ptr", "weak_ptr"],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("c")
     },
+    ..Spec::of("cpp", tree_sitter_cpp::LANGUAGE)
 });

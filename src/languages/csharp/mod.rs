@@ -1,20 +1,13 @@
 //! C#.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "csharp",
     extensions: &["cs", "csx"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_c_sharp::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["declaration", "variable_declaration"],
-    separator: ".",
     export: Export::Unless(&["private", "protected", "internal"]),
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &[
         "class C {\nvoid F() {\n§\n}\n}",
@@ -22,28 +15,13 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         "class C {\n§\n}",
         "class C {\nvoid F() {\n§;\n}\n}",
     ],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "csharp",
-        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
-        structural: false,
         namespaces: true,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Block,
-        called_variables: Called::Always,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("csharp")
     },
+    ..Spec::of("csharp", tree_sitter_c_sharp::LANGUAGE)
 });

@@ -1,44 +1,23 @@
 //! Dart.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "dart",
     extensions: &["dart"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_dart::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::NotUnderscore,
-    hides: Hides::Nothing,
-    metavariable: '$',
     contexts: &["void f() {\n§\n}", "var v = §;", "class C {\n§\n}", "void f() {\n§;\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "dart",
         reach: Visibility::File,
         implicit_self: true,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Block,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
         transparent: &["Future", "Stream"],
         methods: &["toString", "forEach", "isEmpty", "isNotEmpty"],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("dart")
     },
+    ..Spec::of("dart", tree_sitter_dart::LANGUAGE)
 });

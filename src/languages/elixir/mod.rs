@@ -1,44 +1,21 @@
 //! Elixir.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "elixir",
     extensions: &["ex", "exs"],
-    filenames: &[],
     interpreters: &["elixir", "escript"],
-    grammar: tree_sitter_elixir::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::Unless(&["defp", "defmacrop", "defguardp", "defnp", "typep"]),
-    hides: Hides::Nothing,
     metavariable: 'µ',
-    contexts: &[],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "elixir",
         reach: Visibility::File,
         implicit_self: true,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
         called_variables: Called::Never,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("elixir")
     },
+    ..Spec::of("elixir", tree_sitter_elixir::LANGUAGE)
 });

@@ -1,20 +1,13 @@
 //! Go.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "go",
     extensions: &["go"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_go::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["type_declaration", "const_declaration", "var_declaration"],
-    separator: ".",
     export: Export::Uppercase,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &[
         "package p\n\nfunc f() {\n§\n}",
@@ -22,28 +15,12 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         "package p\n\n§",
         "package p\ntype t struct {\n§\n}",
     ],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "go",
         reach: Visibility::Directory,
-        implicit_self: false,
-        open_imports: false,
         structural: true,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
-        called_variables: Called::Always,
         modules: Modules::Directories,
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("go")
     },
+    ..Spec::of("go", tree_sitter_go::LANGUAGE)
 });

@@ -1,44 +1,15 @@
 //! Haskell.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "haskell",
     extensions: &["hs", "lhs", "hsc"],
-    filenames: &[],
     interpreters: &["runghc", "runhaskell", "stack"],
-    grammar: tree_sitter_haskell::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::Listed,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["v = §", "v = do\n  §"],
-    headers: &[],
-    with_headers: &[],
-    names: Names {
-        family: "haskell",
-        reach: Visibility::File,
-        implicit_self: false,
-        open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
-    },
+    names: Names { reach: Visibility::File, open_imports: true, ..Names::of("haskell") },
+    ..Spec::of("haskell", tree_sitter_haskell::LANGUAGE)
 });

@@ -1,44 +1,12 @@
 //! HTML.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Grammar, Modules, Names, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "html",
     extensions: &["html", "htm", "xhtml"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_html::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
-    export: Export::Always,
-    hides: Hides::Nothing,
     metavariable: '_',
-    contexts: &[],
-    headers: &[],
-    with_headers: &[],
-    names: Names {
-        family: "ecmascript",
-        reach: Visibility::Project,
-        implicit_self: false,
-        open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
-        modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
-    },
+    names: Names { open_imports: true, modules: Modules::Paths(&['/']), ..Names::of("ecmascript") },
+    ..Spec::of("html", tree_sitter_html::LANGUAGE)
 });

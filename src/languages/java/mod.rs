@@ -1,49 +1,27 @@
 //! Java.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "java",
     extensions: &["java"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_java::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::Keyword("public"),
-    hides: Hides::Nothing,
-    metavariable: '$',
     contexts: &[
         "class C {\nvoid f() {\n§\n}\n}",
         "class C {\nObject v = §;\n}",
         "class C {\n§\n}",
         "class C {\nvoid f() {\n§;\n}\n}",
     ],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "jvm",
         reach: Visibility::Package,
         implicit_self: true,
-        open_imports: false,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
         called_variables: Called::Never,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
         transparent: &["Optional"],
         methods: super::JVM_METHODS,
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("jvm")
     },
+    ..Spec::of("java", tree_sitter_java::LANGUAGE)
 });

@@ -1,44 +1,14 @@
 //! Julia.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "julia",
     extensions: &["jl"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_julia::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["const_statement"],
-    separator: ".",
     export: Export::Listed,
-    hides: Hides::Nothing,
     metavariable: 'µ',
-    contexts: &[],
-    headers: &[],
-    with_headers: &[],
-    names: Names {
-        family: "julia",
-        reach: Visibility::Project,
-        implicit_self: false,
-        open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
-        modules: Modules::Paths(&['/', '.']),
-        macro_result: None,
-        delegates: None,
-        own_value: &[],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
-    },
+    names: Names { open_imports: true, modules: Modules::Paths(&['/', '.']), ..Names::of("julia") },
+    ..Spec::of("julia", tree_sitter_julia::LANGUAGE)
 });

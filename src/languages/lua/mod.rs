@@ -1,44 +1,20 @@
 //! Lua.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "lua",
     extensions: &["lua"],
-    filenames: &[],
     interpreters: &["lua"],
-    grammar: tree_sitter_lua::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["variable_declaration"],
-    separator: ".",
     export: Export::Unless(&["local"]),
-    hides: Hides::Nothing,
-    metavariable: '$',
-    contexts: &[],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "lua",
-        reach: Visibility::Project,
-        implicit_self: false,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['.', '/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["self"],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("lua")
     },
+    ..Spec::of("lua", tree_sitter_lua::LANGUAGE)
 });

@@ -1,18 +1,12 @@
 //! Objective-C.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Hides, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "objc",
     extensions: &["m", "mm"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_objc::LANGUAGE,
     outline: &[include_str!("outline.scm"), include_str!("../c/outline.scm")],
     references: &[include_str!("references.scm"), include_str!("../c/references.scm")],
-    template: None,
     wrappers: &["declaration", "type_definition"],
-    separator: ".",
     export: Export::Unless(&["static"]),
     hides: Hides::Macros,
     metavariable: '𐀀',
@@ -26,25 +20,15 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     headers: &["h"],
     with_headers: &["m", "mm"],
     names: Names {
-        family: "c",
-        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
-        structural: false,
         namespaces: true,
-        open_inner_types: false,
         closed_files: &["m", "mm"],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["self"],
         constructors: &["init"],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("c")
     },
+    ..Spec::of("objc", tree_sitter_objc::LANGUAGE)
 });

@@ -1,44 +1,20 @@
 //! OCaml.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Grammar, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "ocaml",
     extensions: &["ml"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_ocaml::LANGUAGE_OCAML,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["type_definition"],
-    separator: ".",
-    export: Export::Always,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["let v = §"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "ocaml",
         reach: Visibility::File,
-        implicit_self: false,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['.']),
-        macro_result: None,
-        delegates: None,
         own_value: &["self"],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("ocaml")
     },
+    ..Spec::of("ocaml", tree_sitter_ocaml::LANGUAGE_OCAML)
 });

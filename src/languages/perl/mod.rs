@@ -1,44 +1,23 @@
 //! Perl.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "perl",
     extensions: &["pl", "pm", "t"],
-    filenames: &[],
     interpreters: &["perl"],
-    grammar: ts_parser_perl::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
     separator: "::",
     export: Export::NotUnderscore,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["sub f {\n§\n}", "$v = §;", "§;"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "perl",
-        reach: Visibility::Project,
-        implicit_self: false,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Function,
         called_variables: Called::Never,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
         own_value: &["self", "class"],
         constructors: &["new"],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("perl")
     },
+    ..Spec::of("perl", ts_parser_perl::LANGUAGE)
 });

@@ -1,44 +1,25 @@
 //! PHP.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "php",
     extensions: &["php", "phtml"],
-    filenames: &[],
     interpreters: &["php"],
-    grammar: tree_sitter_php::LANGUAGE_PHP_ONLY,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["const_declaration"],
     separator: "::",
     export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["<?php\n§", "<?php\n§;", "<?php\nclass C {\n§\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "php",
-        reach: Visibility::Project,
-        implicit_self: false,
-        open_imports: false,
-        structural: false,
         namespaces: true,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Function,
         called_variables: Called::Never,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["this", "self", "static"],
         constructors: &["__construct"],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("php")
     },
+    ..Spec::of("php", tree_sitter_php::LANGUAGE_PHP_ONLY)
 });

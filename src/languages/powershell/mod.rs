@@ -1,44 +1,21 @@
 //! PowerShell.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Grammar, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "powershell",
     extensions: &["ps1", "psm1", "psd1"],
-    filenames: &[],
     interpreters: &["pwsh"],
-    grammar: tree_sitter_powershell::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
-    export: Export::Always,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["function f {\n§\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "powershell",
-        reach: Visibility::Project,
-        implicit_self: false,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Function,
         called_variables: Called::Never,
         modules: Modules::Paths(&['/', '\\']),
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("powershell")
     },
+    ..Spec::of("powershell", tree_sitter_powershell::LANGUAGE)
 });

@@ -1,40 +1,23 @@
 //! Python.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "python",
     extensions: &["py", "pyi", "pyx", "pxd"],
     filenames: &["sconstruct", "sconscript", "wscript"],
     interpreters: &["python", "pypy"],
-    grammar: tree_sitter_python::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
     wrappers: &["decorated_definition", "expression_statement"],
-    separator: ".",
     export: Export::NotUnderscore,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["class C:\n    §"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "python",
         reach: Visibility::File,
-        implicit_self: false,
-        open_imports: false,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
         redefines: true,
         mixes_in: true,
         scoping: Scoping::Function,
-        called_variables: Called::Always,
         modules: Modules::Python,
-        macro_result: None,
-        delegates: None,
         own_value: &["self", "cls"],
         constructors: &["__init__", "__new__"],
         transparent: &[
@@ -49,5 +32,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         ],
         methods: &["endswith", "startswith", "lower", "upper", "strip", "items", "update"],
         lone_member: 0.4,
+        ..Names::of("python")
     },
+    ..Spec::of("python", tree_sitter_python::LANGUAGE)
 });

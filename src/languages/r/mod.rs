@@ -1,44 +1,18 @@
 //! R.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Grammar, Modules, Names, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "r",
     extensions: &["r"],
-    filenames: &[],
     interpreters: &["Rscript"],
-    grammar: tree_sitter_r::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
-    export: Export::Always,
-    hides: Hides::Nothing,
     metavariable: 'µ',
-    contexts: &[],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "r",
-        reach: Visibility::Project,
-        implicit_self: false,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["self", "private", "super"],
-        constructors: &[],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("r")
     },
+    ..Spec::of("r", tree_sitter_r::LANGUAGE)
 });

@@ -1,44 +1,29 @@
 //! Ruby.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Modules, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "ruby",
     extensions: &["rb", "rake", "gemspec", "ru"],
     filenames: &["rakefile", "gemfile", "vagrantfile", "podfile", "guardfile"],
     interpreters: &["ruby"],
-    grammar: tree_sitter_ruby::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
     separator: "::",
     export: Export::NotUnderscore,
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["class C\n§\nend"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "ruby",
-        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
-        structural: false,
         namespaces: true,
         open_inner_types: true,
-        closed_files: &[],
-        redefines: false,
         mixes_in: true,
         scoping: Scoping::After,
         called_variables: Called::Never,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["self", "@self"],
         constructors: &["initialize"],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("ruby")
     },
+    ..Spec::of("ruby", tree_sitter_ruby::LANGUAGE)
 });

@@ -1,17 +1,11 @@
 //! Rust.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "rust",
     extensions: &["rs"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_rust::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
     separator: "::",
     export: Export::Keyword("pub"),
     hides: Hides::MacroCalls,
@@ -23,26 +17,13 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         "struct S {\n§\n}",
         "fn f() {\n§;\n}",
     ],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "rust",
         reach: Visibility::File,
-        implicit_self: false,
-        open_imports: false,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
-        called_variables: Called::Always,
         modules: Modules::Rust,
         macro_result: Some("TokenStream"),
         delegates: Some(("Deref", "Target")),
         own_value: &["self", "Self"],
-        constructors: &[],
         transparent: &[
             "Arc",
             "Rc",
@@ -85,5 +66,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
             "map_err",
         ],
         lone_member: 0.45,
+        ..Names::of("rust")
     },
+    ..Spec::of("rust", tree_sitter_rust::LANGUAGE)
 });

@@ -1,44 +1,22 @@
 //! Scala.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "scala",
     extensions: &["scala", "sc", "sbt"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_scala::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
-    hides: Hides::Nothing,
-    metavariable: '$',
     contexts: &["object O {\ndef f() = {\n§\n}\n}", "object O {\nval v = §\n}", "class C {\n§\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "jvm",
         reach: Visibility::Package,
         implicit_self: true,
-        open_imports: false,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
         mixes_in: true,
         scoping: Scoping::Block,
         called_variables: Called::Maybe,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
-        constructors: &[],
-        transparent: &[],
         methods: super::JVM_METHODS,
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("jvm")
     },
+    ..Spec::of("scala", tree_sitter_scala::LANGUAGE)
 });

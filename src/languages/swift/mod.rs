@@ -1,44 +1,23 @@
 //! Swift.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Called, Export, Grammar, Names, Scoping, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "swift",
     extensions: &["swift"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_swift::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
-    hides: Hides::Nothing,
     metavariable: 'µ',
     contexts: &["func f() {\n§\n}", "let v = §", "class C {\n§\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "swift",
-        reach: Visibility::Project,
         implicit_self: true,
         open_imports: true,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::After,
         called_variables: Called::Maybe,
-        modules: Modules::Names,
-        macro_result: None,
-        delegates: None,
         own_value: &["self", "Self"],
         constructors: &["init"],
         transparent: &["Optional"],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("swift")
     },
+    ..Spec::of("swift", tree_sitter_swift::LANGUAGE)
 });

@@ -1,16 +1,12 @@
 //! TypeScript.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Scoping, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "typescript",
     extensions: &["ts", "mts", "cts"],
-    filenames: &[],
     interpreters: &["ts-node"],
-    grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     outline: &[include_str!("outline.scm"), include_str!("../ecmascript/outline.scm")],
     references: &[include_str!("references.scm"), include_str!("../ecmascript/references.scm")],
-    template: None,
     wrappers: &[
         "export_statement",
         "lexical_declaration",
@@ -18,33 +14,18 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         "expression_statement",
         "ambient_declaration",
     ],
-    separator: ".",
     export: Export::Keyword("export"),
-    hides: Hides::Nothing,
-    metavariable: '$',
     contexts: &["class C {\n§\n}", "v = §", "interface I {\n§\n}", "v = {\n§\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "ecmascript",
         reach: Visibility::File,
-        implicit_self: false,
-        open_imports: false,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
         scoping: Scoping::Block,
-        called_variables: Called::Always,
         modules: Modules::Npm,
-        macro_result: None,
-        delegates: None,
         own_value: &["this"],
         constructors: &["constructor"],
         transparent: super::ECMASCRIPT_TRANSPARENT,
         methods: super::ECMASCRIPT_METHODS,
         lone_member: 0.4,
+        ..Names::of("ecmascript")
     },
+    ..Spec::of("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT)
 });

@@ -1,44 +1,21 @@
 //! Zig.
 
-use super::{Called, Export, Grammar, Hides, Modules, Names, Scoping, Spec, Visibility};
+use super::{Export, Grammar, Modules, Names, Spec, Visibility};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
-    name: "zig",
     extensions: &["zig", "zon"],
-    filenames: &[],
-    interpreters: &[],
-    grammar: tree_sitter_zig::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
-    template: None,
-    wrappers: &[],
-    separator: ".",
     export: Export::Keyword("pub"),
-    hides: Hides::Nothing,
     metavariable: '_',
     contexts: &["fn f() void {\n§\n}", "const v = §;", "fn f() void {\n§;\n}"],
-    headers: &[],
-    with_headers: &[],
     names: Names {
-        family: "zig",
         reach: Visibility::File,
         implicit_self: true,
-        open_imports: false,
-        structural: false,
-        namespaces: false,
-        open_inner_types: false,
-        closed_files: &[],
-        redefines: false,
-        mixes_in: false,
-        scoping: Scoping::Unknown,
-        called_variables: Called::Always,
         modules: Modules::Paths(&['/']),
-        macro_result: None,
-        delegates: None,
         own_value: &["self", "Self"],
         constructors: &["init"],
-        transparent: &[],
-        methods: &[],
-        lone_member: super::LONE_MEMBER,
+        ..Names::of("zig")
     },
+    ..Spec::of("zig", tree_sitter_zig::LANGUAGE)
 });
