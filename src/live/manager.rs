@@ -207,7 +207,7 @@ impl ChunkManager {
         self.save_feeds(|_| Some(at_least));
     }
 
-    /// Does the same for one feed.
+    /// Saves what is served of one feed, under the same condition.
     pub fn save_feed(&self, name: &str, at_least: f64) {
         self.save_feeds(|feed| (feed == name).then_some(at_least));
     }
@@ -280,7 +280,7 @@ impl ChunkManager {
         self.reload_feeds(|_| true, cancel)
     }
 
-    /// Does the same for one feed, for a command that needs only this feed.
+    /// Loads one feed and publishes what changed, for a command that needs only this feed.
     ///
     /// # Errors
     /// Same as [`ChunkManager::reload`].
@@ -443,8 +443,8 @@ impl ChunkManager {
 }
 
 impl ServedFeed {
-    /// Does the same as [`ServedFeed::reload`], but returns a panic as an error. If a saved index
-    /// is damaged, it is abandoned and built again from the chunks.
+    /// Reloads the feed, and returns a panic as an error. If a saved index is damaged, it is abandoned
+    /// and built again from the chunks.
     fn reload_or_rebuild(
         &mut self,
         before: &Served,

@@ -49,7 +49,7 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(spelling::corrected(&[self.corpus], text, is_word)?))
     }
 
-    /// Does the same for several corpora: a word that one of them holds is not corrected.
+    /// Parses a query of several corpora. A word that one of them holds is not corrected.
     ///
     /// # Errors
     /// When a text index cannot be read.
@@ -96,8 +96,8 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(Statistics::of(query, self.corpus)?))
     }
 
-    /// Does the same as [`Searcher::search`], as one of several corpora: with the pooled counts of all
-    /// of them, the scores are comparable.
+    /// Searches one of several corpora by words and meaning. With the pooled counts of all of them, the
+    /// scores are comparable.
     ///
     /// # Errors
     /// When the text index cannot be read.

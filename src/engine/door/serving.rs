@@ -357,7 +357,8 @@ impl Engine {
         self.view_now(call)
     }
 
-    /// Does the same, but does not wait for the first comparison of the files with the index.
+    /// Returns the code corpus that is served now, also before the files were compared with the index
+    /// for the first time.
     pub(in crate::engine) fn view_now(&self, call: &Call) -> Result<View, AskError> {
         let waited = match &self.upkeep {
             Upkeep::Server(server) => self.wait(server, call),
@@ -718,7 +719,7 @@ impl Engine {
         {
             return Ok(memories.clone());
         }
-        let memories = Arc::new(self.project.memories_within(busy)?);
+        let memories = Arc::new(self.project.memories(busy)?);
         *open = there().map(|identity| (identity, memories.clone()));
         Ok(memories)
     }
