@@ -28,7 +28,7 @@ fn at<'v>(root: Option<&'v Value>, path: &str) -> Option<&'v Value> {
 fn add(text: &str, root: Option<&Value>, path: &str, value: &str) -> Result<String, String> {
     let keys: Vec<&str> = path.split('/').collect();
     let within = |keys: &[&str]| {
-        let object = |value, key: &&str| format!("{{{}: {value}}}", Value::from(*key));
+        let object = |value: String, key: &&str| format!("{{{}: {value}}}", Value::from(*key));
         keys.iter().rfold(value.to_string(), object)
     };
     let Some(mut at) = root else { return json::set_compact(text, "", &within(&keys)) };
