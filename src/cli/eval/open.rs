@@ -26,7 +26,7 @@ impl EvaluatedProject {
         let project = Project::open(Some(folder))?;
         let bar = Bar::indexing(false);
         if project.is_stale() {
-            project.index(Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
+            project.index(None, Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
         }
         project.embed(&|_| ())?;
         let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());

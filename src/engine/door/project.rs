@@ -380,21 +380,11 @@ impl Project {
     }
 
     /// Updates the index and reports progress to `tell`. A slow embedder is not asked for vectors;
-    /// [`Project::embed`] asks it.
+    /// [`Project::embed`] asks it. `found` is what a look found to do, if there was one.
     ///
     /// # Errors
     /// When the index cannot be written, or another process holds its lock longer than `lock_wait`.
     pub fn index(
-        &self,
-        mode: Mode,
-        lock_wait: Duration,
-        tell: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Summary, ProjectError> {
-        self.index_after(None, mode, lock_wait, tell)
-    }
-
-    /// Updates the index after a look, which `found` what to do.
-    pub(in crate::engine) fn index_after(
         &self,
         found: Option<Found>,
         mode: Mode,

@@ -445,7 +445,7 @@ impl Engine {
         let first = !self.project.layout.is_indexed();
         let tell = |progress| (command.tell)(Step::Indexing(progress));
         let lock_wait = if first { LONG_WAIT } else { SHORT_WAIT };
-        match self.project.index_after(found, Mode::Incremental, lock_wait, &tell) {
+        match self.project.index(found, Mode::Incremental, lock_wait, &tell) {
             Ok(summary) => {
                 self.project.note();
                 if first {
@@ -563,7 +563,7 @@ impl Engine {
                 }
             },
             Upkeep::Command(_) => {
-                let indexed = self.project.index(Mode::Incremental, SHORT_WAIT, &|_| ());
+                let indexed = self.project.index(None, Mode::Incremental, SHORT_WAIT, &|_| ());
                 indexed.err().map(|e| format!("{written}, but not indexed: {e}"))
             }
         }
