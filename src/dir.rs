@@ -688,7 +688,7 @@ fn opened(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<Own
     opened_by_name(dir, path, flags, mode)
 }
 
-/// Does the same, one name of the path at a time.
+/// Opens a path without following links, one name of it at a time.
 fn opened_by_name(
     dir: BorrowedFd,
     path: &Path,

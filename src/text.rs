@@ -1,5 +1,6 @@
 //! Counts, cuts, estimates and joins short texts.
 
+use std::any::Any;
 use std::error::Error;
 
 use regex::Regex;
@@ -40,6 +41,13 @@ pub fn chain(e: &dyn Error) -> String {
         cause = e.source();
     }
     text
+}
+
+/// Returns the message of a panic.
+#[must_use]
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
 }
 
 /// Compiles a pattern that is part of the source, and that a test uses.

@@ -1,236 +1,148 @@
 //! Changes of JSON files, with or without comments. Everything else in them stays as it is, byte for
 //! byte.
 
-use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
 use super::ours::{holds_hook, starts_cortex};
-use crate::edit::WITH_COMMENTS;
+use crate::edit::json;
 
-/// A longer array gets a line for each value.
-const WIDTH: usize = 80;
-
-/// Parses a file; an empty one is an empty object.
-fn parse(text: &str) -> Result<CstRootNode, String> {
-    let root = CstRootNode::parse(text, &WITH_COMMENTS).map_err(|e| e.to_string())?;
-    match root.value() {
-        Some(value) if value.as_object().is_none() => Err("it holds no object".into()),
-        _ => Ok(root),
+/// Reads a file, which holds an object or nothing.
+fn read(text: &str) -> Result<Option<Value>, String> {
+    match json::read(text)? {
+        Some(value) if !value.is_object() => Err("it holds no object".into()),
+        value => Ok(value),
     }
 }
 
-/// Parses a value that we write. The order of its keys is kept.
-fn input(snippet: &str) -> Result<CstInputValue, String> {
-    let root = jsonc_parser::parse_to_ast(
-        snippet,
-        &jsonc_parser::CollectOptions::default(),
-        &WITH_COMMENTS,
-    );
-    let value = root.map_err(|e| e.to_string())?.value.ok_or("it is empty")?;
-    Ok(to_input(&value))
+/// Reads a value that we write.
+fn parse(snippet: &str) -> Result<Value, String> {
+    serde_json::from_str(snippet).map_err(|e| e.to_string())
 }
 
-fn to_input(value: &jsonc_parser::ast::Value) -> CstInputValue {
-    use jsonc_parser::ast::Value as Ast;
-    match value {
-        Ast::StringLit(s) => CstInputValue::String(s.value.to_string()),
-        Ast::NumberLit(n) => CstInputValue::Number(n.value.to_string()),
-        Ast::BooleanLit(b) => CstInputValue::Bool(b.value),
-        Ast::NullKeyword(_) => CstInputValue::Null,
-        Ast::Array(a) => CstInputValue::Array(a.elements.iter().map(to_input).collect()),
-        Ast::Object(o) => CstInputValue::Object(
-            o.properties
-                .iter()
-                .map(|p| (p.name.as_str().to_string(), to_input(&p.value)))
-                .collect(),
-        ),
-    }
+/// Returns the value at a path of keys. No key holds a `/` or a `~`.
+fn at<'v>(root: Option<&'v Value>, path: &str) -> Option<&'v Value> {
+    path.split('/').try_fold(root?, |at, key| at.get(key))
 }
 
-/// Returns the keys of a path above the last one, and the last.
-fn keys(path: &str) -> (Vec<&str>, &str) {
-    path.rsplit_once('/')
-        .map_or((Vec::new(), path), |(above, last)| (above.split('/').collect(), last))
-}
-
-/// Returns the object at a path of keys below the root, and makes it if it is missing.
-fn make_object(root: &CstRootNode, keys: &[&str]) -> Result<CstObject, String> {
-    let mut at = root.object_value_or_create().ok_or("it holds no object")?;
-    for (i, key) in keys.iter().enumerate() {
-        at = at
-            .object_value_or_create(key)
-            .ok_or_else(|| format!("{} is not an object", keys[..=i].join(".")))?;
-    }
-    Ok(at)
-}
-
-/// Returns the objects along a path of keys, the root's first. It ends where a key is missing.
-fn objects(root: &CstRootNode, keys: &[&str]) -> Vec<CstObject> {
-    let mut found: Vec<CstObject> = root.object_value().into_iter().collect();
-    for key in keys {
-        match found.last().and_then(|at| at.object_value(key)) {
-            Some(next) => found.push(next),
-            None => break,
+/// Adds a value at a path where there is none, with the objects above it that are missing.
+fn add(text: &str, root: Option<&Value>, path: &str, value: &str) -> Result<String, String> {
+    let keys: Vec<&str> = path.split('/').collect();
+    let within = |keys: &[&str]| {
+        let object = |value: String, key: &&str| format!("{{{}: {value}}}", Value::from(*key));
+        keys.iter().rfold(value.to_string(), object)
+    };
+    let Some(mut at) = root else { return json::set_compact(text, "", &within(&keys)) };
+    for (n, key) in keys.iter().enumerate() {
+        match at.get(*key) {
+            Some(next) => at = next,
+            None if at.is_object() => {
+                let pointer = format!("/{}", keys[..=n].join("/"));
+                return json::set_compact(text, &pointer, &within(&keys[n + 1..]));
+            }
+            None => return Err(format!("{} is not an object", keys[..n].join("."))),
         }
     }
-    found
+    Ok(text.to_string())
+}
+
+/// Removes the value at a path, and the objects above it that hold nothing else. The root stays.
+fn remove(text: &str, root: Option<&Value>, mut path: &str) -> Result<String, String> {
+    while let Some((above, _)) = path.rsplit_once('/') {
+        if at(root, above).and_then(Value::as_object).is_none_or(|object| object.len() > 1) {
+            break;
+        }
+        path = above;
+    }
+    json::delete(text, &format!("/{path}"))
 }
 
 /// Sets the object at a path. An object of ours that is there keeps its other keys.
 pub(super) fn set(text: &str, path: &str, snippet: &str) -> Result<String, String> {
-    let root = parse(text)?;
-    let (above, last) = keys(path);
-    let object = make_object(&root, &above)?;
-    let new = input(snippet)?;
-    let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
-    let Some(old) = object.get(last) else {
-        object.append(last, new);
-        return Ok(ended(text, &root));
+    let root = read(text)?;
+    let wanted = parse(snippet)?;
+    let Some(was) = at(root.as_ref(), path) else {
+        return add(text, root.as_ref(), path, snippet);
     };
-    let was = old.value().and_then(|v| v.to_serde_value()).unwrap_or_default();
-    if was == wanted {
-        return Ok(text.to_string());
-    }
-    match (old.object_value(), new) {
-        (Some(old), CstInputValue::Object(fields)) => {
-            if !starts_cortex(&was) {
-                return Err(format!("{path} is a server of another program"));
-            }
-            for (key, value) in fields {
-                if was.get(&key) == wanted.get(&key) {
-                    continue;
-                }
-                match old.get(&key) {
-                    Some(field) => field.set_value(value),
-                    None => drop(old.append(&key, value)),
-                }
-            }
+    match (was.as_object(), wanted.as_object()) {
+        _ if *was == wanted => Ok(text.to_string()),
+        (Some(_), Some(_)) if !starts_cortex(was) => {
+            Err(format!("{path} is a server of another program"))
         }
-        (_, new) => old.set_value(new),
+        (Some(old), Some(new)) => new
+            .iter()
+            .filter(|(key, value)| old.get(*key) != Some(*value))
+            .try_fold(text.to_string(), |text, (key, value)| {
+                json::set_compact(&text, &format!("/{path}/{key}"), &value.to_string())
+            }),
+        _ => json::set_compact(text, &format!("/{path}"), snippet),
     }
-    Ok(ended(text, &root))
 }
 
 /// Removes the object at a path, if it is ours, and the objects above it that are empty then.
 pub(super) fn unset(text: &str, path: &str, snippet: &str) -> Result<String, String> {
-    let root = parse(text)?;
-    let (above, last) = keys(path);
-    let along = objects(&root, &above);
-    let old = along.get(above.len()).and_then(|object| object.get(last));
-    let Some(old) = old else { return Ok(text.to_string()) };
-    let was = old.value().and_then(|v| v.to_serde_value()).unwrap_or_default();
-    let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
-    if was != wanted && !starts_cortex(&was) {
-        return Ok(text.to_string());
+    let root = read(text)?;
+    let wanted = parse(snippet)?;
+    match at(root.as_ref(), path) {
+        Some(was) if *was == wanted || starts_cortex(was) => remove(text, root.as_ref(), path),
+        _ => Ok(text.to_string()),
     }
-    old.remove();
-    remove_empty(&along, &above);
-    Ok(ended(text, &root))
 }
 
 /// Appends a value to the array at a path, unless it is there. An older version of a hook of ours
 /// is replaced.
 pub(super) fn append(text: &str, path: &str, snippet: &str) -> Result<String, String> {
-    let root = parse(text)?;
-    let (above, last) = keys(path);
-    let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
-    let array = make_object(&root, &above)?
-        .array_value_or_create(last)
-        .ok_or_else(|| format!("{path} is not an array"))?;
-    if array.elements().iter().any(|e| e.to_serde_value().as_ref() == Some(&wanted)) {
+    let root = read(text)?;
+    let wanted = parse(snippet)?;
+    let Some(array) = at(root.as_ref(), path) else {
+        return add(text, root.as_ref(), path, &format!("[{snippet}]"));
+    };
+    let values = array.as_array().ok_or_else(|| format!("{path} is not an array"))?;
+    if values.contains(&wanted) {
         return Ok(text.to_string());
     }
-    if holds_hook(&wanted) {
-        remove_hooks(&array);
-    }
-    array.append(input(snippet)?);
-    if array.elements().len() > 1 && array.to_string().len() > WIDTH {
-        array.ensure_multiline();
-    }
-    Ok(ended(text, &root))
+    let pointer = format!("/{path}");
+    json::append_compact(&without(text, &pointer, values, &wanted)?, &pointer, snippet)
 }
 
 /// Removes a value from the array at a path, and what is empty then.
 pub(super) fn unappend(text: &str, path: &str, snippet: &str) -> Result<String, String> {
-    let root = parse(text)?;
-    let (above, last) = keys(path);
-    let along = objects(&root, &above);
-    let Some(parent) = along.get(above.len()) else { return Ok(text.to_string()) };
-    let Some(array) = parent.array_value(last) else { return Ok(text.to_string()) };
-    let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
-    let mut any = holds_hook(&wanted) && remove_hooks(&array);
-    for element in array.elements() {
-        if element.to_serde_value().as_ref() == Some(&wanted) {
-            element.remove();
-            any = true;
-        }
-    }
-    if !any {
+    let root = read(text)?;
+    let Some(values) = at(root.as_ref(), path).and_then(Value::as_array) else {
         return Ok(text.to_string());
-    }
-    if array.elements().is_empty()
-        && let Some(property) = parent.get(last)
-    {
-        property.remove();
-        remove_empty(&along, &above);
-    }
-    Ok(ended(text, &root))
+    };
+    let after = without(text, &format!("/{path}"), values, &parse(snippet)?)?;
+    let root = read(&after)?;
+    let is_empty = at(root.as_ref(), path) == Some(&Value::Array(Vec::new()));
+    if is_empty && after != text { remove(&after, root.as_ref(), path) } else { Ok(after) }
 }
 
-/// Removes the hooks of ours from an array of hooks, or of groups of hooks. Returns whether there
-/// were any.
-fn remove_hooks(array: &CstArray) -> bool {
-    let mut any = false;
-    for element in array.elements() {
-        if !element.to_serde_value().is_some_and(|e| holds_hook(&e)) {
-            continue;
-        }
-        any = true;
-        let group = element.as_object().and_then(|g| g.array_value("hooks"));
-        if let Some(hooks) = group {
-            remove_hooks(&hooks);
-            if !hooks.elements().is_empty() {
-                continue;
+/// Removes a value from an array; for a hook of ours, all hooks of ours. A group of hooks stays if
+/// it holds others.
+fn without(text: &str, array: &str, values: &[Value], gone: &Value) -> Result<String, String> {
+    let is_hook = holds_hook(gone);
+    let is_gone = |value: &Value| value == gone || is_hook && holds_hook(value);
+    let mut text = text.to_string();
+    // From the end, so that the positions before it stay.
+    for (i, value) in values.iter().enumerate().rev().filter(|(_, value)| is_gone(value)) {
+        let place = format!("{array}/{i}");
+        text = match value.get("hooks").and_then(Value::as_array) {
+            Some(hooks) if value != gone && !hooks.iter().all(is_gone) => {
+                without(&text, &format!("{place}/hooks"), hooks, gone)?
             }
-        }
-        element.remove();
+            _ => json::delete(&text, &place)?,
+        };
     }
-    any
-}
-
-/// Removes the objects that are empty, from the innermost outwards. The root stays.
-fn remove_empty(along: &[CstObject], keys: &[&str]) {
-    for (i, key) in keys.iter().enumerate().rev() {
-        let (Some(parent), Some(object)) = (along.get(i), along.get(i + 1)) else { continue };
-        if !object.properties().is_empty() {
-            return;
-        }
-        if let Some(property) = parent.get(key) {
-            property.remove();
-        }
-    }
+    Ok(text)
 }
 
 /// Returns the value at a path.
 pub(super) fn get(text: &str, path: &str) -> Result<Option<Value>, String> {
-    let root = parse(text)?;
-    let value = root.to_serde_value().unwrap_or_default();
-    Ok(path.split('/').try_fold(&value, |at, key| at.get(key)).cloned())
+    Ok(at(read(text)?.as_ref(), path).cloned())
 }
 
 /// Returns whether the value at a path is exactly `snippet`, whatever its layout.
 pub(super) fn holds(text: &str, path: &str, snippet: &str) -> Result<bool, String> {
-    let wanted: Value = serde_json::from_str(snippet).map_err(|e| e.to_string())?;
-    Ok(get(text, path)?.is_some_and(|value| value == wanted))
-}
-
-/// Returns the new text, which ends with a newline if the old one was empty or ended with one.
-fn ended(before: &str, root: &CstRootNode) -> String {
-    let mut after = root.to_string();
-    if (before.is_empty() || before.ends_with('\n')) && !after.ends_with('\n') {
-        after.push('\n');
-    }
-    after
+    Ok(get(text, path)? == Some(parse(snippet)?))
 }
 
 /// Returns whether nothing is in a file: it is empty, or an empty object without comments.
@@ -241,6 +153,6 @@ pub(super) fn is_empty(text: &str) -> bool {
 
 /// Returns whether two files hold the same, whatever their layout.
 pub(super) fn is_same(a: &str, b: &str) -> bool {
-    let value = |text: &str| parse(text).ok()?.to_serde_value();
+    let value = |text: &str| json::read(text).ok().flatten();
     value(a).is_some() && value(a) == value(b)
 }

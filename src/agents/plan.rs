@@ -8,11 +8,8 @@ use std::path::{Path, PathBuf};
 use super::detect::Home;
 use super::known::Agent;
 use super::part::{AgentPart, Kind, Program, Scope};
-use super::record::Record;
+use super::record::{MAX_BYTES, Record};
 use crate::dir::{Dir, SHARED_DIR, SHARED_FILE};
-
-/// Larger files are not changed.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// What should be changed.
 #[derive(Debug)]

@@ -11,7 +11,8 @@ use crate::dir::{Dir, PRIVATE_FILE};
 use crate::platform;
 
 const FILE: &str = "record.json";
-const MAX_BYTES: u64 = 64 << 20;
+/// Larger files are neither read nor changed.
+pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// One changed file.
 #[derive(Debug, Clone, Serialize, Deserialize)]

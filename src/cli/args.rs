@@ -35,7 +35,8 @@ impl OfProject {
         Ok(Project::open(self.directory.as_deref())?)
     }
 
-    /// Does the same. On a terminal, the user is asked whether a folder that is no project becomes one.
+    /// Opens the project. On a terminal, the user is asked whether a folder that is no project becomes
+    /// one.
     pub(super) fn open_or_ask(&self) -> Result<Project> {
         match self.open() {
             Err(e) if matches!(e.downcast_ref(), Some(ProjectError::NoProject(_))) => {

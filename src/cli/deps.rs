@@ -281,7 +281,7 @@ fn from_start(text: &str, room: usize) -> String {
     }
 }
 
-/// Does the same, and keeps its end: of a path that says most.
+/// Cuts a text to the room on a terminal, and keeps its end, which says most of a path.
 fn from_end(text: &str, room: usize) -> String {
     if !Term::stdout().is_term() || measure_text_width(text) <= room {
         return text.to_string();

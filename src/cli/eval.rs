@@ -4,7 +4,6 @@ mod files;
 mod graph;
 mod open;
 mod print;
-mod published;
 mod set;
 mod together;
 mod tokens;
@@ -13,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use self::files::{JsonLinesWriter, read_file};
@@ -24,7 +23,7 @@ use super::outcome::Outcome;
 use super::progress::Bar;
 use crate::engine::ResultRow;
 use crate::eval::{self, EvalQuestion, FILES, FoundFile, Other, Scored};
-use crate::search::{FEATURES, Form, Hit, Term};
+use crate::search::Hit;
 
 /// Measure search quality on questions made from the project itself, or on your own questions.
 #[derive(clap::Args)]
@@ -34,7 +33,7 @@ use crate::search::{FEATURES, Form, Hit, Term};
   echo '{\"query\": \"where are retries counted\", \"files\": [\"src/retry.rs\"]}' > mine.jsonl
   cortex eval --queries mine.jsonl --json
   cortex eval --queries a.jsonl b.jsonl --repos repos --save before.jsonl
-  cortex eval --queries a.jsonl b.jsonl --repos repos --compare before.jsonl --without depth
+  cortex eval --queries a.jsonl b.jsonl --repos repos --compare before.jsonl
 
 Exit codes: 0 measured, 1 no questions, 2 error.")]
 #[command(group(clap::ArgGroup::new("set").required(true).args(["own", "queries", "graph"])))]
@@ -47,19 +46,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     queries: Vec<PathBuf>,
     /// Compare the inferred calls of the code graph with the SCIP indexes that this project imported
-    #[arg(long, conflicts_with_all = ["baseline", "without", "form", "compare", "features", "tokens"])]
+    #[arg(long, conflicts_with_all = ["baseline", "compare", "features", "tokens"])]
     graph: bool,
     /// Search the repositories in this directory that the questions name [default: search the
     /// current project]
     #[arg(long, value_name = "DIR", requires = "queries")]
     repos: Option<PathBuf>,
     /// Ask all repositories together: an answer must be the right file of the right repository
-    #[arg(long, requires = "repos", conflicts_with_all = ["baseline", "without", "features", "tokens"])]
+    #[arg(long, requires = "repos", conflicts_with_all = ["baseline", "features", "tokens"])]
     together: bool,
-    /// Publish the repositories to this depot (`memory:`, `postgres://…`, `milvus://…`), ask each
-    /// question there, too, and compare the answers
-    #[arg(long, value_name = "URL", requires = "queries", conflicts_with_all = ["baseline", "without", "features", "tokens", "together", "save", "compare"])]
-    depot: Option<String>,
     /// Make at most this many questions of each kind
     #[arg(long, value_name = "N", default_value_t = 40, requires = "own")]
     count: usize,
@@ -69,12 +64,6 @@ pub(super) struct Args {
     /// Also measure a plain BM25 search (always on with --self)
     #[arg(long)]
     baseline: bool,
-    /// Rank without these features (repeat, or separate with commas)
-    #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
-    without: Vec<String>,
-    /// Treat every question as a topic, or as a statement
-    #[arg(long)]
-    form: Option<FormArg>,
     /// Write each question with its measures to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -85,7 +74,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
     /// Measure how many tokens of a reply a model reads until it has the file and the lines
-    #[arg(long, conflicts_with_all = ["baseline", "without", "form", "save", "compare", "features"])]
+    #[arg(long, conflicts_with_all = ["baseline", "save", "compare", "features"])]
     tokens: bool,
     #[command(flatten)]
     server: tokens::OtherServer,
@@ -94,27 +83,11 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum FormArg {
-    Topic,
-    Statement,
-}
-
-impl From<FormArg> for Form {
-    fn from(form: FormArg) -> Self {
-        match form {
-            FormArg::Topic => Self::Topic,
-            FormArg::Statement => Self::Statement,
-        }
-    }
-}
-
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.graph {
         return graph::run(args.save.as_deref(), args.json);
     }
     // Wrong arguments fail before the work.
-    check_features(&args.without)?;
     let others = args.compare.as_deref().map(read_others).transpose()?;
     let features = args.features.as_deref().map(JsonLinesWriter::create).transpose()?;
     let save = args.save.as_deref().map(JsonLinesWriter::create).transpose()?;
@@ -134,12 +107,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         tokens::run(&set, &args.server, &own_files, args.json)?;
         return Ok(Outcome::Done);
     }
-    if let Some(depot) = &args.depot {
-        published::run(&set, depot, args.json)?;
-        return Ok(Outcome::Done);
-    }
     let (scored, plain) = if args.together {
-        (together::ask(&set, args.form.map(Form::from))?, Vec::new())
+        (together::ask(&set)?, Vec::new())
     } else {
         ask_all(args, &set, features)?
     };
@@ -162,16 +131,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn check_features(named: &[String]) -> Result<()> {
-    if let Some(feature) =
-        named.iter().find(|name| !FEATURES.iter().any(|known| known.name == **name))
-    {
-        let known: Vec<&str> = FEATURES.iter().map(|known| known.name).collect();
-        bail!("--without: there is no feature {feature}; there are {}", known.join(", "));
-    }
-    Ok(())
-}
-
 /// Asks every question. Returns the scores of the search, and those of the baseline if it was
 /// asked, too.
 fn ask_all(
@@ -187,17 +146,14 @@ fn ask_all(
     let bar = Bar::questions(set.questions.len());
     for (folder, questions) in set.by_folder() {
         bar.say(questions[0].repo.clone());
-        let project = EvaluatedProject::open(&folder, &own_files, args.form.map(Form::from))?;
+        let project = EvaluatedProject::open(&folder, &own_files)?;
         let baseline = (args.baseline || args.own.is_some()).then(|| project.baseline());
         for question in questions {
-            let wants_all = features.is_some() || !args.without.is_empty();
-            let (mut rows, ms) =
-                project.ask(question, if wants_all { usize::MAX } else { FILES })?;
+            let limit = if features.is_some() { usize::MAX } else { FILES };
+            let (mut rows, ms) = project.ask(question, limit)?;
             if let Some(features) = &mut features {
                 features.put(&Candidates::new(question, &rows))?;
-            }
-            if wants_all {
-                rows = without(rows, &args.without);
+                rows.truncate(FILES);
             }
             scored.push(eval::score(question, &found(&rows), ms));
             if let Some(baseline) = &baseline {
@@ -219,20 +175,6 @@ fn read_others(file: &Path) -> Result<Vec<Other>> {
 fn found(rows: &[ResultRow]) -> Vec<FoundFile> {
     let lines = |row: &ResultRow| row.chunk.start_line.zip(row.chunk.end_line);
     rows.iter().map(|r| FoundFile { path: r.hit.path.to_string(), lines: lines(r) }).collect()
-}
-
-/// Ranks again without some features.
-fn without(rows: Vec<ResultRow>, features: &[String]) -> Vec<ResultRow> {
-    let left = |row: &ResultRow| {
-        let terms = row.hit.terms.iter();
-        terms
-            .filter(|t| !features.iter().any(|f| f == t.feature))
-            .map(Term::contribution)
-            .sum::<f64>()
-    };
-    let mut scored: Vec<(f64, ResultRow)> = rows.into_iter().map(|row| (left(&row), row)).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.hit.path.cmp(&b.1.hit.path)));
-    scored.into_iter().take(FILES).map(|(_, row)| row).collect()
 }
 
 /// All candidates of one question: a line of `--features`.

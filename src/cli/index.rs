@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
     let quiet = args.quiet || args.json;
     let bar = Bar::indexing(quiet);
-    let mut summary = project.index(mode, LONG_WAIT, &|progress| bar.show(progress))?;
+    let mut summary = project.index(None, mode, LONG_WAIT, &|progress| bar.show(progress))?;
     project.note();
     let start = Instant::now();
     let bar = Bar::embedding(quiet);

@@ -84,12 +84,12 @@ impl Paths {
         Self { folder: String::new(), ..self.clone() }
     }
 
-    /// Does the same for one of several projects, whose name is printed before each path.
+    /// Prints the paths of one of several projects, with its name before each.
     pub(super) fn of_named(project: &Project, name: &str) -> Self {
         Self { prefix: format!("{name}:"), folder: String::new(), ..Self::of(project) }
     }
 
-    /// Does the same for a published repository, whose files are not on this machine.
+    /// Prints the paths of a published repository, whose files are not on this machine.
     pub(super) fn of_published(name: &str) -> Self {
         let prefix = format!("{name}:");
         Self { root: PathBuf::new(), host: String::new(), folder: String::new(), prefix }

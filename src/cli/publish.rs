@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     check_name(&name)?;
     let bar = Bar::indexing(args.json);
     if project.is_stale() {
-        project.index(Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
+        project.index(None, Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
     }
     bar.end();
     project.embed(&|_| ())?;

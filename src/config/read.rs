@@ -84,7 +84,7 @@ impl Config {
         SettingsFiles([of_project, of_user])
     }
 
-    /// Does the same for a command that must work even with unusable settings: files that cannot be
+    /// Loads the settings for a command that must work even with unusable ones: files that cannot be
     /// used are left out, and [`Config::ignored`] says so.
     ///
     /// # Errors

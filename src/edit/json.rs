@@ -15,7 +15,6 @@ use jsonc_parser::ast::Value;
 
 use layout::{Items, Layout, Splice, beginning, insertion, removal, replacement, spliced};
 use pointer::{absent, child, nth, shown, tokens, walk};
-pub use value::WITH_COMMENTS;
 use value::{New, parsed, span};
 
 /// Returns the range of the value that a pointer names.
@@ -25,10 +24,20 @@ pub(super) fn get(text: &str, pointer: &str) -> Result<Range<usize>, String> {
     Ok(span(walk(text, &root, &tokens)?.1))
 }
 
+/// Returns the value of a document; `None` if the text is empty or has only comments.
+pub(crate) fn read(text: &str) -> Result<Option<serde_json::Value>, String> {
+    Ok(parse(text)?.map(Into::into))
+}
+
 /// Sets a value at the pointer: it replaces another, becomes a new key, or
 /// with `-` is appended to an array.
 pub(super) fn set(text: &str, pointer: &str, value: &str) -> Result<String, String> {
     checked(text, to_set(text, &tokens(pointer)?, &New::parse(value)?)?)
+}
+
+/// Sets a value as [`set`] does, in the layout of [`New::compact`].
+pub(crate) fn set_compact(text: &str, pointer: &str, value: &str) -> Result<String, String> {
+    checked(text, to_set(text, &tokens(pointer)?, &New::compact(value)?)?)
 }
 
 /// Appends a value to the array that the pointer names.
@@ -36,8 +45,13 @@ pub(super) fn append(text: &str, pointer: &str, value: &str) -> Result<String, S
     checked(text, to_append(text, &tokens(pointer)?, &New::parse(value)?)?)
 }
 
+/// Appends a value as [`append`] does, in the layout of [`New::compact`].
+pub(crate) fn append_compact(text: &str, pointer: &str, value: &str) -> Result<String, String> {
+    checked(text, to_append(text, &tokens(pointer)?, &New::compact(value)?)?)
+}
+
 /// Removes a value, with its key and the comments on its line.
-pub(super) fn delete(text: &str, pointer: &str) -> Result<String, String> {
+pub(crate) fn delete(text: &str, pointer: &str) -> Result<String, String> {
     checked(text, to_delete(text, &tokens(pointer)?)?)
 }
 

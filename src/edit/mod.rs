@@ -12,14 +12,13 @@ mod batch;
 mod error;
 mod excerpt;
 mod file;
-mod json;
+pub(crate) mod json;
 mod report;
 mod root;
 mod text;
 mod trusted;
 
 pub use error::EditError;
-pub use json::WITH_COMMENTS;
 pub use report::{Edited, JsonValue, ViewedLines};
 pub use root::Root;
 pub use trusted::trusted;

@@ -58,13 +58,6 @@ impl ViewedLines {
             text: wanted.join("\n"),
         })
     }
-
-    /// Returns the lines, each with its number.
-    #[must_use]
-    pub fn numbered(&self) -> String {
-        let numbers = self.first_line..=self.last_line;
-        numbers.zip(self.text.split('\n')).map(|(n, line)| numbered(n, line)).collect()
-    }
 }
 
 /// A value of a JSON file.

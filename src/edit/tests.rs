@@ -359,7 +359,7 @@ fn what_is_no_text_is_refused() {
 fn empty_files_and_names_of_any_script_are_files() {
     let p = Project::new(&[("empty", ""), ("empty.json", "")]);
     let view = p.root.view("empty", None).unwrap();
-    assert_eq!((view.n_lines, view.text.as_str(), view.numbered().as_str()), (0, "", ""));
+    assert_eq!((view.n_lines, view.text.as_str()), (0, ""));
     assert!(p.replace("empty", "a", "b").unwrap_err().to_string().contains("was not found"));
     p.edit("empty", Edit::Insert { after: 0, text: "x" }).unwrap();
     assert_eq!(p.text("empty"), "x\n");
@@ -548,7 +548,6 @@ fn a_view_gives_lines_numbers_and_a_hash() {
         (view.first_line, view.last_line, view.n_lines, view.text.as_str()),
         (2, 3, 3, "two\nthree")
     );
-    assert_eq!(view.numbered(), "    2 two\n    3 three\n");
     assert_eq!(p.root.view("a", None).unwrap().text, "one\ntwo\nthree");
     for (lines, words) in [
         ((4, 5), "no line 4: it has 3"),

@@ -43,27 +43,23 @@ const BUILD_FILES: [&str; 9] = [
 ];
 
 /// The files of a repository that may be answers to a question about a change.
-pub(super) struct Changed<'f> {
+struct Changed<'f> {
     by_path: HashMap<&'f str, &'f SourceText>,
 }
 
 impl<'f> Changed<'f> {
-    pub(super) fn new(files: &'f [SourceText]) -> Self {
+    fn new(files: &'f [SourceText]) -> Self {
         Self { by_path: files.iter().map(|f| (&*f.path, f)).collect() }
     }
 
-    /// Returns a question with the files of a commit that answer it; `None` if they are too many
-    /// or gone, or if the text names one of them.
-    pub(super) fn ask(
-        &self,
-        kind: &'static str,
-        query: String,
-        commit: &Commit,
-    ) -> Option<DraftQuestion> {
+    /// Returns a question with the files of a commit whose subject asks for them; `None` if they are
+    /// too many or gone, or if the subject names one of them.
+    fn ask(&self, commit: &Commit) -> Option<DraftQuestion> {
+        let query = subject(&commit.subject)?;
         let changed = self.answers(commit)?;
         let echo = changed.iter().any(|f| prose::echoes(&query, &stem_parts(f)));
         let is_fair = !echo && prose::is_question(&query, true);
-        is_fair.then(|| self.draft(kind, query, &changed, commit))
+        is_fair.then(|| self.draft("commit", query, &changed, commit))
     }
 
     /// Returns a question with the files of a commit whose whole message asks for them; `None` if
@@ -119,10 +115,10 @@ fn is_text(path: &str) -> bool {
     is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
 }
 
-/// Collects drafts from the subjects of commits.
-pub(super) fn from_commits(changed: &Changed, commits: &[Commit], out: &mut Vec<DraftQuestion>) {
-    let ask = |commit: &Commit| changed.ask("commit", subject(&commit.subject)?, commit);
-    out.extend(commits.iter().filter_map(ask));
+/// Collects drafts from the messages of commits.
+pub(super) fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<DraftQuestion>) {
+    let changed = Changed::new(files);
+    out.extend(commits.iter().filter_map(|commit| changed.ask(commit)));
     out.extend(commits.iter().filter_map(|commit| changed.report(commit)));
 }
 
@@ -137,7 +133,7 @@ fn description(body: &str) -> String {
 }
 
 /// Returns the subject of a commit without its kind and number; `None` for a chore.
-pub(super) fn subject(subject: &str) -> Option<String> {
+fn subject(subject: &str) -> Option<String> {
     const KINDS: &str =
         " fix feat feature docs doc refactor refact test tests perf types improvement ";
     let mut text = subject.trim();

@@ -1,22 +1,19 @@
 //! Makes questions from a repository, and removes the texts that would give their answers away.
 //!
-//! There are six kinds: a sentence of a comment asks for its function, the subject of a commit and
-//! its whole message (`report`) for the files that it changed, a sentence of a document for its
-//! section, the description of a test for the file that is tested, and an entry of a changelog for
-//! the files of its change. A question is dropped if it is too easy (it contains the name of the
-//! file, or its text occurs elsewhere, too) or cannot be answered (it is not a statement on its own).
+//! There are four kinds: a sentence of a comment asks for its function, the subject of a commit and
+//! its whole message (`report`) for the files that it changed, and a sentence of a document for its
+//! section. A question is dropped if it is too easy (it contains the name of the file, or its text
+//! occurs elsewhere, too) or cannot be answered (it is not a statement on its own).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::commits::{Changed, from_commits};
-use super::descriptions::from_tests;
+use super::commits::from_commits;
 use super::draft::{DraftQuestion, SourceText, is_about_project, is_aside, stem_parts, target};
 use super::prose;
 use super::question::EvalQuestion;
-use super::releases::from_releases;
 use crate::languages::{Grammar, LanguageKind, Markup, detect};
 use crate::source::Commit;
 use crate::syntax;
@@ -51,10 +48,7 @@ pub fn make(
             _ => {}
         }
     }
-    let changed = Changed::new(files);
-    from_commits(&changed, commits, &mut drafts);
-    from_releases(files, &changed, commits, &mut drafts);
-    from_tests(files, &mut drafts);
+    from_commits(files, commits, &mut drafts);
     let mut chosen = choose(unique(drafts, files), count);
     chosen.sort_by(|a, b| {
         (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position))
@@ -456,71 +450,6 @@ mod tests {
         ] {
             assert_eq!(ask(subject, &[changed]), Vec::<String>::new(), "{subject}");
         }
-    }
-
-    #[test]
-    fn an_entry_of_a_changelog_asks_for_what_its_commit_changed() {
-        let log = "# Changes\n\n## 2.0\n\n- [#12](https://x.y/12): Wait longer after each failed\n  attempt. ([@me][])\n- **fixed:** Nothing of #77 is known\n";
-        let mut files = [
-            file("CHANGELOG.md", log),
-            file("src/net.rs", "fn a() {}\n"),
-            file("src/wire.rs", "fn b() {}\n"),
-        ];
-        let commits = [Commit { id: "c".into(), ..commit("pause more (#12)", &["src/net.rs"]) }];
-        let questions = make("r", &mut files, &commits, 40);
-        let [question] = &questions[..] else { panic!("{questions:?}") };
-        assert_eq!(question.query, "Wait longer after each failed attempt");
-        assert_eq!(question.targets[0].path, "src/net.rs");
-        assert_eq!((&*question.category, question.commit.as_deref()), ("release", Some("c")));
-        assert!(!files[0].text.contains("longer") && files[0].text.contains("#77"));
-    }
-
-    #[test]
-    fn a_test_asks_for_the_file_that_it_is_named_after() {
-        let cases = [
-            (
-                "tests/test_net.py",
-                "def test_waits_longer_after_each_failed_attempt(x):\n    pass\n",
-                "src/net.py",
-            ),
-            (
-                "src/net.spec.ts",
-                "it('waits longer after each failed attempt', () => {})\n",
-                "src/net.ts",
-            ),
-            (
-                "tests/net.rs",
-                "#[test]\nfn waits_longer_after_each_failed_attempt() {\n}\n",
-                "src/net.rs",
-            ),
-            (
-                "spec/net_spec.rb",
-                "it \"waits longer after each failed attempt\" do\nend\n",
-                "lib/net.rb",
-            ),
-            (
-                "a/NetTest.kt",
-                "@Test\nfun `waits longer after each failed attempt`() {}\n",
-                "a/Net.kt",
-            ),
-            (
-                "net_test.go",
-                "func TestWaitsLongerAfterEachFailedAttempt(t *testing.T) {\n}\n",
-                "net.go",
-            ),
-        ];
-        for (path, text, tested) in cases {
-            let mut files = [file(path, text), file(tested, "x\n"), file("src/wire.py", "y\n")];
-            assert_eq!(
-                made(&mut files, &[]),
-                [format!("waits longer after each failed attempt => {tested}")],
-                "{path}"
-            );
-            assert!(!files[0].text.to_lowercase().contains("longer"), "{}", files[0].text);
-        }
-        let text = "it('waits longer after each failed attempt', () => {})\n";
-        let twins = [file("net.spec.ts", text), file("a/net.ts", "x\n"), file("b/net.ts", "y\n")];
-        assert_eq!(made(&mut twins.clone(), &[]), Vec::<String>::new(), "two files of one name");
     }
 
     #[test]

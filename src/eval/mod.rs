@@ -7,13 +7,11 @@
 mod baseline;
 mod commits;
 mod compare;
-mod descriptions;
 mod draft;
 mod make;
 mod measure;
 mod prose;
 mod question;
-mod releases;
 mod report;
 mod tokens;
 

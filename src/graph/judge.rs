@@ -12,6 +12,7 @@ use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::names;
 use super::rename::{NamedIn, SURE, Verdict};
+use super::resolve::CLEARLY;
 use super::resolver::{Entity, Meaning};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
 use super::scopes::{ExpectedKind, directory};
@@ -23,8 +24,6 @@ use crate::syntax::{
 
 /// A place means another symbol from this confidence on.
 const SURE_OTHER: f32 = 0.6;
-/// The difference that makes one meaning clearly likelier than another.
-const CLEARLY: f32 = 0.05;
 /// Most modules that hand a name on from one to the next.
 const MAX_HANDED_ON: u8 = 6;
 

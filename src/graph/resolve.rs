@@ -46,7 +46,7 @@ const MAX_HANDED_ON: u8 = 5;
 /// Most files of one module that are searched for what they hand on.
 pub(super) const MAX_MODULE_FILES: usize = 8;
 /// The difference that makes one meaning clearly likelier than another.
-const CLEARLY: f32 = 0.05;
+pub(super) const CLEARLY: f32 = 0.05;
 /// Largest confidence of a meaning when another is clearly likelier; it is never a result then.
 const CANDIDATE: f32 = 0.45;
 

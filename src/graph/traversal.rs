@@ -594,8 +594,8 @@ impl Traversal {
         Ok(out)
     }
 
-    /// Does the same on all levels above: a method that overrides another one may run where that is
-    /// called by the name of the topmost type.
+    /// Returns the overridden methods of all levels above: a method that overrides another one may run
+    /// where that is called by the name of the topmost type.
     pub(super) fn overridden_above(
         &mut self,
         symbol: &SymbolRow,

@@ -327,7 +327,8 @@ impl Indexer {
         self.run_after(None, mode, scope, progress)
     }
 
-    /// Does the same after a look. What it `found` is used if nobody wrote the index since.
+    /// Brings the index up to date after a look. What it `found` is used if nobody wrote the index
+    /// since.
     ///
     /// # Errors
     /// Those of [`Indexer::run`].

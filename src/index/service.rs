@@ -195,7 +195,7 @@ impl IndexingService {
         self.worker.handle().request()
     }
 
-    /// Does the same as [`Indexer::look_at_sources`].
+    /// Looks at the sources as [`Indexer::look_at_sources`] does.
     #[must_use]
     pub fn look_at_sources(&self) -> SourceTable {
         self.indexer.look_at_sources()

@@ -21,6 +21,7 @@ use crate::chunk::{
 };
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{Corpus, CorpusBuilder, Hnsw, SearchError, VectorSource, VectorTable};
+use crate::text::panic_message;
 use crate::worker::WorkerHandle;
 
 /// The file in the cache that holds the HNSW graph of the vectors.
@@ -207,7 +208,7 @@ impl ChunkManager {
         self.save_feeds(|_| Some(at_least));
     }
 
-    /// Does the same for one feed.
+    /// Saves what is served of one feed, under the same condition.
     pub fn save_feed(&self, name: &str, at_least: f64) {
         self.save_feeds(|feed| (feed == name).then_some(at_least));
     }
@@ -280,7 +281,7 @@ impl ChunkManager {
         self.reload_feeds(|_| true, cancel)
     }
 
-    /// Does the same for one feed, for a command that needs only this feed.
+    /// Loads one feed and publishes what changed, for a command that needs only this feed.
     ///
     /// # Errors
     /// Same as [`ChunkManager::reload`].
@@ -443,8 +444,8 @@ impl ChunkManager {
 }
 
 impl ServedFeed {
-    /// Does the same as [`ServedFeed::reload`], but returns a panic as an error. If a saved index
-    /// is damaged, it is abandoned and built again from the chunks.
+    /// Reloads the feed, and returns a panic as an error. If a saved index is damaged, it is abandoned
+    /// and built again from the chunks.
     fn reload_or_rebuild(
         &mut self,
         before: &Served,
@@ -462,7 +463,7 @@ impl ServedFeed {
         let mut reload = |this: &mut Self| {
             let tried =
                 catch_unwind(AssertUnwindSafe(|| this.reload(before, embedder, cancel, n_parsed)));
-            tried.unwrap_or_else(|panic| Err(ReloadError::Panic(message(&*panic))))
+            tried.unwrap_or_else(|panic| Err(ReloadError::Panic(panic_message(&*panic))))
         };
         match reload(self) {
             Err(e @ (ReloadError::Index(_) | ReloadError::Panic(_))) if self.reads_saved => {
@@ -643,10 +644,4 @@ impl ServedFeed {
         let there = waiting.into_iter().filter(|(key, _)| stored.contains(*key));
         there.map(|(_, entry)| Change { new: entry.clone(), metadata_only: false }).collect()
     }
-}
-
-/// Returns the message of a panic.
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }

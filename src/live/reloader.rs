@@ -59,7 +59,7 @@ impl Reloader {
         Self::with_hnsw_from(HNSW_FROM, manager, budget, after)
     }
 
-    /// Does the same, but builds HNSW graphs from `n_vectors` vectors on.
+    /// Starts the thread, and builds HNSW graphs from `n_vectors` vectors on.
     pub(super) fn with_hnsw_from(
         n_vectors: usize,
         manager: Arc<ChunkManager>,

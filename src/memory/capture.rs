@@ -274,7 +274,8 @@ impl MemoryCaptureService {
         Ok((stored.pop().ok_or(CaptureError::EmptyContent)?, n_secrets))
     }
 
-    /// Does the same for several memories, which may be made of one `text`.
+    /// Returns several memories, which may be made of one `text`, as they are stored, and how many
+    /// secrets were removed.
     fn completed(
         &self,
         memories: Vec<Memory>,

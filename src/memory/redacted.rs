@@ -31,7 +31,7 @@ impl RedactedMemory {
         (Self(Memory { content, name: name.text, ..memory }), n_secrets)
     }
 
-    /// Does the same for a memory as it is stored, and cuts it to its length. Texts of hooks, answers
+    /// Takes the secrets out of a memory that is stored, and cuts it to its length. Texts of hooks, answers
     /// and files may be cut, because no caller could shorten them. A content that redaction made too
     /// long is cut as well. `text` is what the memory was made of: whatever still is that text is not
     /// redacted again, but a sentence is, because it joins lines that a rule saw apart.

@@ -26,7 +26,7 @@ pub(super) const ANSWERED: &str = "Answered: ";
 /// A prompt with fewer words ("thanks!") does not say what a session was about.
 const TELLING: usize = 3;
 
-/// Does the same for the given memories of a session, oldest first. Decisions come first and are
+/// Makes the summary of the given memories of a session, oldest first. Decisions come first and are
 /// not repeated by the prompts and answers. Only the first piece of a long text is used.
 pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
     let begun = || memories.iter().filter(|m| !m.is_continued());

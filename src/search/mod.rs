@@ -42,7 +42,6 @@ mod vector;
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use files::FileGroup;
 pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
-pub use form::Form;
 pub use history::ChangedTogether;
 pub use hit::{Hit, QueryWords, Results, Term};
 pub use near::NearName;

@@ -226,12 +226,6 @@ impl Query {
         }
     }
 
-    /// Returns the same query with another form.
-    #[must_use]
-    pub fn with_form(self, form: Form) -> Self {
-        Self { form, ..self }
-    }
-
     /// Returns the same query, for which these commits do not count.
     #[must_use]
     pub fn without_commits(self, hidden: HiddenCommits) -> Self {

@@ -1,6 +1,5 @@
 //! Answers queries from a corpus.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::Slot;
@@ -13,6 +12,7 @@ use super::passages::{self, Passages};
 use super::query::Query;
 use super::statistics::Statistics;
 use super::{rank, spelling};
+use crate::text::panic_message;
 
 /// Searches one corpus. It costs nothing to create.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(spelling::corrected(&[self.corpus], text, is_word)?))
     }
 
-    /// Does the same for several corpora: a word that one of them holds is not corrected.
+    /// Parses a query of several corpora. A word that one of them holds is not corrected.
     ///
     /// # Errors
     /// When a text index cannot be read.
@@ -96,8 +96,8 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(Statistics::of(query, self.corpus)?))
     }
 
-    /// Does the same as [`Searcher::search`], as one of several corpora: with the pooled counts of all
-    /// of them, the scores are comparable.
+    /// Searches one of several corpora by words and meaning. With the pooled counts of all of them, the
+    /// scores are comparable.
     ///
     /// # Errors
     /// When the text index cannot be read.
@@ -208,7 +208,7 @@ impl<'a> Searcher<'a> {
         let health = self.corpus.text.health();
         let result = catch_unwind(AssertUnwindSafe(ask));
         match &result {
-            Err(panic) => health.note(&message(&**panic)),
+            Err(panic) => health.note(&panic_message(&**panic)),
             Ok(Err(e @ (SearchError::Text(_) | SearchError::Saved(_)))) => health.note(e),
             Ok(_) => {}
         }
@@ -218,10 +218,4 @@ impl<'a> Searcher<'a> {
             (None, Err(panic)) => resume_unwind(panic),
         }
     }
-}
-
-/// Returns the message of a panic.
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
 }

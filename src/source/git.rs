@@ -303,8 +303,8 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     Ok(Output { stdout, ..out })
 }
 
-/// Does the same, but hands over each part of the output, which `take` may end by saying why. The
-/// command is killed after `longest`.
+/// Runs a git command with `input` and hands over each part of its output to `take`, which may end
+/// the command by saying why. The command is killed after [`SILENCE`] or `longest`.
 fn stream(
     command: &mut Command,
     input: Vec<u8>,

@@ -38,7 +38,7 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
     Ok(without_secrets(text_of(&read_bytes(root, path)?)))
 }
 
-/// Does the same, and returns the SHA-256 of the bytes that were read, too.
+/// Returns the text of a file as [`read_text`] does, and the SHA-256 of the bytes that were read.
 ///
 /// # Errors
 /// Same as [`read_text`].

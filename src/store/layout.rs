@@ -316,11 +316,6 @@ impl Layout {
         self.place.below(if of_memories { MEMORY_CACHE } else { CACHE })
     }
 
-    /// The full path of a file that stays in the project, even if the index is in the user's cache.
-    fn own(&self, name: &str) -> PathBuf {
-        self.tree.full(DOT_CORTEX).join(name)
-    }
-
     /// The full path of a file in `.cortex`, for messages.
     pub(super) fn full(&self, name: &str) -> PathBuf {
         self.dot_cortex().join(name)
@@ -365,12 +360,6 @@ impl Layout {
     #[must_use]
     pub fn dot_cortex(&self) -> PathBuf {
         self.place.path()
-    }
-
-    /// `.cortex/config.toml`, which belongs to the user.
-    #[must_use]
-    pub fn config_file(&self) -> PathBuf {
-        self.own("config.toml")
     }
 
     /// `.cortex/chunks`, whose files are a public format.

@@ -106,7 +106,7 @@ fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
     ((v & 0x0000_ffff_0000_ffff).wrapping_mul((10_000 << 32) + 1) >> 32, n as usize)
 }
 
-/// Does the same as [`digits`], one digit at a time.
+/// Appends the digits from `at` on to `number` as [`digits`] does, but one at a time.
 fn few_digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     while let Some(digit) =
         text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)

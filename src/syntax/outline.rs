@@ -201,7 +201,8 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     outline_with(grammar, text, |_, _, _| ())
 }
 
-/// Does the same, and shows the trees, their symbols and the rest of the time budget to `see`.
+/// Finds the symbols of a text, and shows the trees, their symbols and the rest of the time budget
+/// to `see`.
 pub(super) fn outline_with(
     grammar: &Grammar,
     text: &str,

@@ -18,7 +18,7 @@ use tree_sitter::{
 };
 
 use self::chain::{chain, chain_before, root, split};
-use super::outline::definition::{fold_whitespace, line, source};
+use super::outline::definition::{MAX_NAME_CHARS, fold_whitespace, line, source};
 use super::outline::{
     Outline, ParseBudget, Parsed, definitions, outline, outline_with, parsed, tree_of,
 };
@@ -126,7 +126,6 @@ pub struct Base {
 const MAX_REFERENCES: usize = 50_000;
 /// Longest type that is kept.
 const MAX_TYPE_CHARS: usize = 120;
-const MAX_NAME_CHARS: usize = 120;
 /// Most parameters of closures in a file that are told apart from variables around them.
 const MAX_INNER: usize = 1000;
 

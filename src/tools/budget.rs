@@ -118,7 +118,7 @@ impl TokenBudget {
         format!("{kept}{note}\n{last}")
     }
 
-    /// Does the same for JSON: the longest lists are halved until it fits, and then the longest texts.
+    /// Fits JSON into the budget: halves the longest lists until it fits, and then the longest texts.
     pub(super) fn bind_json(self, mut reply: Value) -> Value {
         let limit = self.limit();
         let is_over = |reply: &Value, room: usize| tokens(&reply.to_string()) + room > limit;

@@ -147,11 +147,11 @@ fn every_agent_is_configured_as_its_documentation_says() {
 fn parsed(path: &Path, text: &str) -> Value {
     match path.extension().and_then(|e| e.to_str()) {
         Some("json" | "jsonc") => {
-            let options = jsonc_parser::ParseOptions::default();
-            jsonc_parser::cst::CstRootNode::parse(text, &options)
+            use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+            parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
                 .unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()))
-                .to_serde_value()
-                .unwrap_or_default()
+                .value
+                .map_or(Value::Null, Into::into)
         }
         Some("toml") => {
             let table: toml::Table =

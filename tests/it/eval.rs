@@ -209,26 +209,6 @@ fn two_runs_are_compared() {
 }
 
 #[test]
-fn features_can_be_left_out() {
-    let p = Project::sample();
-    p.write(
-        "set.jsonl",
-        "{\"query\": \"waits after a failed attempt\", \"files\": [\"src/retry.rs\"]}\n",
-    );
-    p.run(&["eval", "--queries", "set.jsonl", "--features", "../home/features.jsonl"]).expect(0);
-    let features: Value = serde_json::from_str(p.read("../home/features.jsonl").trim()).unwrap();
-    // Without any feature, files are ordered by path.
-    let names = p.run(&["eval", "--queries", "set.jsonl", "--without", "nonsense"]).error();
-    let known = names.split("there are ").nth(1).unwrap().trim().replace(", ", ",");
-    let report = p.json(&["eval", "--queries", "set.jsonl", "--without", &known]);
-    let mut paths: Vec<&str> =
-        features["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
-    paths.sort_unstable();
-    assert_eq!(report["questions"][0]["files"], serde_json::json!(paths));
-    assert!(names.contains("there is no feature nonsense"), "{names}");
-}
-
-#[test]
 fn what_cannot_be_read_is_named() {
     let p = Project::sample();
     p.write("bad.jsonl", "{\"query\": \"x\", \"files\": [\"a\"]}\n\n{\"query\": \"x\"\n");

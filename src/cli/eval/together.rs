@@ -7,20 +7,19 @@ use super::set::Set;
 use crate::cli::progress::Bar;
 use crate::engine::{AskedProject, Call, search_many};
 use crate::eval::{self, FILES, FoundFile, Scored};
-use crate::search::Form;
 
 /// Asks every question of all repositories. A file of another repository than the question's is a
 /// wrong answer.
-pub(super) fn ask(set: &Set, form: Option<Form>) -> Result<Vec<Scored>> {
+pub(super) fn ask(set: &Set) -> Result<Vec<Scored>> {
     let mut projects = Vec::new();
     for (folder, questions) in set.by_folder() {
-        let engine = EvaluatedProject::open(&folder, &[], None)?.engine;
+        let engine = EvaluatedProject::open(&folder, &[])?.engine;
         projects.push(AskedProject { name: questions[0].repo.clone(), engine, is_package: false });
     }
     let bar = Bar::questions(set.questions.len());
     let mut scored = Vec::new();
     for question in &set.questions {
-        let answer = search_many(&projects, &request(question, FILES, form), &Call::default())?;
+        let answer = search_many(&projects, &request(question, FILES), &Call::default())?;
         let found = answer.results.iter().map(|row| {
             let is_own = row.repo.as_ref() == Some(&question.repo);
             let path = row.path.clone().unwrap_or_default();

@@ -57,7 +57,7 @@ pub(super) fn run(
     let (mut fitted, mut default, mut files, mut others) =
         <(TokenSums, TokenSums, TokenSums, TokenSums)>::default();
     for (folder, questions) in set.by_folder() {
-        let project = EvaluatedProject::open(&folder, own_files, None)?;
+        let project = EvaluatedProject::open(&folder, own_files)?;
         let root = project.engine.project.layout.root().to_path_buf();
         let mut server = match &other.server {
             Some(command) => Some(McpProcess::start_with(command, &root)?),

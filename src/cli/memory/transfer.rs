@@ -14,7 +14,7 @@ use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable};
 use super::super::temporary::PrivateFolder;
 use crate::dir::{OpenMode, PRIVATE_FILE};
-use crate::engine::Project;
+use crate::engine::{LONG_WAIT, Project};
 use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};
 
 /// Number of memories that are read at once.
@@ -93,7 +93,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
     );
     let kept = plan.carry_out()?;
     home.adopt()?;
-    let memories = project.memories()?;
+    let memories = project.memories(LONG_WAIT)?;
     if as_json {
         json(&Restored {
             from: &plan.file,

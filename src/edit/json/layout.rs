@@ -9,6 +9,9 @@ use super::pointer::nth;
 use super::value::{New, span};
 use crate::edit::text::line_break;
 
+/// A list on one line that becomes longer is spread, if the new item is compact.
+const WIDTH: usize = 80;
+
 /// The formatting of a document.
 pub(super) struct Layout<'a> {
     /// The indentation of one level.
@@ -68,20 +71,21 @@ impl<'a> Layout<'a> {
     /// indentation, or with `None` on one line.
     fn render(&self, new: &New, indent: Option<&str>) -> String {
         let mut out = String::new();
-        self.put(new.text, &new.value, indent, &mut out);
+        self.put(new, &new.value, indent, &mut out);
         out
     }
 
-    fn put(&self, text: &str, value: &Value, indent: Option<&str>, out: &mut String) {
+    fn put(&self, new: &New, value: &Value, indent: Option<&str>, out: &mut String) {
         let brackets = match value {
             Value::Object(_) => "{}",
             Value::Array(_) => "[]",
-            leaf => return out.push_str(leaf.text(text)),
+            leaf => return out.push_str(leaf.text(new.text)),
         };
         let n_items = Items::of(value).spans.len();
         if n_items == 0 {
             return out.push_str(brackets);
         }
+        let indent = indent.filter(|_| !(new.is_compact && is_plain(value)));
         let inner = indent.map(|indent| format!("{indent}{}", self.indent));
         out.push_str(&brackets[..1]);
         for i in 0..n_items {
@@ -94,9 +98,9 @@ impl<'a> Layout<'a> {
                 None => {}
             }
             if let Value::Object(object) = value {
-                out.extend([object.properties[i].name.text(text), ":", self.space]);
+                out.extend([object.properties[i].name.text(new.text), ":", self.space]);
             }
-            self.put(text, nth(value, i), inner.as_deref(), out);
+            self.put(new, nth(value, i), inner.as_deref(), out);
         }
         if let Some(indent) = indent {
             out.extend([self.line_break, indent]);
@@ -143,6 +147,13 @@ fn step<'a>(text: &'a str, value: &Value) -> Option<&'a str> {
 /// Whether a value is written over several lines.
 fn is_wide(text: &str, value: &Value) -> bool {
     value.text(text).contains('\n')
+}
+
+/// Whether a value is an array without objects and arrays in it.
+fn is_plain(value: &Value) -> bool {
+    value.as_array().is_some_and(|array| {
+        !array.elements.iter().any(|e| matches!(e, Value::Object(_) | Value::Array(_)))
+    })
 }
 
 /// Returns the white space at the beginning of the line that contains `at`.
@@ -238,6 +249,18 @@ pub(super) fn insertion(
     let end = comma.map_or(last.end, |c| c.end);
     if !begins_line(text, last.start) {
         let item = layout.item(key, new, None);
+        if new.is_compact && list.text(text).len() + item.len() > WIDTH {
+            let (outer, indent) = indents(text, layout, list);
+            let line = format!("{}{indent}", layout.line_break);
+            let gap = |at: usize| text[..at].trim_end().len()..at;
+            let item = layout.item(key, new, Some(&indent));
+            let mut splices: Vec<Splice> =
+                items.spans.iter().map(|span| (gap(span.start), line.clone())).collect();
+            splices.push((last.end..last.end, before.to_string()));
+            let rest = format!("{line}{item}{trailing}{}{outer}", layout.line_break);
+            splices.push((gap(items.inside.end), rest));
+            return splices;
+        }
         return vec![(end..end, format!("{before}{}{item}{trailing}", layout.space))];
     }
     let indent = line_indent(text, last.start);
@@ -268,10 +291,15 @@ fn first_item(
     {
         return vec![(range, layout.item(key, new, None))];
     }
-    let outer = line_indent(text, list.start());
-    let indent = format!("{outer}{}", layout.indent);
+    let (outer, indent) = indents(text, layout, list);
     let item = layout.item(key, new, Some(&indent));
     vec![(range, format!("{0}{indent}{item}{0}{outer}", layout.line_break))]
+}
+
+/// Returns the indentation of the line on which a list begins, and that of its items.
+fn indents<'t>(text: &'t str, layout: &Layout, list: &Value) -> (&'t str, String) {
+    let outer = line_indent(text, list.start());
+    (outer, format!("{outer}{}", layout.indent))
 }
 
 /// Removes an item and its comma, with its lines if nothing else is on them.

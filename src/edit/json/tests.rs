@@ -119,6 +119,36 @@ fn a_key_comes_last_and_is_laid_out_as_its_siblings() {
 }
 
 #[test]
+fn a_compact_value_keeps_plain_lists_on_a_line_and_spreads_a_line_that_gets_long() {
+    let quoted = format!("\"{}\"", "z".repeat(80));
+    let long = quoted.as_str();
+    for (text, pointer, value, want) in [
+        (
+            "{}\n",
+            "/a",
+            "{\"b\":[1,2],\"c\":[[3]]}",
+            "{\n  \"a\": {\n    \"b\": [1, 2],\n    \"c\": [\n      [3]\n    ]\n  }\n}\n",
+        ),
+        ("", "", "{\"a\":[\"x\"]}", "{\n  \"a\": [\"x\"]\n}\n"),
+        ("{\"a\": [1]}", "/a/-", "2", "{\"a\": [1, 2]}"),
+        ("{\"a\":[1,2]}", "/a/-", long, "{\"a\":[\n  1,\n  2,\n  LONG\n]}"),
+        (
+            "{\r\n\t\"a\": { \"b\": 1, /* c */ } // d\r\n}",
+            "/a/e",
+            long,
+            "{\r\n\t\"a\": {\r\n\t\t\"b\": 1, /* c */\r\n\t\t\"e\": LONG,\r\n\t} // d\r\n}",
+        ),
+    ] {
+        let want = want.replace("LONG", long);
+        assert_eq!(set_compact(text, pointer, value).unwrap(), want, "{text} {pointer}");
+    }
+    assert_eq!(
+        append_compact("[[1, 2] /* c */]", "", long).unwrap(),
+        format!("[\n  [1, 2], /* c */\n  {long}\n]")
+    );
+}
+
+#[test]
 fn what_is_deleted_takes_its_comma_and_its_line_along() {
     for (text, pointer, want) in [
         ("{\"a\": 1}", "/a", "{}"),

@@ -10,6 +10,8 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 pub(super) struct New<'a> {
     pub(super) text: &'a str,
     pub(super) value: Value<'a>,
+    /// Whether it has the layout of [`New::compact`].
+    pub(super) is_compact: bool,
 }
 
 impl<'a> New<'a> {
@@ -19,12 +21,18 @@ impl<'a> New<'a> {
         // positions.
         serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|e| wrong(e.to_string()))?;
         let value = parsed(text).map_err(wrong)?.ok_or_else(|| wrong("it is empty".into()))?;
-        Ok(Self { text, value })
+        Ok(Self { text, value, is_compact: false })
+    }
+
+    /// Parses a value whose arrays of plain values are written on one line. A list on one line that
+    /// it makes long is spread: each item gets a line.
+    pub(super) fn compact(text: &'a str) -> Result<Self, String> {
+        Ok(Self { is_compact: true, ..Self::parse(text)? })
     }
 }
 
 /// JSON as programs read it in settings: with comments and commas at the end, and nothing looser.
-pub const WITH_COMMENTS: ParseOptions = ParseOptions {
+const WITH_COMMENTS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,

@@ -52,8 +52,8 @@ impl OpenCommits {
         self.0.try_lock().is_some_and(|open| open.is_some())
     }
 
-    /// Does the same as [`OpenCommits::up_to_date`], but waits no longer than this: the rest is read in
-    /// the background. `None` if the commits are not read in time.
+    /// Returns the commits up to the checked-out one, or `None` if they are not read within `patience`:
+    /// the rest is read in the background.
     pub(in crate::engine) fn within(
         &self,
         project: &Arc<Project>,

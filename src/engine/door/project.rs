@@ -113,7 +113,7 @@ impl Project {
         }
     }
 
-    /// Does the same, but a directory that is no project becomes one, because the user said so.
+    /// Opens a directory that the user names as a project, whether it is one or becomes one.
     ///
     /// # Errors
     /// When the directory does not exist or cannot be a project, or the settings are not valid.
@@ -204,7 +204,7 @@ impl Project {
         source::read_text(self.layout.root(), path)
     }
 
-    /// Does the same, and returns the hash of the file's content, too.
+    /// Returns the text of a file as Cortex shows it, and the hash of the file's content.
     ///
     /// # Errors
     /// When the file may not be read or cannot be read.
@@ -380,21 +380,11 @@ impl Project {
     }
 
     /// Updates the index and reports progress to `tell`. A slow embedder is not asked for vectors;
-    /// [`Project::embed`] asks it.
+    /// [`Project::embed`] asks it. `found` is what a look found to do, if there was one.
     ///
     /// # Errors
     /// When the index cannot be written, or another process holds its lock longer than `lock_wait`.
     pub fn index(
-        &self,
-        mode: Mode,
-        lock_wait: Duration,
-        tell: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Summary, ProjectError> {
-        self.index_after(None, mode, lock_wait, tell)
-    }
-
-    /// Does the same after a look, which `found` what to do.
-    pub(in crate::engine) fn index_after(
         &self,
         found: Option<Found>,
         mode: Mode,
@@ -415,22 +405,23 @@ impl Project {
     /// compared the index with the tree.
     pub(in crate::engine) fn record_past(&self, compared_at: Option<SystemTime>) {
         if self.memory_home().is_in_use() {
-            match self.memories_within(SHORT_WAIT) {
+            match self.memories(SHORT_WAIT) {
                 Ok(memories) => self.record_past_in(&memories, compared_at),
                 Err(e) => tracing::warn!("cannot record changes of files yet: {e}"),
             }
         }
     }
 
-    /// Does the same in an open memory, unless a server records. `compared_at` is `None` in a
-    /// process that does not look at the tree. A failure is left to the next process.
+    /// Records in an open memory what happened before this process began, unless a server records.
+    /// `compared_at` is `None` in a process that does not look at the tree. A failure is left to the
+    /// next process.
     pub fn record_past_in(&self, memories: &Memories, compared_at: Option<SystemTime>) {
         if !LeaderLock::is_held(&self.layout) {
             self.record_past_now(memories, compared_at);
         }
     }
 
-    /// Does the same, also beside a server. A server knows more about who changed a file, but it
+    /// Records what happened before this process began, also beside a server. A server knows more about who changed a file, but it
     /// waits until nothing changes, and a session that starts cannot wait for that. Recording is one
     /// transaction, so nothing is recorded twice.
     pub(in crate::engine) fn record_past_now(
@@ -509,19 +500,12 @@ impl Project {
         MemoryFeed::new(self.memory_home(), self.embedder.id(), Box::new(cache))
     }
 
-    /// Opens the memory database, and creates it if it is missing.
+    /// Opens the memory database, and creates it if it is missing. Waits at most `busy` while another
+    /// process writes.
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn memories(&self) -> Result<Memories, ProjectError> {
-        self.memories_within(LONG_WAIT)
-    }
-
-    /// Does the same, but waits at most `busy` while another process writes.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub fn memories_within(&self, busy: Duration) -> Result<Memories, ProjectError> {
+    pub fn memories(&self, busy: Duration) -> Result<Memories, ProjectError> {
         let home = self.memory_home();
         let shared = self.shared_memory().filter(|(_, keep_out, _)| !keep_out);
         let made = self.layout.create();

@@ -357,7 +357,8 @@ impl Engine {
         self.view_now(call)
     }
 
-    /// Does the same, but does not wait for the first comparison of the files with the index.
+    /// Returns the code corpus that is served now, also before the files were compared with the index
+    /// for the first time.
     pub(in crate::engine) fn view_now(&self, call: &Call) -> Result<View, AskError> {
         let waited = match &self.upkeep {
             Upkeep::Server(server) => self.wait(server, call),
@@ -444,7 +445,7 @@ impl Engine {
         let first = !self.project.layout.is_indexed();
         let tell = |progress| (command.tell)(Step::Indexing(progress));
         let lock_wait = if first { LONG_WAIT } else { SHORT_WAIT };
-        match self.project.index_after(found, Mode::Incremental, lock_wait, &tell) {
+        match self.project.index(found, Mode::Incremental, lock_wait, &tell) {
             Ok(summary) => {
                 self.project.note();
                 if first {
@@ -562,7 +563,7 @@ impl Engine {
                 }
             },
             Upkeep::Command(_) => {
-                let indexed = self.project.index(Mode::Incremental, SHORT_WAIT, &|_| ());
+                let indexed = self.project.index(None, Mode::Incremental, SHORT_WAIT, &|_| ());
                 indexed.err().map(|e| format!("{written}, but not indexed: {e}"))
             }
         }
@@ -718,7 +719,7 @@ impl Engine {
         {
             return Ok(memories.clone());
         }
-        let memories = Arc::new(self.project.memories_within(busy)?);
+        let memories = Arc::new(self.project.memories(busy)?);
         *open = there().map(|identity| (identity, memories.clone()));
         Ok(memories)
     }

@@ -408,7 +408,7 @@ pub fn search_many(
     search_all(&asked, Vec::new(), request, call)
 }
 
-/// Does the same with engines, and with published repositories.
+/// Searches several projects, each with its engine, and published repositories.
 ///
 /// # Errors
 /// Same as [`search_many`].

@@ -349,7 +349,7 @@ impl Engine {
         self.around_with_tests(request, TEST_DEPTH, call)
     }
 
-    /// Does the same. If the question is about users, the answer says who is affected by a change: all
+    /// Answers a question about what is around a target. If it is about users, the answer says who is affected by a change: all
     /// code outside of tests comes first, then the tests that reach the target in `test_depth` steps.
     pub(in crate::engine) fn around_with_tests(
         &self,

@@ -269,9 +269,8 @@ impl<'a> Hook<'a> {
         let lock_wait = if is_start { BEFORE_BRIEFING } else { Duration::ZERO };
         let (done, is_done) = channel::<()>();
         let work = move || {
-            let index = |found| {
-                project.index_after(found, Mode::Incremental, lock_wait, &|_| ()).map(|_| ())
-            };
+            let index =
+                |found| project.index(found, Mode::Incremental, lock_wait, &|_| ()).map(|_| ());
             match project.bring_up_to_date(index) {
                 // The hook may have stopped waiting.
                 Ok(()) => drop(done.send(())),

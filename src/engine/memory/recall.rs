@@ -434,7 +434,7 @@ impl Engine {
         call.check()
     }
 
-    /// Does the same after a change, but only in a server: a command ends before it searches again.
+    /// Serves a change of the memories, but only in a server: a command ends before it searches again.
     fn serve_change(&self, memories: &Memories, call: &Call) -> Result<(), AskError> {
         if self.server().is_some() { self.serve(memories, call) } else { Ok(()) }
     }

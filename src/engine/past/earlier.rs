@@ -13,7 +13,7 @@ use crate::memory::RecalledMemory;
 use crate::search::Searcher;
 
 /// A memory that is less similar to the question than this, of 2, is not shown.
-const LEAST_EVIDENCE: f64 = 0.6;
+pub(in crate::engine) const LEAST_EVIDENCE: f64 = 0.6;
 /// A commit whose message holds less of the question than this is not shown.
 const LEAST_SHARE: f64 = 0.25;
 /// Most files that are named for a commit.

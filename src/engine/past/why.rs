@@ -19,6 +19,7 @@ use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::impact::Together;
 use crate::engine::memory::recall::RecallRequest;
 use crate::engine::memory::timeline::MemoryRow;
+use crate::engine::past::earlier::LEAST_EVIDENCE;
 use crate::engine::read::search::{SearchMode, SearchRequest};
 use crate::engine::{AskError, Call};
 use crate::excerpt::symbols_named;
@@ -43,8 +44,6 @@ const MAX_DOCUMENTS: usize = 2;
 const MAX_TOGETHER: usize = 3;
 /// Least number of commits that changed both files.
 const LEAST_SUPPORT: usize = 2;
-/// A memory that is less similar than this, of 2, is not shown.
-const LEAST_EVIDENCE: f64 = 0.6;
 /// Digits of a short id.
 const SHORT: usize = 9;
 

@@ -20,7 +20,7 @@ use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
 use crate::memory::RecalledMemory;
 use crate::search::{
-    Corpus, Filter, Form, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
+    Corpus, Filter, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
     places_first,
 };
 use crate::text::{count, cut};
@@ -65,9 +65,6 @@ pub struct SearchRequest {
     /// Whether each file is one result, for a reply that shows several functions of a result.
     #[serde(skip)]
     pub one_per_file: bool,
-    /// The form to rank the query as; `None` detects it from the query.
-    #[serde(skip)]
-    pub form: Option<Form>,
     /// Commits that do not count, for measurements.
     #[serde(skip)]
     pub hidden_commits: Option<HiddenCommits>,
@@ -160,14 +157,11 @@ impl SearchRequest {
 
     /// Returns a query with what measurements set.
     #[must_use]
-    pub fn refined(&self, mut query: Query) -> Query {
-        if let Some(form) = self.form {
-            query = query.with_form(form);
+    pub fn refined(&self, query: Query) -> Query {
+        match &self.hidden_commits {
+            Some(hidden) => query.without_commits(hidden.clone()),
+            None => query,
         }
-        if let Some(hidden) = &self.hidden_commits {
-            query = query.without_commits(hidden.clone());
-        }
-        query
     }
 }
 

@@ -27,8 +27,8 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
     chunk_parsed(path, text, syntax::outline)
 }
 
-/// Does the same, and returns the relations of the file from the same parse; `None` if its language
-/// is not parsed, or the parser has no usable result.
+/// Returns the chunks of a file, and its relations from the same parse: `None` if its language is
+/// not parsed, or the parser has no usable result.
 pub(super) fn chunk_and_relate(path: &str, text: &str) -> (Vec<Chunk>, Option<Relations>) {
     let mut relations = None;
     let chunks = chunk_parsed(path, text, |grammar, text| {

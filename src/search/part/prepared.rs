@@ -41,7 +41,7 @@ impl Preparer {
         self.visited(path, chunks, |_, _, _, _| ())
     }
 
-    /// Does the same. `visit` sees each term of each chunk, by the chunk's position.
+    /// Prepares a file and shows each term of each chunk to `visit`, by the chunk's position.
     pub(super) fn visited(
         &mut self,
         path: &str,

@@ -182,7 +182,7 @@ impl Nearness<'_> {
         found.into_iter().flatten().chain((0..).zip(all.iter().copied()).filter(near))
     }
 
-    /// Does the same with the HNSW graph; `None` if there is none or it finds too few.
+    /// Returns the near slots that the HNSW graph finds; `None` if there is none or it finds too few.
     fn near_in_hnsw(
         &self,
         n: usize,

@@ -187,7 +187,7 @@ impl ServerPlace {
         Ok((stream, status))
     }
 
-    /// Does the same, and starts the server if none runs.
+    /// Connects to the server, which is started if none runs, and says what is wanted.
     ///
     /// # Errors
     /// When it cannot be started, or refuses.

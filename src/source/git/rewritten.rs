@@ -40,7 +40,7 @@ pub fn carried_over(root: &Path, ids: &[&str]) -> HashSet<String> {
     carried
 }
 
-/// Does the same in one tree. Answers nothing where git does not.
+/// Returns the commits whose changes one tree carries. Answers nothing where git does not.
 fn carried_in(tree: &Path, ids: &[&str]) -> Option<HashSet<String>> {
     let types = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
     let known = ask(tree, &types, ids.join("\n") + "\n")?;

@@ -185,8 +185,8 @@ impl GitWatch {
         Some(watch)
     }
 
-    /// Does the same as [`GitWatch::open`], but reports from a past time on. Log lines of that same
-    /// second count as later, unless git has not written the log since.
+    /// Opens a repository to report what happened from a past time on. Log lines of that same second
+    /// count as later, unless git has not written the log since.
     #[must_use]
     pub fn open_since(root: &Path, since: SystemTime) -> Option<Self> {
         let mut watch = Self::open(root)?;
@@ -218,8 +218,8 @@ impl GitWatch {
         Self { n_old: self.log.n_ahead(), ..self }
     }
 
-    /// Does the same as [`GitWatch::open`], but continues at a former [`GitWatch::position`], or
-    /// from now if that cannot be read.
+    /// Opens a repository to continue at a former [`GitWatch::position`], or from now if that cannot
+    /// be read.
     #[must_use]
     pub fn open_at(root: &Path, position: &str) -> Option<Self> {
         let mut watch = Self::find(root)?;

@@ -9,7 +9,7 @@ use crate::languages::{Export, Grammar};
 use crate::syntax::symbol::{Symbol, SymbolKind};
 
 const MAX_SIGNATURE_CHARS: usize = 300;
-const MAX_NAME_CHARS: usize = 120;
+pub(in super::super) const MAX_NAME_CHARS: usize = 120;
 /// How far the parts of a definition (wrappers, comments, innermost declarator) are searched
 /// up or down the tree.
 const MAX_CLIMB: usize = 32;
