@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::detect::Home;
 use super::known::Agent;
 use super::part::{AgentPart, Kind, Program, Scope};
@@ -38,7 +40,7 @@ pub struct Change {
 }
 
 /// A file that cannot be changed.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Refused {
     pub path: PathBuf,
     pub why: String,

@@ -109,7 +109,13 @@ fn agreed(project: &Project) -> Result<bool> {
     let root = printable(&project.layout.root().display().to_string());
     let question =
         format!("{root} is not a project yet. Index it ({})? [y/N] ", count(n_files, "file"));
-    io::stderr().write_all(question.as_bytes())?;
+    confirmed(&question, io::stderr())
+}
+
+/// Asks a question that is answered by yes or no.
+pub(super) fn confirmed(question: &str, mut out: impl Write) -> Result<bool> {
+    out.write_all(question.as_bytes())?;
+    out.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -239,7 +245,7 @@ pub(super) fn answered(
     } else {
         Paths::of(&engine.project).print(answer, is_found)?;
     }
-    Ok(end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+    Ok(end(engine, Outcome::of(is_found)))
 }
 
 /// The names of the chunk types.

@@ -47,6 +47,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         told(&answer.state, &answer.lines_within(args.tokens), !answer.is_empty())?;
     }
-    let outcome = if answer.is_empty() { Outcome::NothingFound } else { Outcome::Done };
-    Ok(args::end(engine, outcome))
+    Ok(args::end(engine, Outcome::of(!answer.is_empty())))
 }

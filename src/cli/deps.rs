@@ -134,9 +134,7 @@ fn index(args: &Index) -> Result<Outcome> {
     if args.json {
         render::json(&answer)?;
     } else {
-        for warning in &answer.warnings {
-            tell!("warning: {}", printable(warning));
-        }
+        render::warnings(&answer.warnings);
         let missing = || answer.packages.iter().filter_map(|p| Some((p, p.missing.as_ref()?)));
         for (package, why) in missing() {
             tell!("not indexed: {}: {}", printable(&package.package), printable(why));
@@ -157,7 +155,7 @@ fn index(args: &Index) -> Result<Outcome> {
             ))?;
         }
     }
-    Ok(if answer.n_indexed == 0 { Outcome::NothingFound } else { Outcome::Done })
+    Ok(Outcome::of(answer.n_indexed > 0))
 }
 
 fn clean(args: &Clean) -> Result<Outcome> {
@@ -173,9 +171,7 @@ fn list(args: &List) -> Result<Outcome> {
     if args.json {
         render::json(&found)?;
     } else {
-        for warning in &found.warnings {
-            tell!("warning: {}", printable(warning));
-        }
+        render::warnings(&found.warnings);
         for of_ecosystem in found.dependencies.chunk_by(|a, b| a.ecosystem == b.ecosystem) {
             show(of_ecosystem)?;
         }
@@ -188,7 +184,7 @@ fn list(args: &List) -> Result<Outcome> {
             tell!("{what}");
         }
     }
-    Ok(if found.dependencies.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+    Ok(Outcome::of(!found.dependencies.is_empty()))
 }
 
 /// Prints the dependencies of one ecosystem.
@@ -210,7 +206,7 @@ fn show(dependencies: &[Dependency]) -> Result<()> {
     let base = if Term::stdout().is_term() { base(dependencies) } else { None };
     if let Some(base) = base {
         let text = format!("  in {}", shown(base));
-        line(&style(from_start(&text, render::width())).dim().to_string())?;
+        render::faint(from_start(&text, render::width()))?;
     }
     for dependency in dependencies {
         let cell = |text: &str, width: usize| {

@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         print(&report)?;
     }
     let is_good = report.checks.iter().all(|check| check.grade != Grade::Bad);
-    Ok(if is_good { Outcome::Done } else { Outcome::NothingFound })
+    Ok(Outcome::of(is_good))
 }
 
 fn print(report: &Report) -> Result<()> {

@@ -58,5 +58,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         render::told(&answer.state, &told.lines(), is_found)?;
     }
-    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+    Ok(args::end(engine, Outcome::of(is_found)))
 }

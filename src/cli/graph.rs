@@ -224,8 +224,8 @@ fn drawn(shared: &Shared, mut request: DrawingRequest) -> Result<Outcome> {
     if answer.drawing.nodes.is_empty() {
         tell!("{}", printable(&engine.unknown_symbol(&request.target, &Call::default())?));
     } else {
-        warnings(&answer.state);
+        warnings(&answer.state.warnings);
         line(answer.text.as_deref().unwrap_or_default())?;
     }
-    Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+    Ok(args::end(engine, Outcome::of(!is_empty)))
 }

@@ -96,9 +96,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json || is_for_people {
         return args::answered(engine, args.json, &answer, is_found);
     }
-    render::warnings(&answer.state);
+    render::warnings(&answer.state.warnings);
     for_programs(args, &answer.found, &Paths::of(&engine.project))?;
-    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+    Ok(args::end(engine, Outcome::of(is_found)))
 }
 
 /// Prints lines as other programs of this kind do: `path:line:text`.

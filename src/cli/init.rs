@@ -1,7 +1,7 @@
 //! `cortex init`: writes Cortex into the configuration of coding agents, and takes it back.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,7 @@ use console::style;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use super::args::OfProject;
+use super::args::{OfProject, confirmed};
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable, printable_code};
 use crate::agents::{
@@ -74,14 +74,8 @@ struct Report {
     agents: Vec<String>,
     written: Vec<PathBuf>,
     in_place: Vec<PathBuf>,
-    refused: Vec<ReportRefused>,
+    refused: Vec<agents::Refused>,
     verified: Vec<ReportVerified>,
-}
-
-#[derive(Serialize)]
-struct ReportRefused {
-    path: PathBuf,
-    why: String,
 }
 
 #[derive(Serialize)]
@@ -304,16 +298,8 @@ fn agreed(is_removal: bool) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("nobody can be asked, because the input is no terminal: add --yes, or --dry-run");
     }
-    print_question(if is_removal { "Remove this? [y/N] " } else { "Write this? [y/N] " })?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
-}
-
-fn print_question(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    let question = if is_removal { "Remove this? [y/N] " } else { "Write this? [y/N] " };
+    confirmed(question, io::stdout())
 }
 
 type VerifiedCommand = (Vec<String>, Result<agents::Verified, String>);
@@ -391,11 +377,7 @@ fn report(
         agents: chosen.iter().map(|agent| agent.id.clone()).collect(),
         written: outcome.written,
         in_place,
-        refused: outcome
-            .refused
-            .into_iter()
-            .map(|r| ReportRefused { path: r.path, why: r.why })
-            .collect(),
+        refused: outcome.refused,
         verified: verified
             .into_iter()
             .map(|(command, result)| {

@@ -36,12 +36,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         told(&answer.state, &answer.lines_within(args.tokens), true)?;
     }
-    Ok(args::end(
-        engine,
-        if answer.total_files == 0 && answer.files.is_empty() {
-            Outcome::NothingFound
-        } else {
-            Outcome::Done
-        },
-    ))
+    let is_found = answer.total_files > 0 || !answer.files.is_empty();
+    Ok(args::end(engine, Outcome::of(is_found)))
 }

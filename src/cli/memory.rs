@@ -17,7 +17,7 @@ use uuid::Uuid;
 use self::shared::title;
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{count, json, line, printable, width};
+use super::render::{count, faint, json, line, printable, width};
 use super::temporary::PrivateFolder;
 use crate::dir::{OpenMode, PRIVATE_FILE};
 use crate::engine::{AnswerFrom, Call, Engine, LONG_WAIT, Project, RecallRequest, RememberRequest};
@@ -297,7 +297,7 @@ impl Args {
                 );
             }
         }
-        Ok(if found.results.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+        Ok(Outcome::of(!found.results.is_empty()))
     }
 
     fn list(&self, memories: &Memories, list: &List) -> Result<Outcome> {
@@ -315,10 +315,10 @@ impl Args {
             all.iter().try_for_each(|m| line(&row(m)))?;
             let n = memories.store.count(&Select { limit: 0, ..select })?;
             if n > all.len() {
-                line(&style(format!("{} more: -n {n}", n - all.len())).dim().to_string())?;
+                faint(format!("{} more: -n {n}", n - all.len()))?;
             }
         }
-        Ok(if all.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+        Ok(Outcome::of(!all.is_empty()))
     }
 
     fn show(&self, memory: &Memory) -> Result<Outcome> {
@@ -332,7 +332,7 @@ impl Args {
         } else {
             format!(", session {}", printable(&memory.session_id))
         };
-        line(&style(format!("{}{of}", memory.id)).dim().to_string())?;
+        faint(format!("{}{of}", memory.id))?;
         for code in &memory.code {
             let symbol = code.symbol.as_ref().map(|s| format!(" {s}")).unwrap_or_default();
             let commit = code
@@ -340,11 +340,7 @@ impl Args {
                 .as_ref()
                 .map(|c| format!(" at {}", c.get(..12).unwrap_or(c)))
                 .unwrap_or_default();
-            line(
-                &style(printable(&format!("about {}{symbol}{commit}", code.path)))
-                    .dim()
-                    .to_string(),
-            )?;
+            faint(printable(&format!("about {}{symbol}{commit}", code.path)))?;
         }
         memory.content.lines().try_for_each(|l| line(&printable(l)))?;
         Ok(Outcome::Done)
@@ -452,11 +448,7 @@ pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
             console::truncate_str(&printable(text), width().saturating_sub(3), "…")
         ))?;
     }
-    line(
-        &style(format!("   similarity {:.2}, via {}", found.similarity, found.dominant))
-            .dim()
-            .to_string(),
-    )?;
+    faint(format!("   similarity {:.2}, via {}", found.similarity, found.dominant))?;
     match found.doubt() {
         Some(doubt) => line(
             &style(format!("   may be out of date: {}", printable(&doubt))).yellow().to_string(),

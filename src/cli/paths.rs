@@ -126,7 +126,7 @@ impl Paths {
 
     /// Prints an answer after its warnings: on stdout what is found, on stderr why nothing is.
     pub(super) fn print(&self, answer: &impl Reply, is_found: bool) -> Result<()> {
-        render::warnings(answer.state());
+        render::warnings(&answer.state().warnings);
         for text in answer.shown(self) {
             if is_found {
                 render::line(&text)?;

@@ -90,8 +90,7 @@ impl Bar {
     }
 
     pub(super) fn show(&self, p: Progress) {
-        self.0.set_length(p.total as u64);
-        self.0.set_position(p.done as u64);
+        self.at(p.done, p.total);
         if p.done == p.total {
             self.end();
         }

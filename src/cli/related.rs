@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         render::json(&answer)?;
     } else {
-        render::warnings(&answer.state);
+        render::warnings(&answer.state.warnings);
         let paths = Paths::of(&engine.project);
         for row in &answer.results {
             let (chunk, path) = (&row.chunk, &row.hit.path);
@@ -64,8 +64,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             line(&fitted(text.trim_end()))?;
         }
     }
-    Ok(args::end(
-        engine,
-        if answer.results.is_empty() { Outcome::NothingFound } else { Outcome::Done },
-    ))
+    Ok(args::end(engine, Outcome::of(!answer.results.is_empty())))
 }

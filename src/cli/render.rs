@@ -1,6 +1,7 @@
 //! Prints text and JSON on stdout, fitted to the terminal.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -55,6 +56,11 @@ pub(super) fn line(text: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
+/// Prints one line that matters less than those around it.
+pub(super) fn faint(text: impl Display) -> Result<()> {
+    line(&style(text).dim().to_string())
+}
+
 /// Version of the printed JSON. It grows when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
 
@@ -74,8 +80,8 @@ pub(super) fn json(answer: &impl Serialize) -> Result<()> {
 }
 
 /// Prints the warnings of an answer on stderr.
-pub(super) fn warnings(state: &AnswerState) {
-    for warning in &state.warnings {
+pub(super) fn warnings(warnings: &[String]) {
+    for warning in warnings {
         tell!("warning: {}", printable(warning));
     }
 }
@@ -84,7 +90,7 @@ pub(super) fn warnings(state: &AnswerState) {
 /// a terminal, lines are cut to its width, headings are bold, numbers of lines are dim, and changed
 /// lines are coloured.
 pub(super) fn told(state: &AnswerState, lines: &[String], is_found: bool) -> Result<()> {
-    warnings(state);
+    warnings(&state.warnings);
     for text in lines {
         if is_found {
             line(&fitted(&emphasised(text)))?;

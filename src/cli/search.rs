@@ -115,7 +115,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let kinds = Kinds { types: types.clone(), languages: languages.wanted() };
     let (repos, others, call) = args.elsewhere.selected(&engine, look)?;
     let request = SearchRequest {
-        query: question(&args.query)?,
+        query: if args.query == ["-"] { args::standard_input()? } else { args.query.join(" ") },
         mode: if args.exact { SearchMode::Exact } else { args.mode },
         limit,
         filters: Filters {
@@ -152,7 +152,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             answer: &answer,
         })?;
     } else if args.files_only {
-        render::warnings(&answer.state);
+        render::warnings(&answer.state.warnings);
         for (repo, path) in paths_of(&answer) {
             let paths = &paths[repo];
             line(&paths.linked(path, None, paths.shown(path)))?;
@@ -164,7 +164,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         open_best(&answer, &paths)?;
     }
     let is_found = !answer.results.is_empty() || !answer.memories.is_empty();
-    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+    Ok(args::end(engine, Outcome::of(is_found)))
 }
 
 /// Returns how paths are printed, and saves what was loaded of other projects.
@@ -187,14 +187,6 @@ fn paths_by_project(
         paths.entry(Some(name.clone())).or_insert_with(|| Paths::of_published(name));
     }
     paths
-}
-
-/// Returns the question of the arguments or of standard input.
-fn question(words: &[String]) -> Result<String> {
-    if words != ["-"] {
-        return Ok(words.join(" "));
-    }
-    args::standard_input()
 }
 
 /// Returns the path of each result once, in their order.
@@ -243,7 +235,7 @@ fn print(
     paths: &PathsByProject,
     explain: bool,
 ) -> Result<()> {
-    render::warnings(&answer.state);
+    render::warnings(&answer.state.warnings);
     for note in &answer.notes {
         tell!("note: {}", render::printable(note));
     }
@@ -289,11 +281,11 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: b
     if !row.others.is_empty() {
         let others: Vec<String> = row.others.iter().map(also).collect();
         let text = format!("   also {}", others.join(", "));
-        line(&style(console::truncate_str(&text, render::width(), "…")).dim().to_string())?;
+        render::faint(console::truncate_str(&text, render::width(), "…"))?;
     }
     if let Some(commit) = &row.changed_by {
         let text = format!("   changed by {}", render::printable(commit));
-        line(&style(console::truncate_str(&text, render::width(), "…")).dim().to_string())?;
+        render::faint(console::truncate_str(&text, render::width(), "…"))?;
     }
     if explain {
         line(&format!("   score {:.3}", row.score))?;

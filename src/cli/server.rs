@@ -123,11 +123,11 @@ fn status(as_json: bool) -> Result<Outcome> {
     if as_json {
         let servers: Vec<_> = servers.iter().map(|(_, status)| status).collect();
         json(&serde_json::json!({ "servers": servers }))?;
-    } else if servers.is_empty() {
-        line("no server runs; the first agent that needs it starts it")?;
+        return Ok(Outcome::of(!servers.is_empty()));
     }
-    if as_json || servers.is_empty() {
-        return Ok(if servers.is_empty() { Outcome::NothingFound } else { Outcome::Done });
+    if servers.is_empty() {
+        line("no server runs; the first agent that needs it starts it")?;
+        return Ok(Outcome::NothingFound);
     }
     let own = place().ok().map(|place| place.socket());
     for (place, server) in &servers {

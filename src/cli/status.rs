@@ -40,5 +40,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         }
         Paths::of(&engine.project).print(&status, true)?;
     }
-    Ok(if status.chunks == 0 { Outcome::NothingFound } else { Outcome::Done })
+    Ok(Outcome::of(status.chunks > 0))
 }

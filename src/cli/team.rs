@@ -91,18 +91,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 fn repos(args: &Repos) -> Result<Outcome> {
     let repositories = team::repositories(&*args.depot.open()?, args.sizes)?;
-    let is_empty = repositories.is_empty();
+    let is_found = !repositories.is_empty();
     if args.json {
         render::json(&Listed { repositories })?;
     } else {
         for repository in &repositories {
             line(&row(repository))?;
         }
-        if is_empty {
+        if !is_found {
             tell!("nothing is published there: run `cortex publish` in a repository");
         }
     }
-    Ok(if is_empty { Outcome::NothingFound } else { Outcome::Done })
+    Ok(Outcome::of(is_found))
 }
 
 fn row(of: &team::Repository) -> String {

@@ -31,9 +31,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         render::json(&answer)?;
     } else {
-        render::warnings(&answer.state);
+        render::warnings(&answer.state.warnings);
         // A reason is shown whole, however long it is.
         why_lines(&answer, WHY_TOKENS).iter().try_for_each(|text| line(text))?;
     }
-    Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+    Ok(args::end(engine, Outcome::of(is_found)))
 }

@@ -100,7 +100,7 @@ pub(super) fn run(of: &Import, shared: &Shared) -> Result<Outcome> {
             line(&printable(&text))?;
         }
     }
-    Ok(end(engine, if found.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
+    Ok(end(engine, Outcome::of(!found.is_empty())))
 }
 
 /// Imports an index or, without a file, those that installed indexers write.
@@ -133,8 +133,7 @@ fn import(engine: Engine, file: Option<&Path>, as_json: bool) -> Result<Outcome>
     } else {
         all.iter().try_for_each(print)?;
     }
-    let is_empty = all.iter().all(|imported| imported.n_files == 0);
-    Ok(end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+    Ok(end(engine, Outcome::of(all.iter().any(|imported| imported.n_files > 0))))
 }
 
 fn print(imported: &Imported) -> Result<()> {

@@ -118,6 +118,6 @@ impl Shared {
             let is_found = !is_empty || !answer.unresolved.is_empty() || !answer.unknown.is_empty();
             Paths::of(&engine.project).print(answer, is_found)?;
         }
-        Ok(end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
+        Ok(end(engine, Outcome::of(!is_empty)))
     }
 }

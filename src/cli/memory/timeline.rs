@@ -54,7 +54,7 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
             tell!("nothing happened yet");
         }
     }
-    Ok(if told.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+    Ok(Outcome::of(!told.is_empty()))
 }
 
 fn events(newest_first: Vec<Memory>) -> Vec<Event> {
