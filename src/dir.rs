@@ -106,6 +106,18 @@ pub fn is_refused(e: &io::Error) -> bool {
     e.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Refused>)
 }
 
+/// Returns what was found; `None` if the operation failed because nothing is there.
+///
+/// # Errors
+/// When it failed for another reason.
+pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 /// An operation failed because of the machine, not because of the file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {cause}: {advice}", path.display())]
@@ -380,11 +392,7 @@ impl Dir {
         let found = self.parent(path).and_then(|(above, name)| {
             statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|e| self.explained(path, e))
         });
-        match found {
-            Ok(stat) => Ok(Some(Stat::new(&stat))),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
-        }
+        Ok(if_there(found)?.map(|stat| Stat::new(&stat)))
     }
 
     /// Returns the path that a symbolic link holds, as it is written there. Nothing is asked about what
@@ -437,10 +445,7 @@ impl Dir {
     /// When the file cannot be created.
     pub fn create(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<File> {
         let path = path.as_ref();
-        match self.remove_file(path) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
+        if_there(self.remove_file(path))?;
         self.file(path, OpenMode::New, mode)
     }
 

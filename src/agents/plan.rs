@@ -11,7 +11,7 @@ use super::detect::Home;
 use super::known::Agent;
 use super::part::{AgentPart, Kind, Program, Scope};
 use super::record::{MAX_BYTES, Record};
-use crate::dir::{Dir, SHARED_DIR, SHARED_FILE};
+use crate::dir::{Dir, SHARED_DIR, SHARED_FILE, if_there};
 
 /// What should be changed.
 #[derive(Debug)]
@@ -365,19 +365,12 @@ fn is_removed(home: &Home, scope: Scope, path: &Path) -> bool {
 
 /// Returns the text of a file; `None` if there is none.
 fn current(home: &Home, scope: Scope, path: &Path) -> io::Result<Option<String>> {
-    match open(home, scope, path, false) {
-        Ok((dir, name)) => read(&dir, &name),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-    }
+    let there = if_there(open(home, scope, path, false))?;
+    there.map_or(Ok(None), |(dir, name)| read(&dir, &name))
 }
 
 fn read(dir: &Dir, name: &Path) -> io::Result<Option<String>> {
-    match dir.read_text(name, MAX_BYTES) {
-        Ok(text) => Ok(Some(text)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-    }
+    if_there(dir.read_text(name, MAX_BYTES))
 }
 
 /// Returns the directories above a path that do not exist, the outermost first.

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::dir::{Dir, FileKind, SHARED_DIR, SHARED_FILE};
+use crate::dir::{Dir, FileKind, SHARED_DIR, SHARED_FILE, if_there};
 
 /// Most files of a folder that are looked at.
 const MAX_NAMES: usize = 10_000;
@@ -71,11 +71,9 @@ impl ArchivePlace {
     pub(super) fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, ArchiveError> {
         match self {
             Self::Folder(_, dir) => {
-                let names = match dir.dir(folder).and_then(|dir| Ok((dir.list()?, dir))) {
-                    Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-                    names => names.map_err(|e| self.failed(&e))?,
-                };
-                let (names, dir) = names;
+                let listed = dir.dir(folder).and_then(|dir| Ok((dir.list()?, dir)));
+                let listed = if_there(listed).map_err(|e| self.failed(&e))?;
+                let Some((names, dir)) = listed else { return Ok(Vec::new()) };
                 let files = names.into_iter().filter(|(_, kind)| *kind == FileKind::File);
                 let sized = |(name, _): (std::ffi::OsString, _)| {
                     let bytes = dir.stat(&name).ok()??.bytes;

@@ -1,6 +1,6 @@
 //! Reads settings from their sources, and says which of them cannot be used.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use toml::Value;
@@ -9,7 +9,7 @@ use super::homes::{FILE, user_file};
 use super::table::SettingOrigin::{self, Project, ProjectUpTo, User};
 use super::table::{Config, KEYS, SetValues, check, env_name, narrows};
 use super::values::{Location, written};
-use crate::dir::{Dir, OwnedDir, Stat};
+use crate::dir::{Dir, OwnedDir, Stat, if_there};
 
 /// Largest file of settings that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
@@ -204,11 +204,7 @@ fn text_of_user(file: &Path) -> Result<Option<(PathBuf, String)>, ConfigError> {
 }
 
 fn found(text: io::Result<String>) -> Result<Option<String>, ConfigError> {
-    match text {
-        Ok(text) => Ok(Some(text)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(ConfigError::new("cannot read the settings", e.to_string())),
-    }
+    if_there(text).map_err(|e| ConfigError::new("cannot read the settings", e.to_string()))
 }
 
 /// Returns the settings of a file, in the order of [`KEYS`]. Unknown keys are added to `ignored`.

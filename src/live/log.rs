@@ -1,9 +1,11 @@
 //! What the last reloads did: in memory only, for people.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::snapshot::Served;
 use crate::chunk::{ChunkDelta, ChunkType};
@@ -21,39 +23,41 @@ const MAX_LOOKED_AT: usize = 1000;
 /// newest last. Reloads that found nothing new are left out.
 #[derive(Debug, Clone, Default)]
 pub struct ReloadLog {
-    pub reloads: VecDeque<LoggedReload>,
-    pub generations: VecDeque<LoggedGeneration>,
+    pub reloads: VecDeque<ReloadRow>,
+    pub generations: VecDeque<GenerationRow>,
 }
 
-/// One reload, over all feeds.
-#[derive(Debug, Clone)]
-pub struct LoggedReload {
-    /// When it ended.
-    pub at: DateTime<Utc>,
-    pub took: Duration,
+/// A reload of the index.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReloadRow {
+    /// When it ended, RFC 3339.
+    pub(super) at: DateTime<Utc>,
+    pub(super) milliseconds: f64,
     /// The generation of the code that is served after it.
-    pub generation: u64,
+    pub(super) generation: u64,
     /// Number of chunks.
-    pub n_added: usize,
-    pub n_updated: usize,
-    pub n_deleted: usize,
-    /// Files with added or updated chunks: the first ones.
-    pub files: Vec<String>,
+    pub(super) added: usize,
+    pub(super) updated: usize,
+    pub(super) deleted: usize,
+    /// The first files with added or updated chunks, at most 3.
+    pub(super) files: Vec<String>,
     /// Why it failed, or a part of it.
-    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
 }
 
-/// Number of chunks of the code in one generation.
-#[derive(Debug, Clone)]
-pub struct LoggedGeneration {
-    pub at: DateTime<Utc>,
-    pub generation: u64,
-    /// Number of chunks by type, for every type that a search finds.
-    pub chunks: Vec<(&'static str, usize)>,
+/// The chunks of one generation.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GenerationRow {
+    /// When it was served first, RFC 3339.
+    at: DateTime<Utc>,
+    generation: u64,
+    /// Number of chunks by type.
+    chunks: BTreeMap<&'static str, usize>,
 }
 
 impl ReloadLog {
-    pub(super) fn add(&mut self, reload: LoggedReload, code: &Served) {
+    pub(super) fn add(&mut self, reload: ReloadRow, code: &Served) {
         let (at, generation) = (reload.at, reload.generation);
         push(&mut self.reloads, reload, MAX_RELOADS);
         // Generation 0 is what is served before there is an index.
@@ -68,15 +72,22 @@ impl ReloadLog {
             }
         }
         let chunks = counts.iter().map(|(t, n)| (t.as_str(), *n)).collect();
-        push(&mut self.generations, LoggedGeneration { at, generation, chunks }, MAX_GENERATIONS);
+        push(&mut self.generations, GenerationRow { at, generation, chunks }, MAX_GENERATIONS);
     }
 }
 
-fn push<T>(rows: &mut VecDeque<T>, row: T, most: usize) {
+/// Adds a row to a log, which keeps the last ones.
+pub fn push<T>(rows: &mut VecDeque<T>, row: T, most: usize) {
     if rows.len() == most {
         rows.pop_front();
     }
     rows.push_back(row);
+}
+
+/// Returns a duration in milliseconds, to a hundredth.
+#[must_use]
+pub fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 100_000.0).round() / 100.0
 }
 
 /// Adds the first files with added or updated chunks to `files`.

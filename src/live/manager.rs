@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use super::checked::{Checked, Summing};
-use super::log::{LoggedReload, ReloadLog, name_files};
+use super::log::{ReloadLog, ReloadRow, milliseconds, name_files};
 use super::resident::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::{NoVectors, Vectors};
@@ -373,13 +373,13 @@ impl ChunkManager {
         let current = self.current.load();
         let Some(code) = current.corpora.first() else { return };
         let Reload { n_added, n_updated, n_deleted, .. } = reload;
-        let reload = LoggedReload {
+        let reload = ReloadRow {
             at: Utc::now(),
-            took,
+            milliseconds: milliseconds(took),
             generation: code.generation,
-            n_added,
-            n_updated,
-            n_deleted,
+            added: n_added,
+            updated: n_updated,
+            deleted: n_deleted,
             files,
             error: error.map(ToString::to_string),
         };

@@ -12,7 +12,7 @@ mod resident;
 mod snapshot;
 mod vectors;
 
-pub use log::{LoggedGeneration, LoggedReload, ReloadLog};
+pub use log::{GenerationRow, ReloadLog, ReloadRow, milliseconds, push};
 pub use manager::{ChunkManager, Reload, ReloadError};
 pub use reloader::{MemoryBudget, Reloader};
 pub use resident::{GivenUp, resident_bytes};

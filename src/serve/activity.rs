@@ -1,15 +1,13 @@
 //! What a server did: the calls of programs, its reloads, and the processes on the project.
 
-use std::collections::BTreeMap;
-
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call_log::{KeptQuestion, Latency, Recorded, ToolUse, milliseconds};
+use super::call_log::{KeptQuestion, Latency, Recorded, ToolUse};
 use super::calls::Calls;
 use crate::engine::Engine;
-use crate::live::{LoggedGeneration, LoggedReload};
+use crate::live::{GenerationRow, ReloadLog, ReloadRow};
 use crate::store::{LeaderLock, WriteLock};
 
 /// Asks what this server did.
@@ -40,51 +38,6 @@ pub(super) struct ActivityAnswer {
     processes: Processes,
 }
 
-/// A reload of the index.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ReloadRow {
-    /// When it ended, RFC 3339.
-    at: DateTime<Utc>,
-    milliseconds: f64,
-    /// The generation of the code that is served after it.
-    generation: u64,
-    /// Number of chunks.
-    added: usize,
-    updated: usize,
-    deleted: usize,
-    /// The first files with added or updated chunks, at most 3.
-    files: Vec<String>,
-    /// Why it failed, or a part of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-impl From<LoggedReload> for ReloadRow {
-    fn from(reload: LoggedReload) -> Self {
-        let LoggedReload { at, took, generation, n_added, n_updated, n_deleted, files, error } =
-            reload;
-        let milliseconds = milliseconds(took);
-        let (added, updated, deleted) = (n_added, n_updated, n_deleted);
-        Self { at, milliseconds, generation, added, updated, deleted, files, error }
-    }
-}
-
-/// The chunks of one generation.
-#[derive(Debug, Serialize, JsonSchema)]
-struct GenerationRow {
-    /// When it was served first, RFC 3339.
-    at: DateTime<Utc>,
-    generation: u64,
-    /// Number of chunks by type.
-    chunks: BTreeMap<&'static str, usize>,
-}
-
-impl From<LoggedGeneration> for GenerationRow {
-    fn from(LoggedGeneration { at, generation, chunks }: LoggedGeneration) -> Self {
-        Self { at, generation, chunks: chunks.into_iter().collect() }
-    }
-}
-
 /// What is known about the processes on this project. A lock does not tell the id of its holder.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Processes {
@@ -113,7 +66,7 @@ impl Processes {
 
 impl ActivityRequest {
     pub(super) fn answer(engine: &Engine, calls: &Calls) -> ActivityAnswer {
-        let reloads = engine.manager.log();
+        let ReloadLog { reloads, generations } = engine.manager.log();
         let Recorded { keeps_questions, n_calls, day, tools, questions, latency } =
             calls.log.recorded();
         ActivityAnswer {
@@ -123,8 +76,8 @@ impl ActivityRequest {
             tools,
             questions,
             latency,
-            reloads: reloads.reloads.into_iter().rev().map(Into::into).collect(),
-            generations: reloads.generations.into_iter().map(Into::into).collect(),
+            reloads: reloads.into_iter().rev().collect(),
+            generations: generations.into(),
             processes: Processes::of(engine),
         }
     }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::access::SEC_FETCH_SITE;
-use crate::live::Served;
+use crate::live::{Served, milliseconds, push};
 use crate::secrets::redact;
 use crate::text::{cut, folded, head, tokens_of_bytes};
 use crate::tools::Answer;
@@ -247,18 +247,6 @@ impl Kept {
         };
         minutes.into_iter().filter_map(point).collect()
     }
-}
-
-fn push<T>(rows: &mut VecDeque<T>, row: T, most: usize) {
-    if rows.len() == most {
-        rows.pop_front();
-    }
-    rows.push_back(row);
-}
-
-/// Returns a duration in milliseconds, to a hundredth.
-pub(super) fn milliseconds(took: Duration) -> f64 {
-    (took.as_secs_f64() * 100_000.0).round() / 100.0
 }
 
 /// Returns a text of a caller on one line, without secrets and cut.

@@ -117,18 +117,11 @@ impl Calls {
     #[must_use]
     pub fn of_client(&self, tools: Vec<&'static Tool>) -> Self {
         Self {
-            project: self.project.clone(),
-            listed: tools.clone(),
-            tools,
             metrics: self.metrics.clone(),
             log: self.log.clone(),
-            read_only: false,
-            others: None,
-            team: None,
             running: self.running.clone(),
             waiting: self.waiting.clone(),
-            own: Arc::new(Semaphore::new(MAX_CALLS)),
-            client: N_CLIENTS.fetch_add(1, Ordering::Relaxed),
+            ..Self::new(self.project.clone(), tools, false)
         }
     }
 

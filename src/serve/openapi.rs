@@ -12,23 +12,16 @@ pub(super) const PREFIX: &str = "cortex_";
 
 /// Describes these tools and these questions of the page.
 pub(super) fn document(tools: &[&'static Tool], questions: &[PageQuestion]) -> Value {
-    let tools = tools.iter().map(|tool| Described {
-        name: tool.name.strip_prefix(PREFIX).unwrap_or(tool.name),
-        title: tool.title,
-        description: tool.description,
-        effect: tool.effect,
-        input: (tool.input_schema)(),
-        output: (tool.output_schema)(),
+    let tools = tools.iter().map(|tool| {
+        let name = tool.name.strip_prefix(PREFIX).unwrap_or(tool.name);
+        let (input, output) = ((tool.input_schema)(), (tool.output_schema)());
+        path(name, tool.title, tool.description, tool.effect, &input, &output)
     });
-    let questions = questions.iter().map(|question| Described {
-        name: question.name,
-        title: question.title,
-        description: question.description,
-        effect: question.effect,
-        input: (question.input_schema)(),
-        output: (question.output_schema)(),
+    let questions = questions.iter().map(|of| {
+        let (input, output) = ((of.input_schema)(), (of.output_schema)());
+        path(of.name, of.title, of.description, of.effect, &input, &output)
     });
-    let paths: Map<String, Value> = tools.chain(questions).map(path).collect();
+    let paths: Map<String, Value> = tools.chain(questions).collect();
     let error = json!({
         "type": "object",
         "properties": { "error": { "type": "string", "description": "What is wrong, and what to do instead." } },
@@ -46,19 +39,16 @@ pub(super) fn document(tools: &[&'static Tool], questions: &[PageQuestion]) -> V
     })
 }
 
-/// What the description says about one path.
-struct Described {
-    name: &'static str,
-    title: &'static str,
-    description: &'static str,
+/// Returns a path with what the description says about it.
+fn path(
+    name: &str,
+    title: &str,
+    description: &str,
     effect: Effect,
-    input: Map<String, Value>,
-    output: Map<String, Value>,
-}
-
-fn path(of: Described) -> (String, Value) {
-    let Described { name, title, description, effect, input, output } = of;
-    let responses = responses(&output.into());
+    input: &Map<String, Value>,
+    output: &Map<String, Value>,
+) -> (String, Value) {
+    let responses = responses(output);
     let operation = |id: String, rest: Value| {
         let mut operation = json!({
             "operationId": id,
@@ -71,7 +61,7 @@ fn path(of: Described) -> (String, Value) {
         }
         operation
     };
-    let get = operation(format!("{name}_get"), json!({ "parameters": parameters(&input) }));
+    let get = operation(format!("{name}_get"), json!({ "parameters": parameters(input) }));
     let post = operation(
         name.into(),
         json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }),
@@ -95,10 +85,10 @@ fn parameters(input: &Map<String, Value>) -> Vec<Value> {
     properties.map(parameter).collect()
 }
 
-fn responses(output: &Value) -> Value {
-    let error = refusal;
+fn responses(output: &Map<String, Value>) -> Value {
+    let error = |what: &str| answer(what, &json!({ "$ref": "#/components/schemas/Error" }));
     json!({
-        "200": answer("The answer.", output),
+        "200": answer("The answer.", &json!(output)),
         "400": error("The arguments cannot be used."),
         "401": error("The token is missing or wrong."),
         "403": error("The Host or Origin is not allowed."),
@@ -111,8 +101,4 @@ fn responses(output: &Value) -> Value {
 
 fn answer(what: &str, schema: &Value) -> Value {
     json!({ "description": what, "content": { "application/json": { "schema": schema } } })
-}
-
-fn refusal(what: &str) -> Value {
-    answer(what, &json!({ "$ref": "#/components/schemas/Error" }))
 }

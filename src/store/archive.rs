@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::Layout;
 use super::layout::{CACHE, CHUNKS, GRAMS, GRAPH};
-use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
+use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, if_there};
 
 /// Where archives are packed and unpacked, below the user's cache directory.
 const ASIDE: &str = "cortex/aside";
@@ -92,11 +92,7 @@ pub fn pack(layout: &Layout, out: impl Write) -> io::Result<()> {
 
 /// Returns the paths of the files of a folder of an index, and of those one folder below, sorted.
 fn files_below(data: &Dir, folder: &str) -> io::Result<Vec<String>> {
-    let names = |folder: &str| match data.dir(folder) {
-        Ok(dir) => dir.list(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(e),
-    };
+    let names = |folder: &str| if_there(data.dir(folder))?.map_or(Ok(Vec::new()), |dir| dir.list());
     let path = |folder: &str, name: OsString| format!("{folder}/{}", name.to_string_lossy());
     let mut files = Vec::new();
     for (name, kind) in names(folder)? {

@@ -9,6 +9,7 @@ use super::manifest::Block;
 use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack_frames};
 use super::{Layout, Manifest};
 use crate::chunk::ChunkType;
+use crate::dir::if_there;
 use crate::platform::read_exact_at;
 
 /// Returns the blocks of a file of `n_bytes`, each with its offset. `None` if they cannot be those
@@ -95,11 +96,7 @@ impl ChunkLines {
     /// When the file exists but cannot be read, or is not the one of the manifest.
     pub fn open(layout: &Layout, manifest: &Manifest, chunk_type: ChunkType) -> io::Result<Self> {
         let name = manifest.chunk_name(chunk_type);
-        let file = match layout.open_file(&name) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(e) => return Err(e),
-        };
+        let Some(file) = if_there(layout.open_file(&name))? else { return Ok(Self::default()) };
         let (path, packing) = (layout.full(&name), Packing::of(&name));
         let n_bytes = file.metadata()?.len();
         let starts = starts(&file, packing, n_bytes, manifest.blocks(chunk_type))

@@ -14,7 +14,7 @@ use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
 use crate::dir::{
     Dir, FileKind, OpenMode, OwnedDir, PRIVATE_DIR, SHARED_DIR, SHARED_FILE, SharedDir, Stat,
-    own_user,
+    if_there, own_user,
 };
 use crate::source;
 
@@ -214,12 +214,7 @@ impl Layout {
 
     /// Opens the directory of the indexes of packages; `None` if there is none.
     pub(super) fn packages(cache_home: &Path) -> io::Result<Option<Dir>> {
-        let opened = Dir::open(cache_home).and_then(|cache| cache.dir(PACKAGES));
-        match opened {
-            Ok(packages) => Ok(Some(packages)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
-        }
+        if_there(Dir::open(cache_home).and_then(|cache| cache.dir(PACKAGES)))
     }
 
     /// Returns when a file of the index was written last; `None` if it is not there.
@@ -331,11 +326,7 @@ impl Layout {
 
     /// Returns what the file system says about the name; `None` if nothing has it.
     pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
-        match self.data() {
-            Ok(dir) => dir.stat(name),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
-        }
+        if_there(self.data())?.map_or(Ok(None), |dir| dir.stat(name))
     }
 
     /// Whether something has the name, even if it is unusable.
@@ -345,10 +336,7 @@ impl Layout {
 
     /// Removes a file, if it is there.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-        match self.data().and_then(|dir| dir.remove_file(name)) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
+        if_there(self.data().and_then(|dir| dir.remove_file(name))).map(drop)
     }
 
     /// Replaces the content of a small file that can be derived again.
@@ -584,7 +572,7 @@ impl Layout {
     /// files.
     #[must_use]
     pub fn compared_at(&self) -> Option<SystemTime> {
-        Some(self.data().ok()?.stat(SOURCES).ok()??.modified)
+        self.modified(SOURCES)
     }
 
     /// Whether `.cortex` exists and is usable.
@@ -605,10 +593,7 @@ impl Layout {
     /// # Errors
     /// When something cannot be removed.
     pub fn clean(&self) -> io::Result<()> {
-        let dir = match self.data() {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-            dir => dir?,
-        };
+        let Some(dir) = if_there(self.data())? else { return Ok(()) };
         if !self.is_foreign() {
             // Remove the manifest last: chunk files without one would look like another program's.
             let chunk_files = ChunkType::ALL.into_iter().flat_map(Self::chunk_names);

@@ -10,9 +10,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::layout::{MANIFEST, next_name};
+use super::layout::{MANIFEST, in_chunks, next_name};
 use super::{Layout, Packing};
 use crate::chunk::ChunkType;
+use crate::dir::if_there;
 
 /// Largest manifest that is read, in bytes: enough for some four hundred million chunks.
 const MAX_BYTES: u64 = 128 << 20;
@@ -147,12 +148,7 @@ impl Manifest {
 
     /// The name of a type's chunk file below `.cortex`.
     pub(super) fn chunk_name(&self, chunk_type: ChunkType) -> String {
-        let [plain, packed] = Layout::chunk_names(chunk_type);
-        if self.files.contains_key(&Layout::chunk_file_name_as(chunk_type, Packing::Zstd)) {
-            packed
-        } else {
-            plain
-        }
+        in_chunks(&self.file_name(chunk_type))
     }
 
     /// Returns the blocks of a type's chunk file. There are none if the writer did not state them.
@@ -203,11 +199,8 @@ impl Manifest {
     }
 
     fn read_named(layout: &Layout, name: &str) -> io::Result<Option<Self>> {
-        match layout.read(name, MAX_BYTES) {
-            Ok(mut bytes) => Ok(layout.unsealed(MANIFEST, &mut bytes).and_then(parse)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
-        }
+        let read = if_there(layout.read(name, MAX_BYTES))?;
+        Ok(read.and_then(|mut bytes| layout.unsealed(MANIFEST, &mut bytes).and_then(parse)))
     }
 
     /// Reads a manifest that need not be of this user. What it says of chunk files counts only after

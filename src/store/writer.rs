@@ -21,7 +21,7 @@ use super::others::set_aside;
 use super::packing::{FRAME_BYTES, Packing, pack};
 use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
-use crate::dir::{Dir, SHARED_FILE};
+use crate::dir::{Dir, SHARED_FILE, if_there};
 
 /// Writes the files of one new generation, one for each type, chunk by chunk.
 pub struct ChunkWriter<'a> {
@@ -368,21 +368,17 @@ pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
 }
 
 fn rename_all(dir: &Dir, manifest: &Manifest, keeps_others: bool) -> io::Result<()> {
-    let unless_gone = |result: io::Result<()>| match result {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    };
     let ours = ChunkType::ALL.map(|t| manifest.chunk_name(t));
     let all = || ChunkType::ALL.into_iter().flat_map(Layout::chunk_names);
     if keeps_others {
         all().try_for_each(|name| set_aside(dir, &name))?;
     }
     for name in ours.iter().map(String::as_str).chain([MANIFEST]) {
-        unless_gone(dir.rename(next_name(name), name))?;
+        if_there(dir.rename(next_name(name), name))?;
     }
     // Files with the other packing are obsolete.
     for name in all().filter(|name| !ours.contains(name)) {
-        unless_gone(dir.remove_file(&name))?;
+        if_there(dir.remove_file(&name))?;
     }
     sync_chunks(dir)
 }

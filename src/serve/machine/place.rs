@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::wire::{Reply, ServerStatus, Want};
-use crate::dir::{Dir, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE};
+use crate::dir::{Dir, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, if_there};
 use crate::platform::LocalStream;
 
 /// Users other than the owner may not change the directory of the sockets.
@@ -158,10 +158,7 @@ impl ServerPlace {
 
     /// Removes the socket of a server that has ended, or of this one.
     pub(super) fn remove_socket(&self) -> io::Result<()> {
-        match self.open()?.remove_file(self.file(SOCKET)) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
+        if_there(self.open()?.remove_file(self.file(SOCKET))).map(drop)
     }
 
     /// Identifies the file of the socket, which others may have removed or replaced.

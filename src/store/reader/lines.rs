@@ -58,14 +58,15 @@ pub(super) struct BlockLocation {
     pub(super) packed: u32,
 }
 
+impl BlockLocation {
+    fn of(file: &Arc<HeldFile>, start: u64, block: &Block) -> Self {
+        Self { file: file.clone(), start, bytes: block.bytes, packed: block.packed }
+    }
+}
+
 impl BlockLines {
     pub(super) fn at(file: &Arc<HeldFile>, start: u64, block: &Block) -> Self {
-        Self(RwLock::new(BlockLocation {
-            file: file.clone(),
-            start,
-            bytes: block.bytes,
-            packed: block.packed,
-        }))
+        Self(RwLock::new(BlockLocation::of(file, start, block)))
     }
 
     pub(super) fn place(&self) -> BlockLocation {
@@ -74,9 +75,7 @@ impl BlockLines {
 
     /// Sets the place of the same lines in the file that replaced the previous one.
     pub(super) fn move_to(&self, file: &Arc<HeldFile>, start: u64, block: &Block) {
-        let there =
-            BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
-        *self.0.write() = there;
+        *self.0.write() = BlockLocation::of(file, start, block);
     }
 }
 

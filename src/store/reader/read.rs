@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::lines::HeldFile;
 use super::loaded::{FileContent, KnownFiles, LoadedBlock, LoadedFile, Stamp, stamp, unusable};
 use crate::chunk::{Cancel, ChunkType};
-use crate::dir::Stat;
+use crate::dir::{Stat, if_there};
 use crate::store::blocks::{read_block, starts};
 use crate::store::chunk_file::{ChunkFileError, is_ours};
 use crate::store::layout::{Layout, MANIFEST, in_chunks, next_name};
@@ -291,11 +291,8 @@ impl FileReader<'_> {
     fn read_file(&self, name: &str, which: &ChunkFileId) -> Result<Option<Raw>, ChunkFileError> {
         let path = self.layout.full(name);
         let unreadable = |source| ChunkFileError::Read { source };
-        let stamp = match self.layout.stat(name) {
-            Ok(Some(stat)) => stamp(&stat),
-            Ok(None) => return Ok(None),
-            Err(e) => return Err(unreadable(e)),
-        };
+        let Some(stat) = self.layout.stat(name).map_err(unreadable)? else { return Ok(None) };
+        let stamp = stamp(&stat);
         let known = self.known.get(which);
         if let Some(known) = known
             && stamp.is_some()
@@ -303,10 +300,8 @@ impl FileReader<'_> {
         {
             return Ok(Some(Raw::Known(known.clone())));
         }
-        let bytes = match self.layout.read(name, MAX_FOREIGN_BYTES) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            bytes => bytes.map_err(unreadable)?,
-        };
+        let read = if_there(self.layout.read(name, MAX_FOREIGN_BYTES)).map_err(unreadable)?;
+        let Some(bytes) = read else { return Ok(None) };
         let entry = FileEntry::of(&bytes);
         if let Some(known) = known.filter(|k| k.entry == entry) {
             let LoadedFile { content, warning, .. } = &**known;
