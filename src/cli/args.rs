@@ -103,6 +103,14 @@ impl OfAnyProject {
     }
 }
 
+/// Selects the form of the answer.
+#[derive(clap::Args)]
+pub(super) struct Form {
+    /// Print the answer as JSON (format: specs/cli-json.md)
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 /// Asks whether a folder shall be indexed.
 fn agreed(project: &Project) -> Result<bool> {
     let (n_files, _) = project.count_sources();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use super::args::Form;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{count, json, line};
@@ -45,9 +46,8 @@ pub(super) struct Args {
     /// of the median (of 19 in 20 cases) in one run does not overlap with that in the other
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     })?;
     bar.end();
     let changes = then.as_ref().map(|then| compare(then, &report));
-    if args.json {
+    if args.form.json {
         json(&WithChanges { report: &report, changes })?;
         return Ok(Outcome::Done);
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::outcome::Outcome;
 use super::render::{json, told};
 use crate::engine::{AnswerFrom, Call, ChangesRequest};
@@ -27,9 +27,8 @@ pub(super) struct Args {
     /// With --json: show at most this many rows of each list
     #[arg(short = 'n', long, value_name = "N", value_parser = args::at_least_one, default_value_t = 30)]
     limit: usize,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     project: OfProject,
 }
@@ -42,7 +41,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         limit: Some(args.limit),
     };
     let answer = engine.changes(&request, &Call::default())?;
-    if args.json {
+    if args.form.json {
         json(&answer)?;
     } else {
         told(&answer.state, &answer.lines_within(args.tokens), !answer.is_empty())?;

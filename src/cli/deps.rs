@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use console::{Alignment, Term, measure_text_width, pad_str, style, truncate_str};
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{self, count, line, megabytes, printable};
@@ -53,9 +53,8 @@ struct Index {
     which: Which,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 /// Remove the indexes of dependencies that no question used for 90 days
@@ -95,9 +94,8 @@ struct List {
     missing: bool,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 /// Most columns of a name and of a version.
@@ -124,14 +122,14 @@ impl Which {
 }
 
 fn index(args: &Index) -> Result<Outcome> {
-    let bar = Bar::packages(args.json);
+    let bar = Bar::packages(args.form.json);
     let project = args.project.open()?;
     let answer =
         project.index_packages(&args.which.request(false), &Call::default(), &|progress| {
             bar.show(progress);
         })?;
     bar.end();
-    if args.json {
+    if args.form.json {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.warnings);
@@ -168,7 +166,7 @@ fn clean(args: &Clean) -> Result<Outcome> {
 fn list(args: &List) -> Result<Outcome> {
     let request = args.which.request(args.missing);
     let found = args.project.open()?.dependencies(&request, &Call::default())?;
-    if args.json {
+    if args.form.json {
         render::json(&found)?;
     } else {
         render::warnings(&found.warnings);

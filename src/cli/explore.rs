@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfAnyProject};
+use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use super::render;
 use crate::engine::{AnswerFrom, Call, ExploreRequest, Filters};
@@ -35,9 +35,8 @@ pub(super) struct Args {
     excluded: args::Excluded,
     #[command(flatten)]
     project: OfAnyProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -48,12 +47,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(AnswerFrom::Tree, &mut about)?;
     let paths = args.excluded.with(&args.paths, &engine.project);
     let request = ExploreRequest { about, filters: Filters { paths, ..Filters::default() } };
-    let format = if args.json { Format::Json } else { Format::Text };
+    let format = if args.form.json { Format::Json } else { Format::Text };
     let told = limited(request, &engine, &Call::default(), args.tokens, format)?;
     let answer = &told.reply;
     let is_found =
         !answer.subjects.is_empty() || !answer.code.is_empty() || !answer.more.is_empty();
-    if args.json {
+    if args.form.json {
         render::json(&told.json()?)?;
     } else {
         render::told(&answer.state, &told.lines(), is_found)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::outcome::Outcome;
 use crate::engine::{AnswerFrom, Call, CountBy, CountSort, FilesRequest};
 
@@ -31,9 +31,8 @@ pub(super) struct Args {
     limit: usize,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -48,5 +47,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         paths: args.excluded.with(paths, &engine.project),
     };
     let found = engine.files(&request, &Call::default())?;
-    args::answered(engine, args.json, &found, !found.rows.is_empty())
+    args::answered(engine, args.form.json, &found, !found.rows.is_empty())
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::Term;
 
-use super::args::{self, OfAnyProject};
+use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line, printable, printable_code};
@@ -11,7 +11,6 @@ use crate::engine::{AnswerFrom, Call, GrepLines, GrepRequest};
 
 /// Find lines by text or regular expression in the indexed files, source files first
 #[derive(clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "the flags of grep")]
 #[command(after_help = "Examples:
   cortex grep 'fn new('                    the text as it is
   cortex grep -e 'fn \\w+_test' src '*.rs'  a regular expression, in some files
@@ -64,9 +63,8 @@ pub(super) struct Args {
     limit: Option<usize>,
     #[command(flatten)]
     project: OfAnyProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -93,8 +91,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let answer = engine.grep(&request, &Call::default())?;
     let is_found = answer.found.total > 0;
     let is_for_people = Term::stdout().is_term() && !args.files_only && !args.count;
-    if args.json || is_for_people {
-        return args::answered(engine, args.json, &answer, is_found);
+    if args.form.json || is_for_people {
+        return args::answered(engine, args.form.json, &answer, is_found);
     }
     render::warnings(&answer.state.warnings);
     for_programs(args, &answer.found, &Paths::of(&engine.project))?;

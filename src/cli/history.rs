@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::outcome::Outcome;
 use super::render;
 use crate::engine::{AnswerFrom, Call, HistoryRequest};
@@ -49,9 +49,8 @@ pub(super) struct Args {
     cursor: Option<String>,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -71,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     };
     let answer = engine.history(&request, &Call::default())?;
     let is_found = !answer.commits.is_empty();
-    if args.json {
+    if args.form.json {
         render::json(&answer)?;
     } else {
         render::told(&answer.state, &printed(&answer), is_found)?;

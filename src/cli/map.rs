@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfAnyProject};
+use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use super::render::{json, told};
 use crate::engine::{AnswerFrom, Call, MapRequest};
@@ -20,9 +20,8 @@ pub(super) struct Args {
     /// question
     #[arg(long, value_name = "FILE|QUESTION")]
     focus: Option<String>,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     project: OfAnyProject,
 }
@@ -31,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut focus = args.focus.clone();
     let engine = args.project.engine(AnswerFrom::Tree, &mut focus)?;
     let answer = engine.map(&MapRequest { focus }, &Call::default())?;
-    if args.json {
+    if args.form.json {
         json(&answer)?;
     } else {
         told(&answer.state, &answer.lines_within(args.tokens), true)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfAnyProject};
+use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use super::render;
 use crate::engine::{AnswerFrom, Call, OutlineRequest, Outlined};
@@ -22,15 +22,14 @@ pub(super) struct Args {
     depth: Option<usize>,
     #[command(flatten)]
     project: OfAnyProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut request = OutlineRequest { path: args.path.clone() };
     let engine = args.project.engine(AnswerFrom::Tree, [&mut request.path])?;
-    if !args.json {
+    if !args.form.json {
         let reply = whole(OutlineArgs { request, depth: args.depth }, &engine)?;
         return args::answered(engine, false, &reply, true);
     }

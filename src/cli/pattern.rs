@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::outcome::Outcome;
 use crate::engine::{AnswerFrom, Call, PatternRequest};
 
@@ -29,9 +29,8 @@ pub(super) struct Args {
     limit: usize,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -45,5 +44,5 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         limit: *limit,
     };
     let found = engine.pattern(&request, &Call::default())?;
-    args::answered(engine, args.json, &found, found.total > 0)
+    args::answered(engine, args.form.json, &found, found.total > 0)
 }

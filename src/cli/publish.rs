@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use chrono::Utc;
 
-use super::args::OfProject;
+use super::args::{Form, OfProject};
 use super::depot::OfDepot;
 use super::outcome::Outcome;
 use super::progress::Bar;
@@ -27,9 +27,8 @@ pub(super) struct Args {
     repo: Option<String>,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -40,7 +39,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         None => name_of(&project)?,
     };
     check_name(&name)?;
-    let bar = Bar::indexing(args.json);
+    let bar = Bar::indexing(args.form.json);
     if project.is_stale() {
         project.index(None, Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
     }
@@ -48,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     project.embed(&|_| ())?;
     let engine = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))?;
     let published = engine.to_publish(&Call::default())?;
-    let bar = Bar::publishing(args.json);
+    let bar = Bar::publishing(args.form.json);
     let clock = || Utc::now().timestamp();
     let progress = |done: usize, all: usize| bar.at(done, all);
     let done = Publisher::new(&*depot, &clock, &progress).publish(&Publication {
@@ -59,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         who: &who(),
     })?;
     bar.end();
-    if args.json {
+    if args.form.json {
         render::json(&done)?;
     } else if done.stored + done.retired == 0 {
         line(&format!("{name} is unchanged: generation {}", done.generation))?;

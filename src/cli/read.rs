@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfAnyProject};
+use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use crate::engine::{AnswerFrom, Call, ReadRequest};
 
@@ -31,9 +31,8 @@ pub(super) struct Args {
     chunk_id: Option<String>,
     #[command(flatten)]
     project: OfAnyProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -44,9 +43,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         chunk_id: args.chunk_id.clone(),
         lines: args.lines.clone(),
         whole: args.whole,
-        folds: !args.json,
+        folds: !args.form.json,
         ..ReadRequest::default()
     };
     let answer = engine.read_places(&request, &Call::default())?;
-    args::answered(engine, args.json, &answer, true)
+    args::answered(engine, args.form.json, &answer, true)
 }

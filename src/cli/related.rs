@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::style;
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, fitted, line, printable};
@@ -35,9 +35,8 @@ pub(super) struct Args {
     languages: args::Languages,
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -50,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         kinds: Kinds { types: args.types.clone(), languages: args.languages.wanted() },
     };
     let answer = engine.related(&request, &Call::default())?;
-    if args.json {
+    if args.form.json {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.state.warnings);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use console::style;
 use serde::Serialize;
 
-use super::args::{self, OfProject};
+use super::args::{self, Form, OfProject};
 use super::elsewhere::{Elsewhere, Others};
 use super::outcome::Outcome;
 use super::paths::Paths;
@@ -85,9 +85,8 @@ pub(super) struct Args {
     /// Also show this many memories that match the question [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     memories: usize,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     /// Show the features that make up each score
     #[arg(long)]
     explain: bool,
@@ -141,7 +140,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         );
     }
     answer.results = ResultRow::best(answer.results, &answer.excerpts, context);
-    if args.json {
+    if args.form.json {
         if context > 0 {
             answer.results = answer.results.into_iter().map(ResultRow::with_text).collect();
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::OfProject;
+use super::args::{Form, OfProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::json;
@@ -16,9 +16,8 @@ use crate::engine::{AnswerFrom, Call, StatusRequest};
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     /// List every skipped file with its reason, what ignore files and hidden names leave out, by
     /// which rule, and the place of every redacted secret
     #[arg(long, short)]
@@ -30,9 +29,9 @@ const SECRETS_SHOWN: usize = 5;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(AnswerFrom::Index)?;
-    let verbose = args.verbose || args.json;
+    let verbose = args.verbose || args.form.json;
     let mut status = engine.status(StatusRequest { verbose }, &Call::default())?;
-    if args.json {
+    if args.form.json {
         json(&status)?;
     } else {
         if !verbose {

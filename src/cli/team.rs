@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use chrono::Utc;
 use serde::Serialize;
 
+use super::args::Form;
 use super::depot::OfDepot;
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
@@ -37,9 +38,8 @@ struct Repos {
     /// Also ask how much is stored of each; this reads all of it
     #[arg(long)]
     sizes: bool,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 /// Remove what no question can see any more
@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 fn repos(args: &Repos) -> Result<Outcome> {
     let repositories = team::repositories(&*args.depot.open()?, args.sizes)?;
     let is_found = !repositories.is_empty();
-    if args.json {
+    if args.form.json {
         render::json(&Listed { repositories })?;
     } else {
         for repository in &repositories {

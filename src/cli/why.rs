@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{self, OfAnyProject};
+use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use super::render::{self, line};
 use crate::engine::{AnswerFrom, Call, WhyRequest};
@@ -18,9 +18,8 @@ pub(super) struct Args {
     at: String,
     #[command(flatten)]
     project: OfAnyProject,
-    /// Print the answer as JSON (format: specs/cli-json.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -28,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(AnswerFrom::Tree, [&mut at])?;
     let answer = engine.why(&WhyRequest { at }, &Call::default())?;
     let is_found = !answer.commits.is_empty();
-    if args.json {
+    if args.form.json {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.state.warnings);
