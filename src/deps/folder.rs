@@ -96,15 +96,14 @@ impl Folder<'_> {
     pub(super) fn dir(&self, name: &str) -> Option<Dir> {
         self.root.dir(self.at(name)).ok()
     }
+}
 
-    /// Returns this folder and those around it, the nearest first, relative to the root.
-    pub(super) fn and_around(&self) -> Vec<&str> {
-        let mut all = vec![self.path];
-        while let Some(last) = all.last().filter(|last| !last.is_empty()) {
-            all.push(last.rsplit_once('/').map_or("", |(around, _)| around));
-        }
-        all
-    }
+/// Returns a folder and those around it, the nearest first. The root is the empty path.
+pub(super) fn around(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| {
+        let outer = || folder.rsplit_once('/').map_or("", |(outer, _)| outer);
+        (!folder.is_empty()).then(outer)
+    })
 }
 
 /// Reads JSON, and warns if it is not valid.

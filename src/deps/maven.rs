@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::dependency::{Ecosystem, List, Sources};
-use super::folder::{Folder, archive, folders, is_name, join, open};
+use super::folder::{Folder, archive, around, folders, is_name, join, open};
 use crate::dir::Dir;
 
 const LOCK: &str = "gradle.lockfile";
@@ -78,8 +78,8 @@ fn maven(folder: &Folder, manifest: &str, list: &mut List) {
         Err(e) => return list.warn(format!("{path}: not valid XML: {e}")),
     };
     inherited.add(parsed.root_element());
-    for around in folder.and_around().into_iter().skip(1).take(MAX_PARENTS) {
-        if let Some(parent) = folder.manifest_at(&join(around, MANIFEST), list)
+    for outer in around(folder.path).skip(1).take(MAX_PARENTS) {
+        if let Some(parent) = folder.manifest_at(&join(outer, MANIFEST), list)
             && let Ok(parent) = parse(&parent)
         {
             inherited.add(parent.root_element());

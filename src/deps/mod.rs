@@ -27,7 +27,7 @@ pub use tied::Ties;
 use std::collections::BTreeSet;
 
 use self::dependency::List;
-use self::folder::Folder;
+use self::folder::{Folder, around};
 use crate::dir::Dir;
 use crate::work::WorkBudget;
 
@@ -130,7 +130,7 @@ pub fn dependencies(
             let manifests = &marks[first..first + last];
             let folder = Folder { root, machine, path, manifests };
             let is_locked = (reader.read)(&folder, &mut list);
-            let is_locked_around = || folder.and_around().iter().any(|f| locked.contains(f));
+            let is_locked_around = || around(path).any(|outer| locked.contains(outer));
             if is_locked {
                 locked.insert(path);
             } else if let Some(read_manifest) = reader.read_manifest

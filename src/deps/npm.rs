@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::dependency::{Ecosystem, List, Sources};
 use super::folder::{
-    Folder, archive, entries, files, folder, folder_in, folders, is_name, join, json, keys_of,
-    other_version, small_file, text, yaml,
+    Folder, archive, around, entries, files, folder, folder_in, folders, is_name, join, json,
+    keys_of, other_version, small_file, text, yaml,
 };
 use crate::dir::{Dir, is_refused};
 
@@ -52,8 +52,8 @@ pub(super) fn read_manifest(folder: &Folder, list: &mut List) {
         if is_local(range) {
             continue;
         }
-        let installed = folder.and_around().into_iter().find_map(|around| {
-            let dir = package(folder.root, &join(around, &format!("{MODULES}/{name}"))).ok()?;
+        let installed = around(folder.path).find_map(|outer| {
+            let dir = package(folder.root, &join(outer, &format!("{MODULES}/{name}"))).ok()?;
             Some((version_of(&dir)?, dir))
         });
         match installed {

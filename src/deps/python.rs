@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::dependency::{Ecosystem, List, Sources};
 use super::folder::{
-    Folder, elements, entries, folders, join, open, other_version, path_of, text, toml,
+    Folder, around, elements, entries, folders, join, open, other_version, path_of, text, toml,
 };
 use crate::dir::Dir;
 
@@ -167,8 +167,8 @@ struct Installed {
 impl Installed {
     /// Reads the nearest environment, in the folder or around it, or else the one that is active.
     fn of(folder: &Folder) -> Self {
-        let around = folder.and_around();
-        let mut own = around.iter().flat_map(|around| ENVIRONMENTS.map(|name| join(around, name)));
+        let mut own =
+            around(folder.path).flat_map(|outer| ENVIRONMENTS.map(|name| join(outer, name)));
         let active = || open(folder.machine.listed("VIRTUAL_ENV").into_iter().next());
         let environment = own.find_map(|path| folder.root.dir(path).ok()).or_else(active);
         let mut installed = Self { sites: Vec::new(), packages: BTreeMap::new() };

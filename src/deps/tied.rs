@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::dependency::Ecosystem;
-use super::folder::{entries, join};
+use super::folder::{around, entries, join};
 use super::{go, npm, python};
 use crate::dir::Dir;
 
@@ -128,14 +128,6 @@ fn installed(root: &Dir, folder: &str, name: &str) -> Option<PathBuf> {
         let link = join(around, &format!("{}/{name}", npm::MODULES));
         let path = root.link_text(&link).ok()?;
         resolved(root.full(&link).parent()?, &path)
-    })
-}
-
-/// Returns a folder and those around it, the nearest first. The root is the empty path.
-fn around(folder: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(folder), |folder| {
-        let outer = || folder.rsplit_once('/').map_or("", |(outer, _)| outer);
-        (!folder.is_empty()).then(outer)
     })
 }
 
