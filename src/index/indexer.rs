@@ -477,6 +477,15 @@ impl Indexer {
     fn previous(&self, mode: Mode, trusts: bool, known: Option<SourceTable>) -> Previous {
         let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = trusts && manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
+        let nothing = Previous {
+            manifest: None,
+            table: SourceTable::default(),
+            reparse: true,
+            intact,
+            is_known: false,
+            replaces_others: false,
+            times: ChunkTimes::default(),
+        };
         if !intact {
             // Incomplete, damaged or foreign files cannot be copied. The generation continues to
             // count, also when the manifest was lost.
@@ -485,43 +494,23 @@ impl Indexer {
             });
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
             let replaces_others = mode == Mode::Full && self.layout.is_foreign();
-            return Previous {
-                manifest,
-                table: SourceTable::default(),
-                reparse: true,
-                intact,
-                is_known: false,
-                replaces_others,
-                times: ChunkTimes::read(&self.layout),
-            };
+            let times = ChunkTimes::read(&self.layout);
+            return Previous { manifest, replaces_others, times, ..nothing };
         }
         let is_valid = |table: &SourceTable| {
             manifest.as_ref().is_some_and(|manifest| self.is_valid(table, manifest))
         };
         match known.or_else(|| SourceTable::read(&self.layout)).filter(is_valid) {
-            Some(table) => Previous {
-                manifest,
-                table,
-                reparse: mode == Mode::Full,
-                intact,
-                is_known: true,
-                replaces_others: false,
-                times: ChunkTimes::default(),
-            },
+            Some(table) => {
+                let reparse = mode == Mode::Full;
+                Previous { manifest, table, reparse, is_known: true, ..nothing }
+            }
             // The chunks are ours, but the table is missing or the rules changed: parse all files,
             // and keep the time stamps of unchanged chunks.
             None => {
                 let table =
                     manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
-                Previous {
-                    manifest,
-                    table,
-                    reparse: true,
-                    intact,
-                    is_known: false,
-                    replaces_others: false,
-                    times: ChunkTimes::default(),
-                }
+                Previous { manifest, table, ..nothing }
             }
         }
     }
@@ -1017,21 +1006,31 @@ impl Merge<'_> {
         (0..self.old.len()).try_for_each(|i| self.copy_now(i))
     }
 
-    /// Writes the chunks of a deleted file with a mark. Returns their symbols.
-    fn retire(&mut self, old_n: CountByType) -> io::Result<Vec<String>> {
-        let mut symbols = BTreeSet::new();
+    /// Returns the old chunks of a file, each with the type of its chunk file, after the chunks of the
+    /// files before it were copied.
+    fn take_old(&mut self, old_n: CountByType) -> io::Result<Vec<(ChunkType, Chunk)>> {
+        let mut chunks = Vec::new();
         for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
             self.copy_now(i)?;
             for _ in 0..old_n[i] {
                 if let Some(line) = self.old[i].next_line()?
-                    && let Ok(mut chunk) = Chunk::from_json(line, t)
+                    && let Ok(chunk) = Chunk::from_json(line, t)
                 {
-                    chunk.metadata.mark_deleted();
-                    chunk.updated_at = self.now;
-                    self.new.put(t, &chunk.to_json())?;
-                    symbols.extend(chunk.metadata.symbol);
+                    chunks.push((t, chunk));
                 }
             }
+        }
+        Ok(chunks)
+    }
+
+    /// Writes the chunks of a deleted file with a mark. Returns their symbols.
+    fn retire(&mut self, old_n: CountByType) -> io::Result<Vec<String>> {
+        let mut symbols = BTreeSet::new();
+        for (t, mut chunk) in self.take_old(old_n)? {
+            chunk.metadata.mark_deleted();
+            chunk.updated_at = self.now;
+            self.new.put(t, &chunk.to_json())?;
+            symbols.extend(chunk.metadata.symbol);
         }
         Ok(symbols.into_iter().collect())
     }
@@ -1039,17 +1038,9 @@ impl Merge<'_> {
     /// Writes the new chunks of a file; unchanged ones keep their time stamps. Returns the symbols
     /// of chunks that are new or gone, or whose text changed.
     fn replace(&mut self, old_n: CountByType, chunks: Vec<Chunk>) -> io::Result<Vec<String>> {
-        let mut old: HashMap<String, Chunk> = HashMap::new();
-        for (i, t) in ChunkType::SEARCHED.into_iter().enumerate() {
-            self.copy_now(i)?;
-            for _ in 0..old_n[i] {
-                if let Some(line) = self.old[i].next_line()?
-                    && let Ok(chunk) = Chunk::from_json(line, t)
-                {
-                    old.insert(chunk.id.to_string(), chunk);
-                }
-            }
-        }
+        let old = self.take_old(old_n)?.into_iter();
+        let mut old: HashMap<String, Chunk> =
+            old.map(|(_, chunk)| (chunk.id.to_string(), chunk)).collect();
         let mut symbols = BTreeSet::new();
         for mut chunk in chunks {
             let before = old.remove(&*chunk.id);
