@@ -43,7 +43,7 @@ impl Batch {
     /// Replaces all files by their new content.
     pub(super) fn commit(self) -> Result<(), EditError> {
         for (place, before, ..) in &self.files {
-            place.check_unchanged(before)?;
+            place.check_holds(&before.bytes)?;
         }
         for (at, (place, before, staged, _)) in self.files.iter().enumerate() {
             let Err(e) = place.replace(before, staged) else { continue };

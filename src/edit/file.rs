@@ -111,6 +111,11 @@ impl EditTarget {
         Ok(Some(CurrentFile { bytes, metadata }))
     }
 
+    /// Reads the file, which must exist.
+    pub fn read_existing(&self) -> Result<CurrentFile, EditError> {
+        self.read()?.ok_or_else(|| EditError::NotFound { path: self.path.clone() })
+    }
+
     /// Checks that replacing the file has no side effect: it has one name and is writable.
     pub fn check_replaceable(&self, current: &CurrentFile) -> Result<(), EditError> {
         let n_names = FileIdentity::of(&current.metadata).links;
@@ -134,9 +139,7 @@ impl EditTarget {
         let _temp = Temp::write(&self.directory, before, bytes).map_err(|e| self.failed(e))?;
         match before {
             Some(before) => {
-                if self.read()?.is_none_or(|now| now.bytes != before.bytes) {
-                    return Err(EditError::Changed { path: self.path.clone() });
-                }
+                self.check_holds(&before.bytes)?;
                 renameat(&self.directory, TEMP, &self.directory, &self.name)
                     .map_err(|e| self.failed(e))?;
             }
@@ -162,8 +165,8 @@ impl EditTarget {
     }
 
     /// Fails if the file is no longer as it was.
-    pub fn check_unchanged(&self, before: &CurrentFile) -> Result<(), EditError> {
-        if self.read()?.is_none_or(|now| now.bytes != before.bytes) {
+    pub fn check_holds(&self, bytes: &[u8]) -> Result<(), EditError> {
+        if self.read()?.is_none_or(|now| now.bytes != bytes) {
             return Err(EditError::Changed { path: self.path.clone() });
         }
         Ok(())
@@ -171,7 +174,7 @@ impl EditTarget {
 
     /// Replaces the file `before` by its staged content.
     pub fn replace(&self, before: &CurrentFile, staged: &Staged) -> Result<(), EditError> {
-        self.check_unchanged(before)?;
+        self.check_holds(&before.bytes)?;
         renameat(&self.directory, &staged.name, &self.directory, &self.name)
             .map_err(|e| self.failed(e))
     }
@@ -183,9 +186,7 @@ impl EditTarget {
         staged: &Staged,
         after: &[u8],
     ) -> Result<(), EditError> {
-        if self.read()?.is_none_or(|now| now.bytes != after) {
-            return Err(EditError::Changed { path: self.path.clone() });
-        }
+        self.check_holds(after)?;
         write_new(&self.directory, &staged.name, Some(before), &before.bytes)
             .map_err(|e| self.failed(e))?;
         renameat(&self.directory, &staged.name, &self.directory, &self.name)

@@ -159,8 +159,7 @@ impl Root {
         let (mut batch, mut reports) = (Batch::default(), Vec::new());
         for FileEdit { path, expected, edit } in edits {
             let place = batch.open(self, path)?;
-            let current =
-                place.read()?.ok_or_else(|| EditError::NotFound { path: place.path.clone() })?;
+            let current = place.read_existing()?;
             check_hash(&place, &current, Some(expected))?;
             place.check_replaceable(&current)?;
             let before = text_of(&place, &current)?;
@@ -176,8 +175,7 @@ impl Root {
 
     fn read(&self, path: &str) -> Result<(EditTarget, CurrentFile), EditError> {
         let place = EditTarget::open(self, path, false)?;
-        let current =
-            place.read()?.ok_or_else(|| EditError::NotFound { path: place.path.clone() })?;
+        let current = place.read_existing()?;
         Ok((place, current))
     }
 }
