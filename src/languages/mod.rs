@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 mod detect;
+mod ecmascript;
 mod examples;
 mod measured;
 mod outside;
@@ -30,7 +31,7 @@ pub use spec::{
     COMMON_METHODS, Called, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules,
     Names, Scoping, Spec, Template, Visibility,
 };
-use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
+use spec::JVM_METHODS;
 pub use testing::{
     Function, TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after,
     is_test_path, nearness, test_role,

@@ -411,10 +411,6 @@ pub const COMMON_METHODS: &[&str] = &[
 ];
 /// The value of [`Names::lone_member`] in languages that were not measured.
 const LONE_MEMBER: f32 = 0.55;
-pub(super) const ECMASCRIPT_METHODS: &[&str] =
-    &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
-pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] =
-    &["Promise", "Readonly", "Partial", "Required", "NonNullable", "Pick", "Omit"];
 pub(super) const JVM_METHODS: &[&str] =
     &["charAt", "forEach", "indexOf", "toString", "isEmpty", "hashCode", "endsWith", "startsWith"];
 

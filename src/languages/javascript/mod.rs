@@ -1,6 +1,6 @@
 //! JavaScript, with JSX.
 
-use super::{Export, Grammar, Modules, Names, Scoping, Spec, Visibility};
+use super::{Grammar, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     extensions: &["js", "mjs", "cjs", "jsx"],
@@ -11,25 +11,6 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         include_str!("../ecmascript/references.scm"),
         include_str!("../jsx/references.scm"),
     ],
-    wrappers: &[
-        "export_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "expression_statement",
-        "ambient_declaration",
-    ],
-    export: Export::Keyword("export"),
     contexts: &["class C {\n§\n}", "v = §", "v = {\n§\n}"],
-    names: Names {
-        reach: Visibility::File,
-        scoping: Scoping::Block,
-        modules: Modules::Npm,
-        own_value: &["this"],
-        constructors: &["constructor"],
-        transparent: super::ECMASCRIPT_TRANSPARENT,
-        methods: super::ECMASCRIPT_METHODS,
-        lone_member: 0.4,
-        ..Names::of("ecmascript")
-    },
-    ..Spec::of("javascript", tree_sitter_javascript::LANGUAGE)
+    ..Spec::of_scripts("javascript", tree_sitter_javascript::LANGUAGE)
 });

@@ -1,31 +1,12 @@
 //! TypeScript.
 
-use super::{Export, Grammar, Modules, Names, Scoping, Spec, Visibility};
+use super::{Grammar, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     extensions: &["ts", "mts", "cts"],
     interpreters: &["ts-node"],
     outline: &[include_str!("outline.scm"), include_str!("../ecmascript/outline.scm")],
     references: &[include_str!("references.scm"), include_str!("../ecmascript/references.scm")],
-    wrappers: &[
-        "export_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "expression_statement",
-        "ambient_declaration",
-    ],
-    export: Export::Keyword("export"),
     contexts: &["class C {\n§\n}", "v = §", "interface I {\n§\n}", "v = {\n§\n}"],
-    names: Names {
-        reach: Visibility::File,
-        scoping: Scoping::Block,
-        modules: Modules::Npm,
-        own_value: &["this"],
-        constructors: &["constructor"],
-        transparent: super::ECMASCRIPT_TRANSPARENT,
-        methods: super::ECMASCRIPT_METHODS,
-        lone_member: 0.4,
-        ..Names::of("ecmascript")
-    },
-    ..Spec::of("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT)
+    ..Spec::of_scripts("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT)
 });
