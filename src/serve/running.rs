@@ -129,9 +129,7 @@ impl RunningNote {
         dir.make(PRIVATE_DIR)?.replace(&file, &serde_json::to_vec(&note)?, PRIVATE_FILE, true)?;
         Ok(Self { dir, file, at })
     }
-}
 
-impl RunningNote {
     /// Returns the address that is noted.
     #[must_use]
     pub fn url(&self) -> String {

@@ -42,9 +42,7 @@ impl Packing {
         let is_packed = name.trim_end_matches(".next").ends_with(EXTENSION);
         if is_packed { Self::Zstd } else { Self::Plain }
     }
-}
 
-impl Packing {
     /// Estimates how many bytes a file of `n_bytes` becomes at most when it is read.
     pub(super) fn most_bytes(self, n_bytes: u64) -> u64 {
         if self == Self::Plain { n_bytes } else { n_bytes.saturating_mul(MAX_RATIO) }

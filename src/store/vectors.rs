@@ -226,7 +226,6 @@ impl VectorWriter {
         dimensions: usize,
     ) -> io::Result<Self> {
         let name = Layout::vectors(embedder_id);
-        let path = layout.full(&name);
         let open = || {
             let mut file = layout.data()?.file(&name, OpenMode::Update, SHARED_FILE)?;
             let mut start = [0; HEADER];
@@ -244,15 +243,8 @@ impl VectorWriter {
             file.seek(SeekFrom::End(0))?;
             Ok(file)
         };
-        let file = open().map_err(|e| at(&path, &e))?;
-        Ok(Self {
-            out: BufWriter::new(file),
-            layout: layout.clone(),
-            name,
-            path,
-            aside: None,
-            n_written: 0,
-        })
+        let file = open().map_err(|e| at(&layout.full(&name), &e))?;
+        Ok(Self::of(layout, name, None, file))
     }
 
     /// Starts a new file that replaces the cache when it is finished.
@@ -266,17 +258,15 @@ impl VectorWriter {
         dimensions: usize,
     ) -> io::Result<Self> {
         let name = Layout::vectors(embedder_id);
-        let (path, aside) = (layout.full(&name), next_name(&name));
+        let aside = next_name(&name);
         let mut file = layout.data()?.create(&aside, SHARED_FILE)?;
         file.write_all(&header(layout, dimensions))?;
-        Ok(Self {
-            out: BufWriter::new(file),
-            layout: layout.clone(),
-            name,
-            path,
-            aside: Some(aside),
-            n_written: 0,
-        })
+        Ok(Self::of(layout, name, Some(aside), file))
+    }
+
+    fn of(layout: &Layout, name: String, aside: Option<String>, file: File) -> Self {
+        let path = layout.full(&name);
+        Self { out: BufWriter::new(file), layout: layout.clone(), name, path, aside, n_written: 0 }
     }
 
     /// Adds one vector.
