@@ -75,11 +75,7 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
     let flat: Vec<f32> = vectors.concat();
     let mut table = VectorTable::new(DIMENSIONS);
     for (slot, v) in (0..).zip(vectors) {
-        let q = Quantized::new(v);
-        table.set(slot, |row| {
-            row.copy_from_slice(&q.components);
-            Some(q.scale)
-        });
+        table.set(slot, Some(&Quantized::new(v)));
     }
     let truth: Vec<Vec<f32>> = queries
         .par_iter()

@@ -366,11 +366,7 @@ impl CorpusBuilder {
                 self.text.add(*slot, chunk)?;
             }
             for (slot, vector) in slots.iter().zip(vectors.vectors(&chunks)) {
-                self.vectors.set(*slot, |row| {
-                    let vector = vector.filter(|v| v.components.len() == row.len())?;
-                    row.copy_from_slice(&vector.components);
-                    Some(vector.scale)
-                });
+                self.vectors.set(*slot, vector.as_ref());
             }
             let mut pieces = pieces.into_iter();
             let files: Vec<(Arc<str>, Range<usize>, Vec<FileContribution>)> = files

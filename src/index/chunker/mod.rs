@@ -127,8 +127,7 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
             signature: d.signature,
             comment_lines: d.comment_lines,
             imports: d.imports,
-            files: Vec::new(),
-            extra: serde_json::Map::new(),
+            ..Metadata::default()
         };
         metadata.set_unparsed(&d.unparsed);
         Chunk {

@@ -85,12 +85,7 @@ impl Corpus {
             files.push(Arc::new(part.file.file.starting_at(first)));
             for chunk in &part.file.chunks {
                 let slot = Slot::try_from(rows.len()).unwrap_or(Slot::MAX);
-                vectors.set(slot, |row| {
-                    let vector =
-                        chunk.vector.as_ref().filter(|v| v.components.len() == row.len())?;
-                    row.copy_from_slice(&vector.components);
-                    Some(vector.scale)
-                });
+                vectors.set(slot, chunk.vector.as_ref());
                 rows.push(Some(chunk.entry.clone()));
                 file_of.push(at);
                 texts.push((chunk.chunk.clone(), chunk.terms.clone()));

@@ -62,10 +62,10 @@ impl VectorTable {
         Some(Self { rows: QuantizedRows::read(dimensions, file)?, hnsw: None })
     }
 
-    /// Lets `write` fill in the components of a slot and return their scale; `None` leaves the slot
-    /// without a vector.
-    pub fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
-        self.rows.set(slot, write);
+    /// Sets the vector of a slot. The slot has none afterwards if there is none, or it has another
+    /// length.
+    pub fn set(&mut self, slot: Slot, vector: Option<&Quantized>) {
+        self.rows.set(slot, vector);
         if let Some(attached) = &mut self.hnsw {
             attached.changed.insert(slot);
         }
@@ -73,7 +73,7 @@ impl VectorTable {
 
     /// Removes the vector of a slot.
     pub fn clear(&mut self, slot: Slot) {
-        self.set(slot, |_| None);
+        self.set(slot, None);
     }
 
     /// Returns the vector of a slot, `[f32; dimensions]`, L2-normalised except for rounding; `None`

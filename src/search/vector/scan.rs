@@ -8,7 +8,7 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::super::{Slot, cores};
-use crate::chunk::SavedFile;
+use crate::chunk::{Quantized, SavedFile};
 
 /// Rows in one block. An update copies the blocks that it changes and shares the others.
 const BLOCK_ROWS: usize = 1024;
@@ -88,7 +88,7 @@ impl QuantizedRows {
     }
 
     /// See [`super::VectorTable::set`].
-    pub(super) fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
+    pub(super) fn set(&mut self, slot: Slot, vector: Option<&Quantized>) {
         let (block, row) = place(slot);
         while self.blocks.len() <= block {
             let empty = RowBatch::new(self.dimensions, BLOCK_ROWS);
@@ -96,10 +96,12 @@ impl QuantizedRows {
         }
         let block = Arc::make_mut(&mut self.blocks[block]);
         let components = &mut block.components[row * self.dimensions..][..self.dimensions];
-        block.scales[row] = write(components).unwrap_or_else(|| {
-            components.fill(0);
-            0.0
-        });
+        let vector = vector.filter(|vector| vector.components.len() == components.len());
+        match vector {
+            Some(vector) => components.copy_from_slice(&vector.components),
+            None => components.fill(0),
+        }
+        block.scales[row] = vector.map_or(0.0, |vector| vector.scale);
     }
 
     /// Returns the vector of a slot and the block that holds it; `None` if it has none.

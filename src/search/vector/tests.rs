@@ -13,11 +13,7 @@ const DIMENSIONS: usize = 16;
 const MANY: usize = 400;
 
 fn put(t: &mut VectorTable, slot: Slot, v: &[f32]) {
-    let q = Quantized::new(v);
-    t.set(slot, |row| {
-        row.copy_from_slice(&q.components);
-        Some(q.scale)
-    });
+    t.set(slot, Some(&Quantized::new(v)));
 }
 
 fn unit(v: &[f32]) -> Vec<f32> {
