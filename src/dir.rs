@@ -260,7 +260,7 @@ impl Dir {
     /// # Errors
     /// With the kind `NotFound`, when the directory was moved, removed or replaced.
     pub fn check_in_place(&self) -> io::Result<()> {
-        if std::fs::metadata(&self.path).is_ok_and(|m| Stat::of_metadata(&m).id == self.id) {
+        if std::fs::metadata(&self.path).is_ok_and(|m| FileIdentity::of(&m).id == self.id) {
             return Ok(());
         }
         let gone = "the directory that this process opened was moved, removed or replaced: start cortex again where it is now";
@@ -809,21 +809,6 @@ impl Stat {
             mode: u32::from(stat.st_mode) & 0o7777,
             owner: stat.st_uid,
             links: u64::from(stat.st_nlink),
-        }
-    }
-
-    fn of_metadata(m: &std::fs::Metadata) -> Self {
-        let kind = if m.is_dir() { FileKind::Directory } else { FileKind::File };
-        let FileIdentity { id, mode, owner, links, changed, .. } = FileIdentity::of(m);
-        Self {
-            kind,
-            bytes: m.len(),
-            modified: m.modified().unwrap_or(UNIX_EPOCH),
-            changed,
-            id,
-            mode,
-            owner,
-            links,
         }
     }
 

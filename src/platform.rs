@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 
@@ -138,8 +138,6 @@ pub struct FileIdentity {
     pub group: u32,
     /// The number of names that the file has.
     pub links: u64,
-    /// The last change of content or description (`ctime`), which no program can set.
-    pub changed: SystemTime,
 }
 
 impl FileIdentity {
@@ -150,8 +148,6 @@ impl FileIdentity {
             owner: metadata.uid(),
             group: metadata.gid(),
             links: metadata.nlink(),
-            changed: u64::try_from(metadata.ctime())
-                .map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s)),
         }
     }
 }

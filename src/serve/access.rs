@@ -9,7 +9,6 @@
 //! Programs of other users can reach the server as well. With a token, every request must hold it;
 //! without one, the operating system must name this user as the owner of the connection.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,12 +67,8 @@ impl Prover {
     /// length for all, a proof says nothing about any other.
     fn proof(&self, challenge: &str) -> Option<String> {
         let hash = || Sha256::new().chain_update(&self.0).chain_update(challenge).finalize();
-        (challenge.len() == self.0.len()).then(|| {
-            hash().iter().fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-        })
+        (challenge.len() == self.0.len())
+            .then(|| hash().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     pub(super) fn is_proof(&self, challenge: &str, given: &str) -> bool {
@@ -142,17 +137,30 @@ impl Peer {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Refusal {
+    #[error("`{0}` is not this server: use localhost or its address")]
     Host(String),
+    #[error("web pages of `{0}` may not use this server")]
     Origin(String),
+    #[error("web pages of other sites may not use this server")]
     CrossSite,
     /// A page of another port of this machine, without the token.
+    #[error(
+        "a web page of another port of this machine needs the token: start the server with CORTEX_SERVE_TOKEN, and send `Authorization: Bearer …`"
+    )]
     OtherPort,
     /// Another user, and there is no token.
+    #[error(
+        "this server answers only programs of the user who started it: run the program as that user, or start the server with CORTEX_SERVE_TOKEN, and send `Authorization: Bearer …`"
+    )]
     OtherUser,
     /// The token is missing or wrong; this tells where it is.
+    #[error("send the token as `Authorization: Bearer …`; {0}")]
     Token(String),
+    #[error(
+        "the type of the body is not JSON: send JSON with `Content-Type: application/json` (curl does with --json)"
+    )]
     NotJson,
 }
 
@@ -353,47 +361,21 @@ pub(super) async fn guard(
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        match self {
-            Self::Host(host) => error(
-                StatusCode::FORBIDDEN,
-                format!("`{host}` is not this server: use localhost or its address"),
-            ),
-            Self::Origin(origin) => error(
-                StatusCode::FORBIDDEN,
-                format!(
-                    "web pages of `{origin}` may not use this server"
-                ),
-            ),
-            Self::CrossSite => error(
-                StatusCode::FORBIDDEN,
-                "web pages of other sites may not use this server".into(),
-            ),
-            Self::OtherPort => error(
-                StatusCode::FORBIDDEN,
-                "a web page of another port of this machine needs the token: start the server with CORTEX_SERVE_TOKEN, and send `Authorization: Bearer …`"
-                    .into(),
-            ),
-            Self::OtherUser => error(
-                StatusCode::FORBIDDEN,
-                "this server answers only programs of the user who started it: run the program as that user, or start the server with CORTEX_SERVE_TOKEN, and send `Authorization: Bearer …`"
-                    .into(),
-            ),
-            Self::Token(place) => {
-                let mut response = error(
-                    StatusCode::UNAUTHORIZED,
-                    format!("send the token as `Authorization: Bearer …`; {place}"),
-                );
-                response
-                    .headers_mut()
-                    .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"cortex\""));
-                response
-            }
-            Self::NotJson => error(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the type of the body is not JSON: send JSON with `Content-Type: application/json` (curl does with --json)"
-                    .into(),
-            ),
+        let status = match self {
+            Self::Host(_)
+            | Self::Origin(_)
+            | Self::CrossSite
+            | Self::OtherPort
+            | Self::OtherUser => StatusCode::FORBIDDEN,
+            Self::Token(_) => StatusCode::UNAUTHORIZED,
+            Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        };
+        let mut response = error(status, self.to_string());
+        if status == StatusCode::UNAUTHORIZED {
+            let asks = HeaderValue::from_static("Bearer realm=\"cortex\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, asks);
         }
+        response
     }
 }
 

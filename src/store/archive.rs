@@ -7,13 +7,12 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Layout;
 use super::layout::{CACHE, CHUNKS, GRAMS, GRAPH};
-use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, PRIVATE_DIR, PRIVATE_FILE, if_there};
+use crate::dir::{Dir, FileKind, OpenMode, PRIVATE_DIR, PRIVATE_FILE, if_there};
 
 /// Where archives are packed and unpacked, below the user's cache directory.
 const ASIDE: &str = "cortex/aside";
@@ -44,20 +43,20 @@ impl Aside {
     ///
     /// # Errors
     /// When it cannot be made.
-    #[expect(clippy::disallowed_methods, reason = "the cache directory, which the user chose")]
     pub fn new(layout: &Layout, cache_home: &Path) -> io::Result<Self> {
-        std::fs::create_dir_all(cache_home)?;
-        let cache = Arc::new(Dir::open(cache_home)?);
-        let above = OwnedDir::new(cache.clone(), ASIDE).make(PRIVATE_DIR)?;
+        let below_cache = |path: PathBuf| {
+            let layout = layout.clone().placed(cache_home, path)?;
+            let dir = layout.place.make(PRIVATE_DIR)?;
+            Ok::<_, io::Error>((layout, dir))
+        };
+        let (_, above) = below_cache(ASIDE.into())?;
         for (name, _) in above.list()? {
             if matches!(above.stat(&name), Ok(Some(stat)) if stat.is_older(ABANDONED)) {
                 let _ = above.remove_dir(&name);
             }
         }
         let name = format!("{:032x}", fastrand::u128(..));
-        let place = OwnedDir::new(cache, Path::new(ASIDE).join(&name));
-        place.make(PRIVATE_DIR)?;
-        let layout = layout.clone().at_place(place);
+        let (layout, _) = below_cache(Path::new(ASIDE).join(&name))?;
         layout.create()?;
         Ok(Self { layout, above, name })
     }

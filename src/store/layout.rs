@@ -222,13 +222,9 @@ impl Layout {
         Some(self.data().ok()?.stat(name).ok()??.modified)
     }
 
-    /// The same project with its index at another place.
-    pub(super) fn at_place(self, place: OwnedDir) -> Self {
-        Self { place, ..self }
-    }
-
+    /// Places the index of the project below the user's cache.
     #[expect(clippy::disallowed_methods, reason = "the cache directory, which the user chose")]
-    fn placed(self, cache_home: &Path, path: PathBuf) -> io::Result<Self> {
+    pub(super) fn placed(self, cache_home: &Path, path: PathBuf) -> io::Result<Self> {
         std::fs::create_dir_all(cache_home)?;
         let place = OwnedDir::new(Arc::new(Dir::open(cache_home)?), path);
         Ok(Self { place, ..self })
