@@ -38,7 +38,7 @@ pub struct Label {
 }
 
 /// Lines of a file that belong together.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Region {
     pub(super) label: Label,
     /// In order; lines between them may be missing if their chunks were not given.
@@ -249,13 +249,10 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
             let run = if is_one { 0 } else { n_runs };
             let region = found.entry((span.0, span.1, run)).or_insert_with(|| Region {
                 label: owner.map_or_else(|| label_of(chunk), |i| symbols.label(i)),
-                lines: Vec::new(),
                 score: *score,
                 is_between: owner.is_none() && chunk.chunk_type == ChunkType::Definitions,
-                signature: 0,
-                comments: Vec::new(),
-                says: Vec::new(),
                 is_stub: symbol.is_some_and(|name| name.prototype) || is_declaration_file(chunk),
+                ..Region::default()
             });
             region.score = region.score.max(*score);
             region.lines.push((number, line.to_string()));
@@ -320,16 +317,7 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
     let comments = vec![false; lines.len()];
     let says = what_says(&lines);
-    Some(Region {
-        label,
-        lines,
-        score: 0.0,
-        is_between: false,
-        signature: 0,
-        comments,
-        says,
-        is_stub: false,
-    })
+    Some(Region { label, lines, comments, says, ..Region::default() })
 }
 
 /// Whether a name belongs to the lines of the type around it.

@@ -18,7 +18,6 @@ use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::indexer::{Found, IndexError, Indexer, Mode};
-use crate::chunk::Cancel;
 use crate::source::{
     self, ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_rule_file,
 };
@@ -50,7 +49,6 @@ pub struct IndexingService {
     _embedding: Option<Worker>,
     shared: Arc<ServiceState>,
     indexer: Indexer,
-    cancel: Arc<Cancel>,
 }
 
 /// The state of the service.
@@ -142,7 +140,6 @@ impl IndexingService {
         told: impl Fn(IndexEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let shared = Arc::new(ServiceState { queue: Mutex::default(), status: Mutex::default() });
-        let cancel = indexer.cancel.clone();
         // Leave one core free for searches.
         let n_threads =
             std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
@@ -152,12 +149,9 @@ impl IndexingService {
             .thread_name(|i| format!("index-{i}"))
             .build();
         let told: Arc<dyn Fn(IndexEvent) + Send + Sync> = Arc::new(told);
-        let slow = !indexer.embedder.is_immediate();
-        let embedding = if slow {
-            Some(embedding_worker(indexer.clone(), shared.clone(), told.clone())?)
-        } else {
-            None
-        };
+        let embedding = (!indexer.embedder.is_immediate())
+            .then(|| embedding_worker(indexer.clone(), shared.clone(), told.clone()))
+            .transpose()?;
         let mut job = Job {
             indexer: indexer.clone(),
             pace: Arc::new(pace),
@@ -170,7 +164,7 @@ impl IndexingService {
         };
         let worker = Worker::spawn("indexing", move |handle| job.run(handle))?;
         worker.handle().request();
-        Ok(Self { worker, _embedding: embedding, shared, indexer, cancel })
+        Ok(Self { worker, _embedding: embedding, shared, indexer })
     }
 
     /// Requests a look at the whole tree. All changes until now are indexed when
@@ -226,7 +220,7 @@ impl IndexingService {
 
 impl Drop for IndexingService {
     fn drop(&mut self) {
-        self.cancel.store(true, Ordering::Relaxed);
+        self.indexer.cancel.store(true, Ordering::Relaxed);
     }
 }
 

@@ -394,14 +394,12 @@ impl<'a> Publisher<'a> {
             }
             sum
         };
-        if anew {
-            let names = self.depot.names(old, COUNTS)?.into_iter().map(|(name, _)| name);
-            self.depot.retire(new, &names.collect::<Vec<_>>())?;
-        }
         let number = manifest.counts.last().map_or(0, |last| last.number + 1);
         let bits = (counts.len() / WORDS_PER_BLOCK).max(1).ilog2().min(16);
         let segment = Segment { number, bits };
         if anew {
+            let names = self.depot.names(old, COUNTS)?.into_iter().map(|(name, _)| name);
+            self.depot.retire(new, &names.collect::<Vec<_>>())?;
             manifest.counts.clear();
         }
         manifest.counts.push(segment);

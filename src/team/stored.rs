@@ -41,7 +41,7 @@ const LEVEL: i32 = 3;
 const MAX_BYTES: usize = 256 << 20;
 
 /// What a record says of its repository.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RepositoryManifest {
     pub schema: u32,
     /// 0 before the first one is published.
@@ -106,19 +106,7 @@ impl Segment {
 impl RepositoryManifest {
     /// Returns the manifest of a repository of which nothing is published.
     pub(super) fn new(embedder: &str) -> Self {
-        Self {
-            schema: SCHEMA,
-            generation: 0,
-            namespace: 0,
-            left: Vec::new(),
-            commit: String::new(),
-            commits: Vec::new(),
-            embedder: embedder.into(),
-            whole: String::new(),
-            counts: Vec::new(),
-            published: Vec::new(),
-            lease: None,
-        }
+        Self { schema: SCHEMA, embedder: embedder.into(), ..Self::default() }
     }
 
     /// Returns the oldest generation that a question may still see at `now`, in seconds since 1970: a
