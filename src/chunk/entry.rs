@@ -269,17 +269,7 @@ mod tests {
             language: Some("rust".into()),
             ..Metadata::default()
         };
-        Chunk {
-            id: "src/a.rs#a".into(),
-            title: "a".into(),
-            text: text.into(),
-            chunk_type: ChunkType::Data,
-            embedding: None,
-            tags: Vec::new(),
-            metadata,
-            created_at: chrono::DateTime::UNIX_EPOCH,
-            updated_at: chrono::DateTime::UNIX_EPOCH,
-        }
+        Chunk { title: "a".into(), metadata, ..Chunk::new("src/a.rs#a", ChunkType::Data, text) }
     }
 
     #[test]

@@ -176,6 +176,22 @@ struct Written<'a> {
 }
 
 impl Chunk {
+    /// Returns a chunk of which no more is known: all times are the beginning of 1970.
+    #[must_use]
+    pub fn new(id: impl Into<ChunkId>, chunk_type: ChunkType, text: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            title: String::new(),
+            text: text.into(),
+            chunk_type,
+            embedding: None,
+            tags: Vec::new(),
+            metadata: Metadata::default(),
+            created_at: DateTime::UNIX_EPOCH,
+            updated_at: DateTime::UNIX_EPOCH,
+        }
+    }
+
     /// Whether it repeats the values of an enum, which are in chunks of definitions, too.
     #[must_use]
     pub fn repeats_values(&self) -> bool {

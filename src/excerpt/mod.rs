@@ -652,12 +652,6 @@ mod tests {
             ..Name::default()
         };
         Chunk {
-            id: format!("src/tank.rs#{first}").into(),
-            title: String::new(),
-            text: text.into(),
-            chunk_type: ChunkType::Definitions,
-            embedding: None,
-            tags: Vec::new(),
             metadata: Metadata {
                 file_path: Some("src/tank.rs".into()),
                 start_line: Some(first),
@@ -665,8 +659,7 @@ mod tests {
                 comment_lines: comments.to_vec(),
                 ..Metadata::default()
             },
-            created_at: chrono::DateTime::UNIX_EPOCH,
-            updated_at: chrono::DateTime::UNIX_EPOCH,
+            ..Chunk::new(format!("src/tank.rs#{first}"), ChunkType::Definitions, text)
         }
     }
 

@@ -496,12 +496,6 @@ mod tests {
             ..Name::default()
         };
         let chunk = Chunk {
-            id: format!("{path}#1").into(),
-            title: String::new(),
-            text: text.into(),
-            chunk_type: ChunkType::Definitions,
-            embedding: None,
-            tags: Vec::new(),
             metadata: Metadata {
                 file_path: Some(path.into()),
                 start_line: Some(1),
@@ -509,8 +503,7 @@ mod tests {
                 names: vec![name],
                 ..Metadata::default()
             },
-            created_at: chrono::DateTime::UNIX_EPOCH,
-            updated_at: chrono::DateTime::UNIX_EPOCH,
+            ..Chunk::new(format!("{path}#1"), ChunkType::Definitions, text)
         };
         (path.into(), vec![Arc::new(chunk)])
     }

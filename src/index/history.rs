@@ -221,16 +221,13 @@ pub(super) fn chunk_of(
     let subject = cut(&redact(&commit.subject).text, MAX_SUBJECT);
     let body = cut(&redact(body).text, max_body);
     let at = DateTime::from_timestamp(commit.at, 0).unwrap_or_default();
+    let text = if body.is_empty() { subject.clone() } else { format!("{subject}\n\n{body}") };
     Chunk {
-        id: format!("commit:{}", commit.id).into(),
-        text: if body.is_empty() { subject.clone() } else { format!("{subject}\n\n{body}") },
         title: subject,
-        chunk_type,
-        embedding: None,
-        tags: Vec::new(),
         metadata,
         created_at: at,
         updated_at: at,
+        ..Chunk::new(format!("commit:{}", commit.id), chunk_type, text)
     }
 }
 

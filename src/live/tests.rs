@@ -31,12 +31,7 @@ fn feed(layout: &Layout) -> ChunkFiles {
 
 fn chunk(id: &str, text: &str, at: &str) -> Chunk {
     Chunk {
-        id: id.into(),
         title: id.into(),
-        text: text.into(),
-        chunk_type: ChunkType::Definitions,
-        embedding: None,
-        tags: Vec::new(),
         metadata: Metadata {
             file_path: Some(format!("src/{id}.rs")),
             start_line: Some(1),
@@ -45,6 +40,7 @@ fn chunk(id: &str, text: &str, at: &str) -> Chunk {
         },
         created_at: time("2026-01-01T00:00:00Z"),
         updated_at: time(at),
+        ..Chunk::new(id, ChunkType::Definitions, text)
     }
 }
 

@@ -42,14 +42,10 @@ fn path(n: usize) -> String {
 }
 
 fn chunk(n: usize, text: &str, version: i64) -> Chunk {
-    let types = ChunkType::SEARCHED;
     let is_commit = (20..24).contains(&n);
+    let chunk_type = if is_commit { ChunkType::History } else { ChunkType::SEARCHED[n % 4] };
     Chunk {
-        id: format!("c{n}").into(),
         title: format!("title {n}"),
-        text: text.to_string(),
-        chunk_type: if is_commit { ChunkType::History } else { types[n % 4] },
-        embedding: None,
         tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
         metadata: Metadata {
             files: if is_commit { vec![path(0), path(4)] } else { Vec::new() },
@@ -64,8 +60,8 @@ fn chunk(n: usize, text: &str, version: i64) -> Chunk {
             }],
             ..Metadata::default()
         },
-        created_at: DateTime::UNIX_EPOCH,
         updated_at: DateTime::from_timestamp(version, 0).unwrap(),
+        ..Chunk::new(format!("c{n}"), chunk_type, text)
     }
 }
 

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use chrono::DateTime;
 use cortex_depot::shelf::Shelf;
 use cortex_depot::{At, Fact, FactName, Found, Row, Wanted};
 
@@ -21,15 +20,9 @@ impl VectorSource for NoVectors {
 /// Returns a corpus of files of one chunk: path, text.
 fn corpus(files: &[(&str, &str)]) -> Corpus {
     let chunk = |(path, text): &(&str, &str)| Chunk {
-        id: (*path).into(),
         title: (*path).into(),
-        text: (*text).into(),
-        chunk_type: ChunkType::Definitions,
-        embedding: None,
-        tags: Vec::new(),
         metadata: Metadata { file_path: Some((*path).into()), ..Metadata::default() },
-        created_at: DateTime::UNIX_EPOCH,
-        updated_at: DateTime::UNIX_EPOCH,
+        ..Chunk::new(*path, ChunkType::Definitions, *text)
     };
     let chunks: Vec<_> = files.iter().map(|file| Arc::new(chunk(file).into())).collect();
     let set = Arc::new(ChunkSet::new(chunks).0);

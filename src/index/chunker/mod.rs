@@ -130,17 +130,7 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
             ..Metadata::default()
         };
         metadata.set_unparsed(&d.unparsed);
-        Chunk {
-            id: id.into(),
-            title: d.title,
-            text: d.text,
-            chunk_type: d.chunk_type,
-            embedding: None,
-            tags: Vec::new(),
-            metadata,
-            created_at: chrono::DateTime::UNIX_EPOCH,
-            updated_at: chrono::DateTime::UNIX_EPOCH,
-        }
+        Chunk { title: d.title, metadata, ..Chunk::new(id, d.chunk_type, d.text) }
     };
     drafts.into_iter().map(make).collect()
 }

@@ -142,20 +142,7 @@ fn manager(layout: &Layout, text: &Breakage, vectors: &Breakage) -> Arc<ChunkMan
 fn write(layout: &Layout, chunks: &[(&str, &str)]) {
     let chunk = |(id, text): &(&str, &str)| {
         let metadata = Metadata { file_path: Some(format!("src/{id}.rs")), ..Metadata::default() };
-        let at = chrono::DateTime::UNIX_EPOCH;
-        let (title, text) = (String::new(), (*text).to_string());
-        Chunk {
-            id: (*id).into(),
-            title,
-            text,
-            chunk_type: ChunkType::Definitions,
-            embedding: None,
-            tags: vec![],
-            metadata,
-            created_at: at,
-            updated_at: at,
-        }
-        .to_json()
+        Chunk { metadata, ..Chunk::new(*id, ChunkType::Definitions, *text) }.to_json()
     };
     let body: Vec<String> = chunks.iter().map(chunk).collect();
     std::fs::write(
