@@ -477,15 +477,7 @@ impl Indexer {
     fn previous(&self, mode: Mode, trusts: bool, known: Option<SourceTable>) -> Previous {
         let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = trusts && manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
-        let nothing = Previous {
-            manifest: None,
-            table: SourceTable::default(),
-            reparse: true,
-            intact,
-            is_known: false,
-            replaces_others: false,
-            times: ChunkTimes::default(),
-        };
+        let nothing = Previous { reparse: true, intact, ..Previous::default() };
         if !intact {
             // Incomplete, damaged or foreign files cannot be copied. The generation continues to
             // count, also when the manifest was lost.
@@ -882,6 +874,7 @@ fn now_ns() -> u64 {
     source::nanoseconds(SystemTime::now())
 }
 
+#[derive(Default)]
 struct Previous {
     manifest: Option<Manifest>,
     table: SourceTable,

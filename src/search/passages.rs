@@ -38,6 +38,7 @@ pub struct Passages {
 }
 
 /// The words and names of a call, with how rare they are.
+#[derive(Default)]
 pub struct AskedWords {
     analyzer: Analyzer,
     terms: Vec<AskedTerm>,
@@ -95,14 +96,9 @@ impl AskedWords {
     ) -> Result<Self, TextError> {
         let (n_chunks, length) = corpus.text.size();
         let mut out = Self {
-            analyzer: Analyzer::default(),
-            terms: Vec::new(),
-            known: FxHashMap::default(),
-            met: FxHashMap::default(),
-            names: FxHashMap::default(),
-            others: FxHashMap::default(),
             n_entries: queries.len(),
             average: (length as f64 / n_chunks.max(1) as f64).max(1.0),
+            ..Self::default()
         };
         for (term, weight) in joined.terms.iter().zip(&lexical.terms) {
             if term.is_whole || weight.idf <= 0.0 {

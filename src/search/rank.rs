@@ -290,11 +290,9 @@ fn ranked_by(ranking: &Evidence, terms: Vec<Option<Vec<Term>>>, limit: usize) ->
     Results {
         hits: ranking.rows(files, limit),
         total,
-        wants_places: false,
         query_weight: ranking.lexical.query_weight(),
         wanted: ranking.wanted(),
-        meant: String::new(),
-        notes: Vec::new(),
+        ..Results::default()
     }
 }
 

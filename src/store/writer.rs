@@ -55,18 +55,23 @@ struct Output {
     bytes: u64,
     n_chunks: usize,
     blocks: Vec<Block>,
-    /// Hash of the block that is being written.
-    block_hash: Xxh3,
-    block_bytes: u32,
-    /// Length of its frames that ended, in a packed file.
-    block_packed: u32,
-    block_lines: u32,
-    /// Whether the last line ends its block.
-    block_ends: bool,
+    block: OpenBlock,
     /// Whether the separator after the last line is still to be written.
     is_open: bool,
     /// The last block, if it is that of the old file. It is written when a line follows it.
     held: Option<WholeBlock>,
+}
+
+/// The block that is being written.
+#[derive(Default)]
+struct OpenBlock {
+    hash: Xxh3,
+    bytes: u32,
+    /// Length of its frames that ended, in a packed file.
+    packed: u32,
+    lines: u32,
+    /// Whether the last line ends it.
+    ends: bool,
 }
 
 /// Average number of lines in a block. A block ends at the latest when it has [`MAX_BLOCK_BYTES`]
@@ -105,9 +110,9 @@ impl Output {
 
     /// Adds text that belongs to a block.
     fn put_in_block(&mut self, text: &[u8]) -> io::Result<()> {
-        self.block_hash.update(text);
+        self.block.hash.update(text);
         // A line of 4 GB would make the file unreadable.
-        self.block_bytes += u32::try_from(text.len())
+        self.block.bytes += u32::try_from(text.len())
             .map_err(|_| io::Error::other("a chunk is larger than 4 GB"))?;
         self.put(text)
     }
@@ -115,12 +120,12 @@ impl Output {
     fn put_line(&mut self, line: &[u8]) -> io::Result<()> {
         self.separate()?;
         self.n_chunks += 1;
-        self.block_lines += 1;
+        self.block.lines += 1;
         self.is_open = true;
         self.put_in_block(line)?;
         let decides =
             xxh3_64(&line[line.len().saturating_sub(DECIDING)..]).is_multiple_of(BLOCK_LINES);
-        self.block_ends = decides || self.block_bytes >= MAX_BLOCK_BYTES;
+        self.block.ends = decides || self.block.bytes >= MAX_BLOCK_BYTES;
         Ok(())
     }
 
@@ -149,7 +154,7 @@ impl Output {
 
     /// Whether the next line begins a block.
     fn is_between_blocks(&self) -> bool {
-        !self.is_open || self.block_ends
+        !self.is_open || self.block.ends
     }
 
     /// Adds the lines of a block of the old file, which has the same packing.
@@ -162,22 +167,18 @@ impl Output {
     fn end_line(&mut self, with: &[u8]) -> io::Result<()> {
         self.is_open = false;
         self.put_in_block(with)?;
-        if self.block_ends {
+        if self.block.ends {
             self.end_block()?;
         } else if self.frame.as_ref().is_some_and(|frame| frame.len() >= FRAME_BYTES) {
-            self.block_packed += self.end_frame()?;
+            self.block.packed += self.end_frame()?;
         }
         Ok(())
     }
 
     fn end_block(&mut self) -> io::Result<()> {
-        let bytes = std::mem::take(&mut self.block_bytes);
-        let lines = std::mem::take(&mut self.block_lines);
-        let block = Block::new(bytes, lines, self.block_hash.digest128());
-        let packed = std::mem::take(&mut self.block_packed) + self.end_frame()?;
-        self.blocks.push(Block { packed, ..block });
-        self.block_hash = Xxh3::new();
-        self.block_ends = false;
+        let OpenBlock { hash, bytes, packed, lines, .. } = std::mem::take(&mut self.block);
+        let packed = packed + self.end_frame()?;
+        self.blocks.push(Block { packed, ..Block::new(bytes, lines, hash.digest128()) });
         Ok(())
     }
 
@@ -189,7 +190,7 @@ impl Output {
         if self.is_open {
             self.end_line(b"\n")?;
         }
-        if self.block_bytes > 0 {
+        if self.block.bytes > 0 {
             self.end_block()?;
         }
         self.put(CLOSE.as_bytes())?;
@@ -226,11 +227,7 @@ impl<'a> ChunkWriter<'a> {
                 bytes: 0,
                 n_chunks: 0,
                 blocks: Vec::new(),
-                block_hash: Xxh3::new(),
-                block_bytes: 0,
-                block_packed: 0,
-                block_lines: 0,
-                block_ends: false,
+                block: OpenBlock::default(),
                 is_open: false,
                 held: None,
             };
