@@ -176,12 +176,12 @@ impl Corpus {
 pub struct CorpusBuilder {
     pub(super) text: TextIndex,
     /// Built at the first change.
-    places: Option<Places>,
-    rows: Vec<Option<Arc<Entry>>>,
-    vectors: VectorTable,
-    files: Vec<Arc<IndexedFile>>,
+    pub(super) places: Option<Places>,
+    pub(super) rows: Vec<Option<Arc<Entry>>>,
+    pub(super) vectors: VectorTable,
+    pub(super) files: Vec<Arc<IndexedFile>>,
     pub(super) mentions: AllMentions,
-    file_of: Vec<u32>,
+    pub(super) file_of: Vec<u32>,
     pub(super) history: Arc<History>,
 }
 
@@ -196,28 +196,16 @@ impl CorpusBuilder {
     /// # Errors
     /// When the text index cannot be created.
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
-        let vectors = VectorTable::new(dimensions);
-        Ok(Self::of_parts(
-            TextIndex::in_memory()?,
-            Vec::new(),
-            vectors,
-            Vec::new(),
-            AllMentions::Here(Vec::new()),
-            Vec::new(),
-            Arc::default(),
-        ))
-    }
-
-    pub(super) fn of_parts(
-        text: TextIndex,
-        rows: Vec<Option<Arc<Entry>>>,
-        vectors: VectorTable,
-        files: Vec<Arc<IndexedFile>>,
-        mentions: AllMentions,
-        file_of: Vec<u32>,
-        history: Arc<History>,
-    ) -> Self {
-        Self { text, places: None, rows, vectors, files, mentions, file_of, history }
+        Ok(Self {
+            text: TextIndex::in_memory()?,
+            places: None,
+            rows: Vec::new(),
+            vectors: VectorTable::new(dimensions),
+            files: Vec::new(),
+            mentions: AllMentions::Here(Vec::new()),
+            file_of: Vec::new(),
+            history: Arc::default(),
+        })
     }
 
     /// Returns the corpus of the current state.
@@ -403,7 +391,7 @@ impl CorpusBuilder {
 }
 
 /// The positions of chunks and files.
-struct Places {
+pub(super) struct Places {
     /// Slots of live chunks.
     slots: HashMap<ChunkId, Slot>,
     free: Vec<Slot>,

@@ -98,15 +98,9 @@ impl CorpusBuilder {
             .into_iter()
             .map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
         let rows: Vec<Option<Arc<Entry>>> = rows.collect::<Result<_, _>>().ok()?;
-        let builder = Self::of_parts(
-            text,
-            rows,
-            vectors,
-            files,
-            AllMentions::Saved(saved.clone()),
-            file_of,
-            Arc::new(history),
-        );
+        let (mentions, history) = (AllMentions::Saved(saved.clone()), Arc::new(history));
+        let builder =
+            Self { text, places: None, rows, vectors, files, mentions, file_of, history };
         let corpus =
             builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
         Some((builder, corpus))

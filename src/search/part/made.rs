@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use super::super::corpus::{Corpus, CorpusBuilder};
 use super::super::files::{IndexedFile, live};
 use super::super::history::History;
-use super::super::references::{AllMentions, AllReferences, References};
+use super::super::references::{AllReferences, References};
 use super::super::statistics::CorpusSize;
-use super::super::text::{FewTexts, TextIndex, TextReader};
+use super::super::text::{FewTexts, TextReader};
 use super::super::vector::VectorTable;
 use super::super::{SearchError, Slot};
 use super::prepared::PreparedFile;
@@ -110,15 +110,8 @@ impl Corpus {
         let history = Arc::new(History::new(&commits));
         let entries = rows.iter().flatten().cloned().chain(commits).collect();
         let set = Arc::new(ChunkSet::of_unique(entries));
-        let builder = CorpusBuilder::of_parts(
-            TextIndex::in_memory()?,
-            rows,
-            vectors,
-            files,
-            AllMentions::Here(Vec::new()),
-            file_of,
-            history,
-        );
+        let nothing = CorpusBuilder::new(whole.dimensions as usize)?;
+        let builder = CorpusBuilder { rows, vectors, files, file_of, history, ..nothing };
         let text = TextReader::Few(FewTexts::new(texts));
         let mut corpus = builder.corpus(set, text, OnceLock::from(References::from(references)));
         corpus.average_file_bytes = whole.size.average_file_bytes();
