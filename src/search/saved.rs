@@ -99,8 +99,7 @@ impl CorpusBuilder {
             .map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
         let rows: Vec<Option<Arc<Entry>>> = rows.collect::<Result<_, _>>().ok()?;
         let (mentions, history) = (AllMentions::Saved(saved.clone()), Arc::new(history));
-        let builder =
-            Self { text, places: None, rows, vectors, files, mentions, file_of, history };
+        let builder = Self { text, places: None, rows, vectors, files, mentions, file_of, history };
         let corpus =
             builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
         Some((builder, corpus))
