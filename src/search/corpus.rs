@@ -14,8 +14,8 @@ use super::history::{ChangedTogether, History};
 use super::names::Name;
 use super::query::Query;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
-use super::text::{ExactError, TextError, TextIndex, TextReader};
-use super::tokens::Analyzer;
+use super::text::{ExactError, Field, TextError, TextIndex, TextReader};
+use super::tokens::{Analyzer, STEM_MARK};
 use super::vector::{Hnsw, VectorTable};
 use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
 use crate::languages::{ExampleCount, Examples};
@@ -116,7 +116,11 @@ impl Corpus {
             return Ok(names);
         }
         let mut names = Vec::new();
-        self.text.names(|name| names.push(Name::new(name)))?;
+        self.text.terms(Field::Name, |name, _| {
+            if !name.starts_with(STEM_MARK) {
+                names.push(Name::new(name));
+            }
+        })?;
         Ok(self.names.get_or_init(|| names))
     }
 

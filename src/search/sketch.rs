@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::corpus::{Corpus, SearchError};
 use super::query::{Query, QueryTerm};
+use super::text::Field;
 use super::tokens::lower_parts;
 
 /// Most words of a sketch; the rarest are left out.
@@ -44,7 +45,7 @@ impl Sketch {
     /// When the text index cannot be read.
     pub fn of(corpus: &Corpus) -> Result<Self, SearchError> {
         let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
-        corpus.text.body_terms(|term, n| {
+        corpus.text.terms(Field::Body, |term, n| {
             let number = numbers.entry(hash(term)).or_default();
             *number = number.saturating_add(n);
         })?;

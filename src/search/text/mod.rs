@@ -33,7 +33,7 @@ pub(super) use self::few::{ChunkTerms, FewTexts};
 pub(super) use self::reader::TextReader;
 use super::Slot;
 use super::damage::Health;
-use super::tokens::{Analyzed, Analyzer, Kind, STEM_MARK};
+use super::tokens::{Analyzed, Analyzer, Kind};
 use crate::chunk::{Chunk, SaveWriter, SavedFiles};
 
 const TOKENIZER: &str = "identifiers";
@@ -199,6 +199,12 @@ struct Segment {
     slots: Vec<Slot>,
     /// In tantivy's encoding; see [`Lengths`].
     lengths: Vec<u8>,
+}
+
+impl Segment {
+    fn of(&self, doc: tantivy::DocId) -> (Slot, u8) {
+        (self.slots[doc as usize], self.lengths[doc as usize])
+    }
 }
 
 impl TextIndex {
@@ -496,8 +502,7 @@ impl IndexedText {
             let mut doc = postings.doc();
             while doc != tantivy::TERMINATED {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
-                    let (slot, length) =
-                        (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    let (slot, length) = segment.of(doc);
                     visit(Posting { slot, frequency: postings.term_freq(), length });
                 }
                 doc = postings.advance();
@@ -521,8 +526,7 @@ impl IndexedText {
             let alive = self.searcher.segment_readers()[at].alive_bitset();
             let mut visit = |doc: tantivy::DocId, frequencies: Frequencies| {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
-                    let (slot, length) =
-                        (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    let (slot, length) = segment.of(doc);
                     visit(Occurrences {
                         slot,
                         place: DocAddress::new(at, doc),
@@ -599,31 +603,19 @@ impl IndexedText {
         Ok(false)
     }
 
-    /// Visits every term of the bodies, with the number of chunks that have it. A term may be visited
+    /// Visits every term of a field, with the number of chunks that have it. A term may be visited
     /// several times, and chunks that were deleted may count.
-    pub(super) fn body_terms(&self, mut visit: impl FnMut(&str, u32)) -> Result<(), TextError> {
+    pub(super) fn terms(
+        &self,
+        field: Field,
+        mut visit: impl FnMut(&str, u32),
+    ) -> Result<(), TextError> {
         for reader in self.searcher.segment_readers() {
-            let index = reader.inverted_index(self.fields.text[Field::Body as usize])?;
+            let index = reader.inverted_index(self.fields.text[field as usize])?;
             let mut terms = index.terms().stream().map_err(TantivyError::from)?;
             while terms.advance() {
                 if let Ok(term) = std::str::from_utf8(terms.key()) {
                     visit(term, terms.value().doc_freq);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Visits every name, part of a name and word of a title; some may belong to deleted chunks.
-    pub(super) fn names(&self, mut visit: impl FnMut(&str)) -> Result<(), TextError> {
-        for reader in self.searcher.segment_readers() {
-            let index = reader.inverted_index(self.fields.text[Field::Name as usize])?;
-            let mut terms = index.terms().stream().map_err(TantivyError::from)?;
-            while terms.advance() {
-                if let Ok(name) = std::str::from_utf8(terms.key())
-                    && !name.starts_with(STEM_MARK)
-                {
-                    visit(name);
                 }
             }
         }

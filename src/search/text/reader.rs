@@ -75,23 +75,15 @@ impl TextReader {
         }
     }
 
-    /// Visits every term of the bodies, with the number of chunks that have it. A term may be visited
+    /// Visits every term of a field, with the number of chunks that have it. A term may be visited
     /// several times, and chunks that were deleted may count. A part of a corpus visits none.
-    pub(in super::super) fn body_terms(
+    pub(in super::super) fn terms(
         &self,
+        field: Field,
         visit: impl FnMut(&str, u32),
     ) -> Result<(), TextError> {
         match self {
-            Self::Indexed(text) => text.body_terms(visit),
-            Self::Few(_) => Ok(()),
-        }
-    }
-
-    /// Visits every name, part of a name and word of a title; some may belong to deleted chunks. A part
-    /// of a corpus visits none.
-    pub(in super::super) fn names(&self, visit: impl FnMut(&str)) -> Result<(), TextError> {
-        match self {
-            Self::Indexed(text) => text.names(visit),
+            Self::Indexed(text) => text.terms(field, visit),
             Self::Few(_) => Ok(()),
         }
     }
