@@ -1,6 +1,8 @@
 //! Tells which symbols something outside of a project may use, though nothing in it names them: the
 //! language, a framework, or the loader of a program.
 
+use super::testing::is_listed;
+
 /// A symbol, as [`used_from_outside`] sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Declaration<'a> {
@@ -28,158 +30,67 @@ pub enum OutsideUser {
     Framework,
 }
 
-/// The rules of a family of languages.
+/// The rules of a family of languages. Most lists are words with blanks between them.
 struct Rules {
     languages: &'static [&'static str],
     /// Names of functions with which programs begin.
-    entries: &'static [&'static str],
+    entries: &'static str,
     /// Names that the language or its library calls.
-    names: &'static [&'static str],
+    names: &'static str,
     /// Beginnings of such names.
     prefixes: &'static [&'static str],
     /// Attributes that do not hand a symbol to anybody.
-    inert: &'static [&'static str],
+    inert: &'static str,
     /// Words before a name that hand it out.
     words: &'static [&'static str],
     /// Folders (`a/b/`), beginnings (`name*`) and ends (`.ext`) of paths, or names of files, whose
     /// symbols a framework finds by itself.
-    found: &'static [&'static str],
+    found: &'static str,
 }
 
 const RULES: [Rules; 9] = [
     Rules {
         languages: &["rust"],
-        entries: &["main"],
-        names: &[],
+        entries: "main",
+        names: "",
         prefixes: &[],
-        inert: &[
-            "allow",
-            "expect",
-            "warn",
-            "deny",
-            "inline",
-            "must_use",
-            "doc",
-            "cfg",
-            "cfg_attr",
-            "derive",
-            "cold",
-            "track_caller",
-            "non_exhaustive",
-            "repr",
-            "deprecated",
-            "error",
-            "from",
-            "source",
-            "serde",
-            "default",
-            "rustfmt::skip",
-            "rustfmt",
-            "skip",
-            "clippy",
-            "instrument",
-            "async_trait",
-            "diagnostic",
-            "on_unimplemented",
-            "automatically_derived",
-            "macro_use",
-            "target_feature",
-            "optimize",
-            "pin_project",
-            "cfg_accessible",
-        ],
+        inert: "allow expect warn deny inline must_use doc cfg cfg_attr derive cold track_caller \
+            non_exhaustive repr deprecated error from source serde default rustfmt::skip rustfmt \
+            skip clippy instrument async_trait diagnostic on_unimplemented automatically_derived \
+            macro_use target_feature optimize pin_project cfg_accessible",
         words: &["extern"],
-        found: &["build.rs"],
+        found: "build.rs",
     },
     Rules {
         languages: &["python"],
-        entries: &["main", "setup", "application", "app"],
-        names: &[],
+        entries: "main setup application app",
+        names: "",
         prefixes: &["__", "do_", "pytest_"],
-        inert: &[
-            "staticmethod",
-            "classmethod",
-            "property",
-            "cached_property",
-            "override",
-            "abstractmethod",
-            "overload",
-            "contextmanager",
-            "asynccontextmanager",
-            "wraps",
-            "lru_cache",
-            "cache",
-            "final",
-            "deprecated",
-            "dataclass",
-            "total_ordering",
-            "runtime_checkable",
-            "no_type_check",
-            "unique",
-            "define",
-            "attrs",
-            "frozen",
-            "setter",
-            "deleter",
-            "getter",
-            "singledispatch",
-            "abstractproperty",
-            "coroutine",
-        ],
+        inert: "staticmethod classmethod property cached_property override abstractmethod \
+            overload contextmanager asynccontextmanager wraps lru_cache cache final deprecated \
+            dataclass total_ordering runtime_checkable no_type_check unique define attrs frozen \
+            setter deleter getter singledispatch abstractproperty coroutine",
         words: &[],
-        found: &[
-            "migrations/",
-            "management/commands/",
-            "conftest.py",
-            "conf.py",
-            "setup.py",
-            "noxfile.py",
-            "tasks.py",
-            "settings.py",
-            "manage.py",
-            "gunicorn*",
-            "hooks/",
-        ],
+        found: "migrations/ management/commands/ conftest.py conf.py setup.py noxfile.py tasks.py \
+            settings.py manage.py gunicorn* hooks/",
     },
     Rules {
         languages: &["go"],
-        entries: &["main", "init"],
-        names: &[],
+        entries: "main init",
+        names: "",
         prefixes: &[],
-        inert: &[],
+        inert: "",
         words: &["//export", "//go:linkname", "//go:wasmexport"],
-        found: &["magefile.go", "magefiles/"],
+        found: "magefile.go magefiles/",
     },
     Rules {
         languages: &["c", "cpp", "objc"],
-        entries: &[
-            "main",
-            "wmain",
-            "WinMain",
-            "wWinMain",
-            "DllMain",
-            "_start",
-            "LLVMFuzzerTestOneInput",
-            "LLVMFuzzerInitialize",
-        ],
-        names: &[
-            "begin",
-            "end",
-            "cbegin",
-            "cend",
-            "swap",
-            "what",
-            "value_type",
-            "iterator",
-            "const_iterator",
-            "reference",
-            "pointer",
-            "difference_type",
-            "iterator_category",
-            "hash",
-        ],
+        entries: "main wmain WinMain wWinMain DllMain _start LLVMFuzzerTestOneInput \
+            LLVMFuzzerInitialize",
+        names: "begin end cbegin cend swap what value_type iterator const_iterator reference \
+            pointer difference_type iterator_category hash",
         prefixes: &["operator", "_", "JNI_", "Java_", "PyInit_"],
-        inert: &["nodiscard", "noreturn", "maybe_unused", "deprecated", "fallthrough", "likely"],
+        inert: "nodiscard noreturn maybe_unused deprecated fallthrough likely",
         words: &[
             "__attribute__((constructor",
             "__attribute__((destructor",
@@ -190,303 +101,79 @@ const RULES: [Rules; 9] = [
             "EMSCRIPTEN_KEEPALIVE",
             "JNIEXPORT",
         ],
-        found: &["compat/"],
+        found: "compat/",
     },
     Rules {
         languages: &["java", "kotlin", "scala", "groovy", "csharp"],
-        entries: &["main", "Main"],
-        names: &[
-            "toString",
-            "hashCode",
-            "equals",
-            "compareTo",
-            "clone",
-            "finalize",
-            "readObject",
-            "writeObject",
-            "readResolve",
-            "writeReplace",
-            "readObjectNoData",
-            "serialVersionUID",
-            "premain",
-            "agentmain",
-            "apply",
-            "unapply",
-            "invoke",
-            "ToString",
-            "Equals",
-            "GetHashCode",
-            "Dispose",
-            "values",
-            "valueOf",
-        ],
+        entries: "main Main",
+        names: "toString hashCode equals compareTo clone finalize readObject writeObject \
+            readResolve writeReplace readObjectNoData serialVersionUID premain agentmain apply \
+            unapply invoke ToString Equals GetHashCode Dispose values valueOf",
         prefixes: &["component", "operator"],
-        inert: &[
-            "Override",
-            "Deprecated",
-            "SuppressWarnings",
-            "Nullable",
-            "NonNull",
-            "NotNull",
-            "Nonnull",
-            "VisibleForTesting",
-            "FunctionalInterface",
-            "SafeVarargs",
-            "Immutable",
-            "ThreadSafe",
-            "NotThreadSafe",
-            "JvmStatic",
-            "JvmOverloads",
-            "JvmField",
-            "Throws",
-            "Suppress",
-            "CheckForNull",
-            "GuardedBy",
-            "CheckReturnValue",
-            "CanIgnoreReturnValue",
-            "Obsolete",
-            "Generated",
-            "SuppressFBWarnings",
-            "tailrec",
-            "inline",
-        ],
+        inert: "Override Deprecated SuppressWarnings Nullable NonNull NotNull Nonnull \
+            VisibleForTesting FunctionalInterface SafeVarargs Immutable ThreadSafe NotThreadSafe \
+            JvmStatic JvmOverloads JvmField Throws Suppress CheckForNull GuardedBy \
+            CheckReturnValue CanIgnoreReturnValue Obsolete Generated SuppressFBWarnings tailrec \
+            inline",
         words: &["native ", "external "],
-        found: &[".gradle", ".gradle.kts", "buildSrc/"],
+        found: ".gradle .gradle.kts buildSrc/",
     },
     Rules {
         languages: &["javascript", "jsx", "typescript", "tsx", "vue", "svelte"],
-        entries: &["main", "activate", "deactivate"],
-        names: &[
-            "constructor",
-            "toString",
-            "toJSON",
-            "valueOf",
-            "then",
-            "connectedCallback",
-            "disconnectedCallback",
-            "attributeChangedCallback",
-            "adoptedCallback",
-            "render",
-            "componentDidMount",
-            "componentWillUnmount",
-            "componentDidUpdate",
-            "componentDidCatch",
-            "shouldComponentUpdate",
-            "getDerivedStateFromProps",
-            "getDerivedStateFromError",
-            "getSnapshotBeforeUpdate",
-            "getServerSideProps",
-            "getStaticProps",
-            "getStaticPaths",
-            "generateMetadata",
-            "generateStaticParams",
-            "middleware",
-            "handler",
-            "setup",
-            "data",
-            "mounted",
-            "created",
-            "unmounted",
-            "loader",
-            "action",
-            "get",
-            "set",
-            "has",
-            "deleteProperty",
-            "ownKeys",
-            "apply",
-            "construct",
-            "transform",
-            "GET",
-            "POST",
-            "PUT",
-            "PATCH",
-            "DELETE",
-            "HEAD",
-            "OPTIONS",
-        ],
+        entries: "main activate deactivate",
+        names: "constructor toString toJSON valueOf then connectedCallback disconnectedCallback \
+            attributeChangedCallback adoptedCallback render componentDidMount \
+            componentWillUnmount componentDidUpdate componentDidCatch shouldComponentUpdate \
+            getDerivedStateFromProps getDerivedStateFromError getSnapshotBeforeUpdate \
+            getServerSideProps getStaticProps getStaticPaths generateMetadata \
+            generateStaticParams middleware handler setup data mounted created unmounted loader \
+            action get set has deleteProperty ownKeys apply construct transform GET POST PUT \
+            PATCH DELETE HEAD OPTIONS",
         prefixes: &["ng", "["],
-        inert: &[],
+        inert: "",
         words: &["export default ", "declare module", "declare global"],
-        found: &[
-            ".config.ts",
-            ".config.js",
-            ".config.mjs",
-            ".config.mts",
-            ".config.cjs",
-            "pages/",
-            "app/routes/",
-            "src/routes/",
-            "playground/",
-            "api/",
-        ],
+        found: ".config.ts .config.js .config.mjs .config.mts .config.cjs pages/ app/routes/ \
+            src/routes/ playground/ api/",
     },
     Rules {
         languages: &["php"],
-        entries: &["main"],
-        names: &[
-            "handle",
-            "boot",
-            "register",
-            "rules",
-            "authorize",
-            "up",
-            "down",
-            "run",
-            "toArray",
-            "jsonSerialize",
-            "via",
-            "toMail",
-            "broadcastOn",
-            "definition",
-            "failed",
-            "render",
-            "configure",
-            "schedule",
-            "messages",
-            "attributes",
-            "casts",
-            "middleware",
-            "mount",
-            "newFactory",
-            "offsetGet",
-            "offsetSet",
-            "offsetExists",
-            "offsetUnset",
-            "current",
-            "key",
-            "next",
-            "rewind",
-            "valid",
-        ],
+        entries: "main",
+        names: "handle boot register rules authorize up down run toArray jsonSerialize via toMail \
+            broadcastOn definition failed render configure schedule messages attributes casts \
+            middleware mount newFactory offsetGet offsetSet offsetExists offsetUnset current key \
+            next rewind valid",
         prefixes: &["__"],
-        inert: &["Override", "Deprecated", "SensitiveParameter", "ReturnTypeWillChange", "Pure"],
+        inert: "Override Deprecated SensitiveParameter ReturnTypeWillChange Pure",
         words: &[],
-        found: &[
-            "app/Http/Controllers/",
-            "app/Console/Commands/",
-            "app/Providers/",
-            "app/Policies/",
-            "app/Listeners/",
-            "app/Observers/",
-            "app/Models/",
-            "database/",
-            "app/Exceptions/",
-            "app/Http/Middleware/",
-            "config/",
-            "Controllers/",
-            "app/View/",
-            "app/Nova/",
-            "artisan",
-            "public/",
-        ],
+        found: "app/Http/Controllers/ app/Console/Commands/ app/Providers/ app/Policies/ \
+            app/Listeners/ app/Observers/ app/Models/ database/ app/Exceptions/ \
+            app/Http/Middleware/ config/ Controllers/ app/View/ app/Nova/ artisan public/",
     },
     Rules {
         languages: &["ruby"],
-        entries: &["main"],
-        names: &[
-            "initialize",
-            "method_missing",
-            "respond_to_missing?",
-            "inherited",
-            "included",
-            "extended",
-            "prepended",
-            "method_added",
-            "const_missing",
-            "to_s",
-            "to_str",
-            "to_a",
-            "to_ary",
-            "to_h",
-            "to_hash",
-            "to_proc",
-            "to_sym",
-            "to_i",
-            "to_json",
-            "as_json",
-            "inspect",
-            "hash",
-            "eql?",
-            "each",
-            "coerce",
-            "call",
-            "perform",
-            "up",
-            "down",
-            "change",
-            "respond_to?",
-            "initialize_copy",
-            "marshal_dump",
-            "marshal_load",
-            "to_liquid",
-            "to_param",
-            "encode_with",
-            "init_with",
-            "<=>",
-            "==",
-            "===",
-            "[]",
-            "[]=",
-        ],
+        entries: "main",
+        names: "initialize method_missing respond_to_missing? inherited included extended \
+            prepended method_added const_missing to_s to_str to_a to_ary to_h to_hash to_proc \
+            to_sym to_i to_json as_json inspect hash eql? each coerce call perform up down change \
+            respond_to? initialize_copy marshal_dump marshal_load to_liquid to_param encode_with \
+            init_with <=> == === [] []=",
         prefixes: &[],
-        inert: &[],
+        inert: "",
         words: &[],
-        found: &[
-            "app/controllers/",
-            "db/",
-            "app/mailers/",
-            "app/jobs/",
-            "app/channels/",
-            "config/",
-            ".rake",
-            "Rakefile",
-            "Gemfile",
-            "app/policies/",
-            "app/components/",
-            "app/admin/",
-            "test/mailers/previews/",
-            "lib/generators/",
-            "bin/",
-        ],
+        found: "app/controllers/ db/ app/mailers/ app/jobs/ app/channels/ config/ .rake Rakefile \
+            Gemfile app/policies/ app/components/ app/admin/ test/mailers/previews/ \
+            lib/generators/ bin/",
     },
     Rules {
         languages: &["lua", "bash", "perl", "r", "elixir", "swift", "dart", "zig"],
-        entries: &["main"],
-        names: &[
-            "init",
-            "deinit",
-            "hash",
-            "body",
-            "description",
-            "build",
-            "start",
-            "child_spec",
-            "handle_call",
-            "handle_cast",
-            "handle_info",
-            "terminate",
-            "import",
-            "DESTROY",
-            "AUTOLOAD",
-        ],
+        entries: "main",
+        names: "init deinit hash body description build start child_spec handle_call handle_cast \
+            handle_info terminate import DESTROY AUTOLOAD",
         prefixes: &["__"],
-        inert: &[
-            "doc",
-            "spec",
-            "impl",
-            "moduledoc",
-            "discardableResult",
-            "override",
-            "inlinable",
-            "available",
-            "MainActor",
-            "deprecated",
-            "protected",
-            "visibleForTesting",
-        ],
+        inert: "doc spec impl moduledoc discardableResult override inlinable available MainActor \
+            deprecated protected visibleForTesting",
         words: &["export ", "@objc", "@IBAction", "@_cdecl"],
-        found: &["migrations/", "mix.exs", "Package.swift", "build.zig"],
+        found: "migrations/ mix.exs Package.swift build.zig",
     },
 ];
 
@@ -496,16 +183,16 @@ pub fn used_from_outside(declared: Declaration) -> Option<OutsideUser> {
     let Declaration { language, path, name, owner, head, is_around } = declared;
     let rules = RULES.iter().find(|rules| rules.languages.contains(&language))?;
     if !is_around {
-        if owner.is_empty() && rules.entries.contains(&name) {
+        if owner.is_empty() && is_listed(rules.entries, name) {
             return Some(OutsideUser::Loader);
         }
         let is_operator = !name.chars().any(char::is_alphanumeric) || name.starts_with('~');
         let is_constructor = !owner.is_empty() && name == owner;
         let begins = rules.prefixes.iter().any(|start| name.starts_with(start));
-        if is_operator || is_constructor || begins || rules.names.contains(&name) {
+        if is_operator || is_constructor || begins || is_listed(rules.names, name) {
             return Some(OutsideUser::Language);
         }
-        if rules.found.iter().any(|rule| is_found(path, rule)) {
+        if rules.found.split_ascii_whitespace().any(|rule| is_found(path, rule)) {
             return Some(OutsideUser::Framework);
         }
     }
@@ -517,7 +204,7 @@ pub fn used_from_outside(declared: Declaration) -> Option<OutsideUser> {
         return Some(OutsideUser::Framework);
     }
     let attributes = super::testing::attributes(head, false);
-    let hands_out = attributes.iter().any(|one| !rules.inert.contains(one));
+    let hands_out = attributes.iter().any(|one| !is_listed(rules.inert, one));
     hands_out.then_some(OutsideUser::Framework)
 }
 

@@ -39,142 +39,103 @@ pub struct Function<'a> {
     pub head: &'a str,
 }
 
-/// How a family of languages marks tests.
+/// Whether a list, words with blanks between them, has `word`.
+pub(super) fn is_listed(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == word)
+}
+
+/// How a family of languages marks tests. Most lists are words with blanks between them.
 struct Marks {
     languages: &'static [&'static str],
     /// Beginnings of the names of tests, in files of tests only.
     names: &'static [&'static str],
     /// Calls that define a test, which the outline takes as a function: `TEST(Suite, Name) { … }`.
-    calls: &'static [&'static str],
+    calls: &'static str,
     /// Last names of the attributes of tests.
-    attributes: &'static [&'static str],
+    attributes: &'static str,
     /// Attributes of fixtures.
-    fixtures: &'static [&'static str],
+    fixtures: &'static str,
     /// Names and attributes of what runs before each test.
-    setups: &'static [&'static str],
+    setups: &'static str,
 }
 
-const JVM: Marks = Marks {
-    languages: &["java", "kotlin", "scala", "groovy", "csharp"],
-    names: &["test"],
-    calls: &[],
-    attributes: &[
-        "Test",
-        "ParameterizedTest",
-        "RepeatedTest",
-        "TestFactory",
-        "TestTemplate",
-        "Property",
-        "Fact",
-        "Theory",
-        "TestMethod",
-        "TestCase",
-    ],
-    fixtures: &[],
-    setups: &[
-        "setUp",
-        "Before",
-        "BeforeEach",
-        "BeforeAll",
-        "BeforeClass",
-        "BeforeMethod",
-        "BeforeTest",
-        "SetUp",
-        "OneTimeSetUp",
-        "TestInitialize",
-    ],
-};
-
 const MARKS: [Marks; 9] = [
-    JVM,
+    Marks {
+        languages: &["java", "kotlin", "scala", "groovy", "csharp"],
+        names: &["test"],
+        calls: "",
+        attributes: "Test ParameterizedTest RepeatedTest TestFactory TestTemplate Property Fact \
+            Theory TestMethod TestCase",
+        fixtures: "",
+        setups: "setUp Before BeforeEach BeforeAll BeforeClass BeforeMethod BeforeTest SetUp \
+            OneTimeSetUp TestInitialize",
+    },
     Marks {
         languages: &["rust"],
         names: &[],
-        calls: &[],
-        attributes: &["test", "rstest", "test_case", "test_log", "quickcheck", "wasm_bindgen_test"],
-        fixtures: &["fixture"],
-        setups: &[],
+        calls: "",
+        attributes: "test rstest test_case test_log quickcheck wasm_bindgen_test",
+        fixtures: "fixture",
+        setups: "",
     },
     Marks {
         languages: &["python"],
         names: &["test"],
-        calls: &[],
-        attributes: &[],
-        fixtures: &["fixture"],
-        setups: &[
-            "setUp",
-            "setUpClass",
-            "setUpTestData",
-            "asyncSetUp",
-            "setup",
-            "setup_method",
-            "setup_class",
-            "setup_module",
-        ],
+        calls: "",
+        attributes: "",
+        fixtures: "fixture",
+        setups: "setUp setUpClass setUpTestData asyncSetUp setup setup_method setup_class \
+            setup_module",
     },
     Marks {
         languages: &["go"],
         names: &["Test", "Benchmark", "Example", "Fuzz"],
-        calls: &[],
-        attributes: &[],
-        fixtures: &[],
-        setups: &["SetupTest", "SetupSuite", "SetUpTest", "SetUpSuite"],
+        calls: "",
+        attributes: "",
+        fixtures: "",
+        setups: "SetupTest SetupSuite SetUpTest SetUpSuite",
     },
     Marks {
         languages: &["php"],
         names: &["test"],
-        calls: &[],
-        attributes: &["Test", "test", "DataProvider"],
-        fixtures: &[],
-        setups: &["setUp", "setUpBeforeClass", "Before"],
+        calls: "",
+        attributes: "Test test DataProvider",
+        fixtures: "",
+        setups: "setUp setUpBeforeClass Before",
     },
     Marks {
         languages: &["ruby"],
         names: &["test_"],
-        calls: &[],
-        attributes: &[],
-        fixtures: &[],
-        setups: &["setup", "before_setup"],
+        calls: "",
+        attributes: "",
+        fixtures: "",
+        setups: "setup before_setup",
     },
     Marks {
         languages: &["elixir"],
         names: &[],
-        calls: &["test", "property"],
-        attributes: &[],
-        fixtures: &[],
-        setups: &[],
+        calls: "test property",
+        attributes: "",
+        fixtures: "",
+        setups: "",
     },
     Marks {
         languages: &["swift", "objc"],
         names: &["test"],
-        calls: &[],
-        attributes: &["Test"],
-        fixtures: &[],
-        setups: &["setUp", "setUpWithError"],
+        calls: "",
+        attributes: "Test",
+        fixtures: "",
+        setups: "setUp setUpWithError",
     },
     Marks {
         languages: &["c", "cpp"],
         names: &["test_"],
-        calls: &[
-            "TEST",
-            "TEST_F",
-            "TEST_P",
-            "TYPED_TEST",
-            "TYPED_TEST_P",
-            "TEST_CASE",
-            "TEST_CASE_METHOD",
-            "TEMPLATE_TEST_CASE",
-            "SCENARIO",
-            "BOOST_AUTO_TEST_CASE",
-            "BOOST_FIXTURE_TEST_CASE",
-            "TEST_METHOD",
-            "START_TEST",
-            "Test",
-            "Theory",
-        ],
-        attributes: &[],
-        fixtures: &[],
-        setups: &["SetUp"],
+        calls: "TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P TEST_CASE TEST_CASE_METHOD \
+            TEMPLATE_TEST_CASE SCENARIO BOOST_AUTO_TEST_CASE BOOST_FIXTURE_TEST_CASE TEST_METHOD \
+            START_TEST Test Theory",
+        attributes: "",
+        fixtures: "",
+        setups: "SetUp",
     },
 ];
 
@@ -186,14 +147,15 @@ pub fn test_role(function: Function) -> TestRole {
         return TestRole::Other;
     };
     let attributes = attributes(head, language == "php");
-    let has = |wanted: &[&str]| attributes.iter().any(|one| wanted.contains(one));
+    let has = |wanted: &str| attributes.iter().any(|one| is_listed(wanted, one));
     if has(marks.fixtures) {
         return TestRole::Fixture;
     }
     let called = |declaration: &str| {
         let end = declaration.find(|c: char| c != '_' && !c.is_alphanumeric());
         end.is_some_and(|end| {
-            declaration[end..].starts_with(['(', ' ']) && marks.calls.contains(&&declaration[..end])
+            declaration[end..].starts_with(['(', ' '])
+                && is_listed(marks.calls, &declaration[..end])
         })
     };
     let is_test = match language {
@@ -203,7 +165,7 @@ pub fn test_role(function: Function) -> TestRole {
     };
     if is_test || has(marks.attributes) {
         TestRole::Test
-    } else if has(marks.setups) || (is_test_file(path) && marks.setups.contains(&name)) {
+    } else if has(marks.setups) || (is_test_file(path) && is_listed(marks.setups, name)) {
         TestRole::Setup
     } else {
         TestRole::Other
