@@ -667,54 +667,16 @@ fn bytes_below(dir: &Dir, depth: usize) -> u64 {
 }
 
 /// Directories of the operating system, whatever is in them.
-const OF_THE_SYSTEM: [&str; 40] = [
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib32",
-    "lib64",
-    "libx32",
-    "proc",
-    "run",
-    "sbin",
-    "sys",
-    "usr",
-    "usr/bin",
-    "usr/include",
-    "usr/lib",
-    "usr/lib32",
-    "usr/lib64",
-    "usr/libexec",
-    "usr/libx32",
-    "usr/local",
-    "usr/sbin",
-    "usr/share",
-    "usr/src",
-    "var",
-    "var/cache",
-    "var/lib",
-    "var/log",
-    "var/run",
-    "var/spool",
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "Volumes",
-    "private",
-    "private/etc",
-    "private/var",
-    "nix",
-];
+const OF_THE_SYSTEM: &str = "bin boot dev etc home lib lib32 lib64 libx32 proc run sbin sys usr \
+    usr/bin usr/include usr/lib usr/lib32 usr/lib64 usr/libexec usr/libx32 usr/local usr/sbin \
+    usr/share usr/src var var/cache var/lib var/log var/run var/spool Applications Library System \
+    Users Volumes private private/etc private/var nix";
 /// Directories that hold no files of a user, at any depth.
 const NO_FILES: [&str; 3] = ["dev", "proc", "sys"];
 
 fn is_of_the_system(directory: &Path) -> bool {
     let Ok(path) = directory.strip_prefix("/") else { return false };
-    OF_THE_SYSTEM.iter().any(|known| path == Path::new(known))
+    OF_THE_SYSTEM.split_ascii_whitespace().any(|known| path == Path::new(known))
         || NO_FILES.iter().any(|known| path.starts_with(known))
 }
 
