@@ -1,98 +1,34 @@
 //! Files that programs execute, or that agents obey, without asking the user.
 
-/// Names of such files that do not begin with a dot, in lower case, some with the directory that
-/// they are in. A `*` is only allowed at the beginning of a name.
+/// Why they do, and the names of such files that do not begin with a dot, in lower case, some with the
+/// directory that they are in. A `*` is only allowed at the beginning of a name.
 const NAMES: &[(&str, &str)] = &[
-    ("claude.md", AGENTS),
-    ("claude.local.md", AGENTS),
-    ("agents.md", AGENTS),
-    ("agents.override.md", AGENTS),
-    ("agent.md", AGENTS),
-    ("gemini.md", AGENTS),
-    ("qwen.md", AGENTS),
-    ("crush.md", AGENTS),
-    ("warp.md", AGENTS),
-    ("codebuddy.md", AGENTS),
-    ("conventions.md", AGENTS),
-    ("grok.md", AGENTS),
-    ("iflow.md", AGENTS),
-    ("replit.md", AGENTS),
-    ("skill.md", AGENTS),
-    ("agents/*.md", AGENTS),
-    ("*.agent.md", AGENTS),
-    ("*.chatmode.md", AGENTS),
-    ("*.instructions.md", AGENTS),
-    ("*.prompt.md", AGENTS),
-    ("copilot-instructions.md", AGENTS),
-    ("mcp.json", AGENTS),
-    ("mcp-config.json", AGENTS),
-    ("mcp_config.json", AGENTS),
-    ("cline_mcp_settings.json", AGENTS),
-    ("gemini-extension.json", AGENTS),
-    ("crush.json", AGENTS),
-    ("kilo.json", AGENTS),
-    ("kilo.jsonc", AGENTS),
-    ("opencode.json", AGENTS),
-    ("opencode.jsonc", AGENTS),
-    ("jenkinsfile", PIPELINES),
-    ("azure-pipelines.yml", PIPELINES),
-    ("azure-pipelines.yaml", PIPELINES),
-    ("bitbucket-pipelines.yml", PIPELINES),
-    ("appveyor.yml", PIPELINES),
-    ("buildspec.yml", PIPELINES),
-    ("cloudbuild.yaml", PIPELINES),
-    ("cloudbuild.yml", PIPELINES),
-    ("wercker.yml", PIPELINES),
-    ("codemagic.yaml", PIPELINES),
-    ("codemagic.yml", PIPELINES),
-    ("bitrise.yml", PIPELINES),
-    ("bitrise.yaml", PIPELINES),
-    ("screwdriver.yaml", PIPELINES),
-    ("screwdriver.yml", PIPELINES),
-    ("buildkite.yml", PIPELINES),
-    ("buildkite.yaml", PIPELINES),
-    ("teamcity.yml", PIPELINES),
-    ("teamcity.yaml", PIPELINES),
-    ("gitlab-ci.yml", PIPELINES),
-    ("*.gitlab-ci.yml", PIPELINES),
-    ("*.jenkinsfile", PIPELINES),
-    ("pipeline.yml", PIPELINES),
-    ("pipeline.yaml", PIPELINES),
-    ("pipelines.yml", PIPELINES),
-    ("pipelines.yaml", PIPELINES),
-    ("concourse.yml", PIPELINES),
-    ("concourse.yaml", PIPELINES),
-    ("tekton.yaml", PIPELINES),
-    ("tekton.yml", PIPELINES),
-    ("earthfile", PIPELINES),
-    ("dagger.json", PIPELINES),
-    ("action.yml", PIPELINES),
-    ("action.yaml", PIPELINES),
-    ("dangerfile", PIPELINES),
-    ("dangerfile.js", PIPELINES),
-    ("dangerfile.ts", PIPELINES),
-    ("dangerfile.py", PIPELINES),
-    ("dangerfile.rb", PIPELINES),
-    ("dangerfile.swift", PIPELINES),
-    ("dangerfile.df.kts", PIPELINES),
-    ("netlify.toml", PIPELINES),
-    ("vercel.json", PIPELINES),
-    ("fly.toml", PIPELINES),
-    ("render.yaml", PIPELINES),
-    ("procfile", PIPELINES),
-    ("codeowners", REVIEWS),
-    ("renovate.json", REVIEWS),
-    ("renovate.json5", REVIEWS),
-    ("mergify.yml", REVIEWS),
-    ("hooks.json", HOOKS),
-    ("lefthook.yml", HOOKS),
-    ("lefthook.yaml", HOOKS),
-    ("lefthook.toml", HOOKS),
-    ("lefthook.json", HOOKS),
-    ("lefthook-local.yml", HOOKS),
-    ("mise.toml", HOOKS),
-    ("mise.local.toml", HOOKS),
-    ("*.code-workspace", EDITORS),
+    (
+        AGENTS,
+        "claude.md claude.local.md agents.md agents.override.md agent.md gemini.md qwen.md \
+        crush.md warp.md codebuddy.md conventions.md grok.md iflow.md replit.md skill.md \
+        agents/*.md *.agent.md *.chatmode.md *.instructions.md *.prompt.md \
+        copilot-instructions.md mcp.json mcp-config.json mcp_config.json cline_mcp_settings.json \
+        gemini-extension.json crush.json kilo.json kilo.jsonc opencode.json opencode.jsonc",
+    ),
+    (
+        PIPELINES,
+        "jenkinsfile azure-pipelines.yml azure-pipelines.yaml bitbucket-pipelines.yml \
+        appveyor.yml buildspec.yml cloudbuild.yaml cloudbuild.yml wercker.yml codemagic.yaml \
+        codemagic.yml bitrise.yml bitrise.yaml screwdriver.yaml screwdriver.yml buildkite.yml \
+        buildkite.yaml teamcity.yml teamcity.yaml gitlab-ci.yml *.gitlab-ci.yml *.jenkinsfile \
+        pipeline.yml pipeline.yaml pipelines.yml pipelines.yaml concourse.yml concourse.yaml \
+        tekton.yaml tekton.yml earthfile dagger.json action.yml action.yaml dangerfile \
+        dangerfile.js dangerfile.ts dangerfile.py dangerfile.rb dangerfile.swift \
+        dangerfile.df.kts netlify.toml vercel.json fly.toml render.yaml procfile",
+    ),
+    (REVIEWS, "codeowners renovate.json renovate.json5 mergify.yml"),
+    (
+        HOOKS,
+        "hooks.json lefthook.yml lefthook.yaml lefthook.toml lefthook.json lefthook-local.yml \
+        mise.toml mise.local.toml",
+    ),
+    (EDITORS, "*.code-workspace"),
 ];
 const AGENTS: &str = "agents obey it without asking";
 const PIPELINES: &str = "a build server runs what it says";
@@ -116,7 +52,8 @@ pub fn trusted(path: &str) -> Option<&'static str> {
         let is_named = known.strip_prefix('*').map_or(name == known, |end| name.ends_with(end));
         in_directory == directory && is_named
     };
-    NAMES.iter().find(|(known, _)| is_it(known)).map(|(_, why)| *why)
+    let holds = |(_, names): &&(&str, &str)| names.split_ascii_whitespace().any(is_it);
+    NAMES.iter().find(holds).map(|(why, _)| *why)
 }
 
 #[cfg(test)]

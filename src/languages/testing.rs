@@ -226,28 +226,15 @@ pub fn has_test_blocks(language: &str) -> bool {
 /// Whether a path names a file of tests. Fixtures, mocks and benchmarks are none.
 #[must_use]
 pub fn is_test_file(path: &str) -> bool {
-    const BESIDE: [&str; 13] = [
-        "testdata",
-        "__fixtures__",
-        "fixture",
-        "fixtures",
-        "mock",
-        "mocks",
-        "__mocks__",
-        "bench",
-        "benches",
-        "benchmark",
-        "benchmarks",
-        "__snapshots__",
-        "snapshots",
-    ];
+    const BESIDE: &str = "testdata __fixtures__ fixture fixtures mock mocks __mocks__ bench \
+        benches benchmark benchmarks __snapshots__ snapshots";
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_test = is_test_path(path)
         || matches!(stem, "test" | "tests")
         || extension == "t"
         || (stem.len() > 2 && stem.ends_with("IT") && matches!(extension, "java" | "kt"));
-    is_test && !folders.split('/').any(|folder| BESIDE.contains(&&*folder.to_lowercase()))
+    is_test && !folders.split('/').any(|folder| is_listed(BESIDE, &folder.to_lowercase()))
 }
 
 /// Whether a path names tests, fixtures, mocks or benchmarks.
