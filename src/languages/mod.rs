@@ -27,11 +27,11 @@ pub use routes::{
     ACTIONS, FRAMEWORKS, GROUPS, NO_REQUESTS, RouteRules, all_route_rules, framework_in,
     framework_of, route_rules,
 };
+use spec::JVM_METHODS;
 pub use spec::{
     COMMON_METHODS, Called, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules,
     Names, Scoping, Spec, Template, Visibility,
 };
-use spec::JVM_METHODS;
 pub use testing::{
     Function, TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after,
     is_test_path, nearness, test_role,
