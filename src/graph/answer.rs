@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 /// The kind of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// The symbols that call the target.
+    #[default]
     Callers,
     /// The symbols that the target calls.
     Callees,
@@ -129,7 +130,7 @@ pub struct ImportedName {
 }
 
 /// The answer to a query of the code graph.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct GraphAnswer {
     pub operation: Operation,
     /// The symbols and files that the target matched; empty if it matched none.
@@ -233,6 +234,15 @@ pub struct Neighbour {
     /// Whether it belongs to tests. Only answers that tell tests from other code set it.
     #[serde(skip)]
     pub is_test: bool,
+}
+
+impl Neighbour {
+    /// Returns a node so many steps from the target.
+    #[must_use]
+    pub fn new(node: Node, sites: Vec<u32>, confidence: f32, depth: usize) -> Self {
+        let (via, is_value, is_test) = (String::new(), false, false);
+        Self { node, sites, confidence, depth, via, is_value, is_test }
+    }
 }
 
 /// What the graph knows of a symbol on all sides, one step from it.

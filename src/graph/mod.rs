@@ -529,7 +529,7 @@ impl FileRows {
             Some("Cargo.toml") => relations.package = crate_name(text),
             Some("go.mod") => relations.package = go_module(text),
             Some("package.json") => {
-                let manifest = NpmManifest::parse(text);
+                let manifest: NpmManifest = serde_json::from_str(text).unwrap_or_default();
                 relations.imports = manifest.import_rows(text);
                 relations.package = manifest.name;
             }
@@ -572,10 +572,6 @@ struct NpmManifest {
 }
 
 impl NpmManifest {
-    fn parse(text: &str) -> Self {
-        serde_json::from_str(text).unwrap_or_default()
-    }
-
     /// Returns an import of each path under its name. The conditions do not count: the project
     /// does not hold what a build writes.
     fn import_rows(&self, text: &str) -> Vec<Import> {

@@ -179,10 +179,12 @@ pub(super) struct Scopes {
 impl Scopes {
     pub(super) fn new(tables: Arc<Tables>) -> Result<Self, GraphError> {
         let rows = tables.files()?;
-        let crates: HashMap<String, String> = rows
-            .iter()
-            .filter(|row| !row.package.is_empty())
-            .filter_map(|row| Some((row.path.strip_suffix("Cargo.toml")?, &row.package)))
+        // Each manifest of this name that names a package, with its directory.
+        let manifests = |name: &'static str| {
+            let named = rows.iter().filter(|row| !row.package.is_empty());
+            named.filter_map(move |row| Some((row.path.strip_suffix(name)?, &*row.package)))
+        };
+        let crates: HashMap<String, String> = manifests("Cargo.toml")
             .map(|(directory, package)| (directory.to_string(), package.replace('-', "_")))
             .collect();
         let targets: HashSet<String> = rows
@@ -194,20 +196,12 @@ impl Scopes {
             .filter(|directory| directory.is_empty() || directory.ends_with('/'))
             .map(String::from)
             .collect();
-        let packages: HashMap<String, String> = rows
-            .iter()
-            .filter(|row| row.package.starts_with('@'))
-            .filter_map(|row| {
-                let directory = row.path.strip_suffix("package.json")?;
-                Some((row.package.clone(), directory.trim_end_matches('/').to_string()))
-            })
+        let packages: HashMap<String, String> = manifests("package.json")
+            .filter(|(_, package)| package.starts_with('@'))
+            .map(|(directory, package)| (package.into(), directory.trim_end_matches('/').into()))
             .collect();
-        let go_modules: HashMap<String, String> = rows
-            .iter()
-            .filter(|row| !row.package.is_empty())
-            .filter_map(|row| Some((row.path.strip_suffix("go.mod")?, &row.package)))
-            .map(|(directory, path)| (directory.to_string(), path.clone()))
-            .collect();
+        let go_modules: HashMap<String, String> =
+            manifests("go.mod").map(|(directory, path)| (directory.into(), path.into())).collect();
         let go_packages: HashMap<String, String> = rows
             .iter()
             .filter(|row| row.language == "go" && !row.path.ends_with("_test.go"))
@@ -290,9 +284,19 @@ impl Scopes {
         Some(self.files[index].row.id)
     }
 
-    /// Whether a file is as `is_wanted` says.
-    pub(super) fn files_where(&self, is_wanted: impl Fn(&SourceFile) -> bool) -> bool {
-        self.files.iter().any(is_wanted)
+    /// Returns the rules for names in the language of a file.
+    pub(super) fn names(&self, file: FileId) -> Option<&'static Names> {
+        self.file(file).map(|f| f.names)
+    }
+
+    /// Returns the family of the language of a file; empty if there is no such file.
+    pub(super) fn family(&self, file: FileId) -> &'static str {
+        self.names(file).map_or("", |names| names.family)
+    }
+
+    /// Returns the language of a file; empty if there is no such file.
+    pub(super) fn language(&self, file: FileId) -> &str {
+        self.file(file).map_or("", |f| &f.row.language)
     }
 
     pub(super) fn scope_of(&mut self, file: FileId) -> Result<Arc<FileScope>, GraphError> {
@@ -361,7 +365,7 @@ impl Scopes {
         from: FileId,
         wanted: ExpectedKind,
     ) -> Result<Arc<Vec<SymbolRow>>, GraphError> {
-        let family = self.file(from).map_or("", |f| f.names.family);
+        let family = self.family(from);
         let key = (name.to_string(), family, wanted);
         if let Some(rows) = self.candidates.get(&key) {
             return Ok(rows.clone());
@@ -378,7 +382,7 @@ impl Scopes {
         wanted: ExpectedKind,
     ) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
-        let Some(names) = self.file(from).map(|f| f.names) else { return Ok(Vec::new()) };
+        let Some(names) = self.names(from) else { return Ok(Vec::new()) };
         let mut rows: Vec<SymbolRow> = rows
             .iter()
             .filter(|s| wanted.admits(s, names) && self.is_same_family(s.id.file, from))
