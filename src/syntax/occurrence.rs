@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::bindings::{Binder, BinderKind, binder, field_of, is_in_function, statement};
+use super::bindings::{Binder, BinderKind, binder, field_of, is_in_function};
 use super::outline;
-use super::place::{PlaceKind, Places, kind_of};
+use super::place::{PlaceKind, Places, kind_of, statement};
 use super::relations::{receiver_before, relations};
 use super::symbol::Symbol;
 use crate::languages::{Called, Grammar, Scoping};
@@ -618,9 +618,7 @@ fn words(text: &str, name: &str, language: &str) -> Vec<(u32, Range<usize>)> {
     for (start, _) in text.match_indices(name) {
         let end = start + name.len();
         let (before, after) = (text[..start].chars().next_back(), text[end..].chars().next());
-        let is_longer = matches!(language, "ruby" | "elixir" | "crystal")
-            && text[end..].starts_with(['?', '!'])
-            && !text[end..].starts_with("!=");
+        let is_longer = is_longer_name(language, &text[end..]);
         if before.is_some_and(is_part) || after.is_some_and(is_part) || is_longer {
             continue;
         }
@@ -629,6 +627,14 @@ fn words(text: &str, name: &str, language: &str) -> Vec<(u32, Range<usize>)> {
         out.push((u32::try_from(line).unwrap_or(u32::MAX), start..end));
     }
     out
+}
+
+/// Whether a name goes on after a word of it: `save` is no use in `save!` of Ruby.
+#[must_use]
+pub fn is_longer_name(language: &str, after: &str) -> bool {
+    matches!(language, "ruby" | "elixir" | "crystal")
+        && after.starts_with(['?', '!'])
+        && !after.starts_with("!=")
 }
 
 fn line_start(text: &str, offset: usize) -> usize {

@@ -9,6 +9,7 @@ use tree_sitter::{
 };
 
 use super::outline;
+use super::outline::definition::line as line_of;
 use super::relations::receiver_before;
 use crate::languages::{
     ACTIONS, GROUPS, Grammar, NO_REQUESTS, RouteRules, framework_in, framework_of,
@@ -316,7 +317,7 @@ fn request(tree: &Tree, text: &str, offset: usize) -> Option<Request> {
     let mut method = methods_in(name);
     if method.is_empty() {
         let rest = &text[call.start_byte()
-            ..floor(text, call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
+            ..text.floor_char_boundary(call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
         method = option(rest, "method").map(methods_in).unwrap_or_default();
     }
     if method.is_empty() && matches!(name.trim(), "fetch" | "$fetch" | "visit") {
@@ -579,9 +580,8 @@ impl Reader<'_> {
             if !matches!(operator, "+" | ".") {
                 return unknown();
             }
-            let mut cursor = node.walk();
-            let parts: Vec<Node> = node.named_children(&mut cursor).collect();
-            return parts.into_iter().map(|part| self.path(names, part, depth + 1)).collect();
+            let parts = children(node).into_iter();
+            return parts.map(|part| self.path(names, part, depth + 1)).collect();
         }
         let written = literal_with(node, self.text, &mut |part| match part.named_child(0) {
             Some(inner) if !part.kind().contains("variable") => self.path(names, inner, depth + 1),
@@ -609,7 +609,7 @@ impl Reader<'_> {
         // The caller decides what a parameter is.
         let is_parameter = around(node).any(|up| {
             let all = ["parameters", "parameter"].iter().find_map(|k| up.child_by_field_name(k));
-            all.is_some_and(|all| has_word(self.source(all), source))
+            all.is_some_and(|all| places_of(self.source(all), source).next().is_some())
         });
         if is_parameter {
             return unknown();
@@ -873,8 +873,8 @@ impl Reader<'_> {
 
     /// Returns the beginning of a node, where its options are.
     fn head(&self, node: Node) -> &str {
-        let end = floor(self.text, node.end_byte().min(node.start_byte() + MAX_OPTION_BYTES));
-        self.text.get(node.start_byte()..end).unwrap_or_default()
+        let end = node.end_byte().min(node.start_byte() + MAX_OPTION_BYTES);
+        self.text.get(node.start_byte()..self.text.floor_char_boundary(end)).unwrap_or_default()
     }
 
     fn handler(&self, node: Node) -> Handler {
@@ -925,10 +925,7 @@ impl Reader<'_> {
                 });
             }
             // A handler in a wrapper: the last argument.
-            let last = arguments.and_then(|all| {
-                let mut cursor = all.walk();
-                all.named_children(&mut cursor).last()
-            });
+            let last = arguments.and_then(|all| children(all).pop());
             return match last {
                 Some(last) if is_function(last.kind()) => Handler::Here,
                 Some(last)
@@ -1044,14 +1041,6 @@ fn is_string(node: Node) -> bool {
         && !node.kind().contains("substitution")
 }
 
-fn line_of(node: Node) -> u32 {
-    u32::try_from(node.start_position().row + 1).unwrap_or(u32::MAX)
-}
-
-fn floor(text: &str, index: usize) -> usize {
-    text.floor_char_boundary(index)
-}
-
 /// Returns the text of a string or a symbol, with `{}` for each part that is computed; `None` if the
 /// node is something else.
 fn literal(node: Node, text: &str) -> Option<String> {
@@ -1073,7 +1062,8 @@ fn literal_with(
     }
     let mut written = String::new();
     let mut copied_to = node.start_byte();
-    for child in children_of_all_kinds(node) {
+    let mut cursor = node.walk();
+    for child in node.children(&mut cursor) {
         let kind = child.kind();
         let is_computed = kind.contains("interpolation")
             || kind.contains("substitution")
@@ -1086,11 +1076,6 @@ fn literal_with(
     }
     written.push_str(text.get(copied_to..node.end_byte())?);
     unquoted(&written)
-}
-
-fn children_of_all_kinds(node: Node) -> Vec<Node> {
-    let mut cursor = node.walk();
-    node.children(&mut cursor).collect()
 }
 
 fn children(node: Node) -> Vec<Node> {
@@ -1136,10 +1121,6 @@ fn has_own_names(kind: &str) -> bool {
 
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
-}
-
-fn has_word(text: &str, word: &str) -> bool {
-    places_of(text, word).next().is_some()
 }
 
 /// Returns the places of a word in a text.
