@@ -16,7 +16,7 @@ use crate::engine::graph::changed::{
 };
 use crate::engine::graph::query::{GraphNode, GraphRow, NO_SOURCES, NameUse, steps};
 use crate::engine::read::search::SearchRequest;
-use crate::engine::{AskError, Call};
+use crate::engine::{AskError, Call, is_zero};
 use crate::graph::{
     CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, Node, TestsAnswer,
 };
@@ -122,18 +122,13 @@ pub struct NextFile {
     /// Relative to the root.
     pub path: String,
     /// Where to begin; 0 for the whole file.
-    #[serde(skip_serializing_if = "is_no_line")]
+    #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub line: u32,
     /// Why, the strongest reason first.
     pub reasons: Vec<String>,
     /// How likely it changes, too, 0 to 1.
     pub score: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_no_line(line: &u32) -> bool {
-    *line == 0
 }
 
 /// A line that uses the name of a deleted symbol.
@@ -354,12 +349,8 @@ impl Engine {
         let mut uses = Vec::new();
         for ((_, symbol, near), known) in deleted.into_iter().zip(known) {
             let found = self.other_uses(&known, near, MAX_USES, work, call)?;
-            uses.extend(
-                found
-                    .uses
-                    .into_iter()
-                    .map(|name_use| DeletedUse { deleted: symbol.clone(), name_use }),
-            );
+            let of_symbol = |name_use| DeletedUse { deleted: symbol.clone(), name_use };
+            uses.extend(found.uses.into_iter().map(of_symbol));
         }
         Ok(uses)
     }
@@ -569,17 +560,8 @@ impl Change {
         if is_target {
             self.targets.push((ImpactTarget::File(path.into()), None));
         }
-        self.rows.push(ChangedSymbol {
-            node: GraphNode {
-                path: path.into(),
-                line: 0,
-                end_line: 0,
-                symbol: path.into(),
-                kind: "file".into(),
-            },
-            how,
-            public: None,
-        });
+        let node = GraphNode::at(path, 0, path, "file");
+        self.rows.push(ChangedSymbol { node, how, public: None });
     }
 
     fn add_symbol(&mut self, path: &str, symbol: SymbolChange) {

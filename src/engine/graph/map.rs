@@ -301,8 +301,11 @@ fn main_languages<'s>(sizes: impl Iterator<Item = &'s scan::Size>) -> Vec<MapLan
                 && matches!(language.kind, LanguageKind::Code(_) | LanguageKind::Text)
         })
     };
-    let groups =
-        scan::grouped(&sizes.cloned().collect::<Vec<_>>(), scan::By::Language, scan::Sort::Lines);
+    let groups = scan::grouped(
+        &sizes.cloned().collect::<Vec<_>>(),
+        scan::By::Language,
+        scan::CountSort::Lines,
+    );
     let all = groups.into_iter().map(|g| MapLanguage { name: g.name, lines: g.lines });
     let (mut main, others): (Vec<_>, Vec<_>) = all.partition(|group| is_program(&group.name));
     if main.is_empty() {

@@ -16,6 +16,7 @@ use crate::engine::door::project::Project;
 use crate::engine::door::serving::{Engine, Step, Upkeep, View};
 use crate::engine::elsewhere::outside::OutsideName;
 use crate::engine::graph::affected::{TEST_DEPTH, TestPlan, TestsByClass};
+use crate::engine::read::grep::GrepFile;
 use crate::engine::{AskError, Call, is_zero};
 use crate::graph::{
     self, Affected, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation, TestsAnswer,
@@ -59,11 +60,13 @@ const LIMIT: usize = 30;
 const CALLERS_DEPTH: usize = 3;
 /// Most direct users that an answer lists without a limit of the request.
 const MAX_DIRECT: usize = 200;
+/// Most characters of a line that a use shows.
+pub(in crate::engine) const MAX_TEXT: usize = 120;
 /// Least number of groups of tests that a shortened answer keeps.
 const LEAST_GROUPS: usize = 5;
 
 /// The answer of the code graph.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct GraphAnswer {
     /// The operation of the request.
     #[schemars(with = "String")]
@@ -161,7 +164,7 @@ pub struct NotListed {
 }
 
 /// A definition, or a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GraphNode {
     /// Relative to the root.
     pub path: String,
@@ -187,6 +190,19 @@ pub struct NameUse {
     pub symbol: Option<String>,
     /// The line, without its indentation.
     pub text: String,
+}
+
+impl NameUse {
+    /// Returns the matching lines of a file that a search for lines found.
+    pub(in crate::engine) fn in_file(file: GrepFile) -> impl Iterator<Item = Self> {
+        let GrepFile { path, lines, .. } = file;
+        lines.into_iter().filter(|line| line.is_match).map(move |line| Self {
+            path: path.clone(),
+            line: u32::try_from(line.line).unwrap_or(u32::MAX),
+            symbol: line.symbol,
+            text: cut(line.text.trim(), MAX_TEXT),
+        })
+    }
 }
 
 /// Lines of one file that use the name of a target, and whose meaning is unknown.
@@ -243,7 +259,7 @@ impl UnknownName {
 }
 
 /// A definition on the other side of a use.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct GraphRow {
     #[serde(flatten)]
     pub node: GraphNode,
@@ -475,11 +491,11 @@ impl Engine {
             depth: found.depth,
             via: found.via.clone(),
             reason: found.is_value.then(|| AS_VALUE.to_string()),
-            text: None,
             test: found.is_test,
             context_start_line: around.as_ref().map(|(first, _)| *first),
             context: around.map(|(_, lines)| lines),
             used_in,
+            ..GraphRow::default()
         }
     }
 
@@ -720,6 +736,11 @@ impl GraphNode {
         targets.iter().take(LISTED_TARGETS).map(Self::new).collect()
     }
 
+    /// Returns a node of one line; with line 0, a file or a folder as a whole.
+    pub(in crate::engine) fn at(path: &str, line: u32, symbol: &str, kind: &str) -> Self {
+        Self { path: path.into(), line, end_line: line, symbol: symbol.into(), kind: kind.into() }
+    }
+
     pub(in crate::engine) fn new(node: &graph::Node) -> Self {
         Self {
             path: node.file.clone(),
@@ -734,30 +755,7 @@ impl GraphNode {
 impl GraphAnswer {
     /// Returns an answer without results.
     pub(in crate::engine) fn new(operation: Operation, state: AnswerState) -> Self {
-        Self {
-            operation,
-            targets: Vec::new(),
-            total_targets: 0,
-            results: Vec::new(),
-            candidates: Vec::new(),
-            unresolved: Vec::new(),
-            total_unresolved: 0,
-            namesakes: Vec::new(),
-            named: NamedLines::default(),
-            unknown: Vec::new(),
-            outside: Vec::new(),
-            unresolved_in: Vec::new(),
-            complete: None,
-            total: 0,
-            total_users: 0,
-            depth: 0,
-            truncated: false,
-            tests: TestsByClass::default(),
-            commands: Vec::new(),
-            test_files: None,
-            not_listed: Vec::new(),
-            state,
-        }
+        Self { operation, state, ..Self::default() }
     }
 
     /// Whether the answer lists HTTP routes, which have no target.

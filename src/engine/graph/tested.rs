@@ -9,7 +9,7 @@ use crate::engine::read::grep::GrepRequest;
 use crate::engine::{AskError, Call};
 use crate::graph::{FoundTest, GraphQuery, Operation, TestsAnswer};
 use crate::languages::is_test_file;
-use crate::text::{count, cut};
+use crate::text::count;
 
 /// Default of the number of results.
 const LIMIT: usize = 20;
@@ -17,8 +17,6 @@ const LIMIT: usize = 20;
 const MAX_MENTIONS: usize = 10;
 /// Maximum number of matching lines that are looked at for these.
 const MAX_MATCHES: usize = 5_000;
-/// Maximum number of characters of such a line.
-const MAX_CHARS: usize = 120;
 
 /// A question about the tests that reach a symbol.
 #[derive(Debug, Clone)]
@@ -111,14 +109,7 @@ impl Engine {
             ..GrepRequest::default()
         };
         let files = self.grep(&request, call)?.found.files;
-        let lines = files.into_iter().filter(|file| is_test_file(&file.path)).flat_map(|file| {
-            file.lines.into_iter().map(move |line| NameUse {
-                path: file.path.clone(),
-                line: u32::try_from(line.line).unwrap_or(u32::MAX),
-                symbol: line.symbol,
-                text: cut(line.text.trim(), MAX_CHARS),
-            })
-        });
-        Ok(lines.take(MAX_MENTIONS).collect())
+        let of_tests = files.into_iter().filter(|file| is_test_file(&file.path));
+        Ok(of_tests.flat_map(NameUse::in_file).take(MAX_MENTIONS).collect())
     }
 }

@@ -15,6 +15,7 @@ use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::read::beside::Lines;
+use crate::engine::read::grep::bad_cursor;
 use crate::engine::{AskError, Call, RecallRequest};
 use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
@@ -23,7 +24,7 @@ use crate::search::{
     Corpus, Filter, Form, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
     places_first,
 };
-use crate::text::{count, cut};
+use crate::text::count;
 
 /// Number of places of a stack trace that come before other results.
 const MAX_NAMED: usize = 5;
@@ -466,14 +467,7 @@ impl Page {
     ) -> Result<Self, AskError> {
         let offset = match cursor {
             None => 0,
-            Some(cursor) => {
-                parse(cursor)
-                    .ok_or_else(|| {
-                        let cursor = cut(cursor, 40);
-                        AskError::Arguments(format!("cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"))
-                    })?
-                    .1
-            }
+            Some(cursor) => parse(cursor).ok_or_else(|| bad_cursor(cursor))?.1,
         };
         Ok(Self { generation, offset, limit, n_found: 0 })
     }
