@@ -44,7 +44,7 @@ impl Traversal {
     fn find_around(&mut self, of: SymbolId) -> Result<Around, GraphError> {
         let node = self.resolver.scopes.node(of)?;
         if self.is_too_common(of)? {
-            return Ok(Around { is_cut: true, ..Around::of(node) });
+            return Ok(Around { node, is_cut: true, ..Around::default() });
         }
         let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
         let calls = if node.is_function() {

@@ -207,10 +207,7 @@ impl Traversal {
             is_only,
             is_only_member: true,
             apart,
-            is_marked: !matches!(
-                self.resolver.scopes.family(home),
-                "php" | "shell" | "perl" | "powershell"
-            ),
+            is_marked: !self.resolver.scopes.names(home).is_some_and(Names::marks_variables),
             has_module,
             symbols,
             rows,

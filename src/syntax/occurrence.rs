@@ -517,94 +517,10 @@ pub fn may_be_renamed(grammar: &Grammar, text: &str, range: Range<usize>, new: &
     }
 }
 
-/// Words that a language reserves although its grammar reads them as names.
-const RESERVED: &[(&str, &[&str])] = &[
-    (
-        "rust",
-        &[
-            "abstract", "async", "await", "become", "box", "do", "dyn", "final", "gen", "macro",
-            "override", "priv", "try", "typeof", "unsized", "virtual", "yield", "Self", "self",
-            "crate", "super", "static", "_",
-        ],
-    ),
-    ("python", &["async", "await", "None", "True", "False", "print", "exec", "match", "nonlocal"]),
-    ("java", &["goto", "const", "enum", "assert", "strictfp", "native", "_"]),
-    ("javascript", &["await", "enum", "implements", "interface", "package", "private", "let"]),
-    ("typescript", &["await", "enum", "implements", "interface", "package", "private", "let"]),
-    ("tsx", &["await", "enum", "implements", "interface", "package", "private", "let"]),
-    ("go", &["nil", "true", "false", "iota", "init", "_"]),
-];
-
-/// Words of a grammar that are names as well.
-const SOFT: &[(&str, &[&str])] = &[
-    (
-        "rust",
-        &[
-            "union",
-            "default",
-            "auto",
-            "raw",
-            "block",
-            "expr",
-            "expr_2021",
-            "ident",
-            "item",
-            "literal",
-            "lifetime",
-            "meta",
-            "pat",
-            "pat_param",
-            "path",
-            "stmt",
-            "tt",
-            "ty",
-            "vis",
-        ],
-    ),
-    ("python", &["case", "type"]),
-    ("go", &["make", "new"]),
-    ("javascript", ECMASCRIPT_SOFT),
-    ("typescript", ECMASCRIPT_SOFT),
-    ("tsx", ECMASCRIPT_SOFT),
-];
-const ECMASCRIPT_SOFT: &[&str] = &[
-    "get",
-    "set",
-    "of",
-    "from",
-    "as",
-    "async",
-    "type",
-    "declare",
-    "abstract",
-    "readonly",
-    "namespace",
-    "module",
-    "is",
-    "infer",
-    "require",
-    "asserts",
-    "accessor",
-    "override",
-    "satisfies",
-    "unique",
-    "object",
-    "number",
-    "string",
-    "boolean",
-    "symbol",
-    "global",
-    "target",
-    "meta",
-    "using",
-];
-
 fn is_reserved(grammar: &Grammar, name: &str) -> bool {
-    let is_in = |lists: &[(&str, &[&str])]| {
-        lists.iter().any(|(of, words)| *of == grammar.spec.name && words.contains(&name))
-    };
     let is_token = grammar.language().id_for_node_kind(name, false) != 0;
-    is_in(RESERVED) || (is_token && !is_in(SOFT))
+    grammar.spec.reserved.contains(&name)
+        || (is_token && !grammar.spec.soft_keywords.contains(&name))
 }
 
 /// Returns line and bytes of each whole word.
