@@ -278,7 +278,11 @@ impl Engine {
     ) -> Result<SearchAnswer, AskError> {
         call.check()?;
         if request.memories > 0 {
-            (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;
+            answer.state.warnings.extend(self.project.memory_home().notice());
+            if self.remembers() {
+                let recall = RecallRequest::about(&request.query, request.memories);
+                answer.memories = self.recall(&recall, call)?.results;
+            }
         }
         Ok(answer)
     }
@@ -369,28 +373,6 @@ impl Engine {
             _ => searcher.search(&query, &vector, filter, n)?,
         };
         Ok(Found { results, warning })
-    }
-
-    /// Returns the memories to show with the code, and the state of the answer with their warnings.
-    fn beside(
-        &self,
-        request: &SearchRequest,
-        state: AnswerState,
-        call: &Call,
-    ) -> Result<(Vec<RecalledMemory>, AnswerState), AskError> {
-        let state = AnswerState {
-            warnings: state
-                .warnings
-                .into_iter()
-                .chain(self.project.memory_home().notice())
-                .collect(),
-            ..state
-        };
-        if !self.remembers() {
-            return Ok((Vec::new(), state));
-        }
-        let recall = RecallRequest::about(&request.query, request.memories);
-        Ok((self.recall(&recall, call)?.results, state))
     }
 }
 
