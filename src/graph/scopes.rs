@@ -220,7 +220,9 @@ impl Scopes {
             .into_iter()
             .map(|row| {
                 let own_crate = Some(&row).filter(|row| row.language == "rust");
-                let own_crate = own_crate.and_then(|row| crate_of(&row.path, &crates));
+                let own_crate = own_crate.and_then(|row| {
+                    directories_above(&row.path).find_map(|above| crates.get_key_value(above))
+                });
                 let module = match own_crate {
                     Some((root, name)) => {
                         let target = directories_above(&row.path).find(|d| targets.contains(*d));
@@ -723,14 +725,6 @@ fn is_package(file: &SourceFile, module: &str) -> bool {
             let mut parts = module.split("::").filter(|part| !part.is_empty()).peekable();
             parts.peek().is_some() && parts.all(is_open)
         }
-}
-
-/// Returns directory and name of the crate in the nearest directory above a file that has one.
-fn crate_of<'c>(
-    path: &str,
-    crates: &'c HashMap<String, String>,
-) -> Option<(&'c String, &'c String)> {
-    directories_above(path).find_map(|directory| crates.get_key_value(directory))
 }
 
 /// Returns the directories of a path, from the inside out, each with a `/` at its end.

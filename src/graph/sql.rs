@@ -287,31 +287,30 @@ impl Tables {
         })
     }
 
+    fn symbols_where(
+        &self,
+        rest: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<Vec<SymbolRow>, GraphError> {
+        self.all(&format!("SELECT {SYMBOL} FROM symbols {rest}"), values, symbol)
+    }
+
     pub(super) fn symbols_named(&self, name: &str) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(
-            &format!("SELECT {SYMBOL} FROM symbols WHERE name = ?1 ORDER BY file, n"),
-            [name],
-            symbol,
-        )
+        self.symbols_where("WHERE name = ?1 ORDER BY file, n", [name])
     }
 
     /// Returns the symbols that have a role in tests.
     pub(super) fn symbols_of_tests(&self) -> Result<Vec<SymbolRow>, GraphError> {
-        let sql = format!("SELECT {SYMBOL} FROM symbols WHERE test > 0 ORDER BY file, n");
-        self.all(&sql, [], symbol)
+        self.symbols_where("WHERE test > 0 ORDER BY file, n", [])
     }
 
     /// Returns the symbols of all files.
     pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(&format!("SELECT {SYMBOL} FROM symbols ORDER BY file, n"), [], symbol)
+        self.symbols_where("ORDER BY file, n", [])
     }
 
     pub(super) fn symbols_of(&self, file: FileId) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(
-            &format!("SELECT {SYMBOL} FROM symbols WHERE file = ?1 ORDER BY n"),
-            [file],
-            symbol,
-        )
+        self.symbols_where("WHERE file = ?1 ORDER BY n", [file])
     }
 
     pub(super) fn refs_named(&self, name: &str) -> Result<Vec<RefRow>, GraphError> {

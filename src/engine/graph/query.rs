@@ -19,7 +19,7 @@ use crate::engine::graph::affected::{TEST_DEPTH, TestPlan, TestsByClass};
 use crate::engine::read::grep::GrepFile;
 use crate::engine::{AskError, Call, is_zero};
 use crate::graph::{
-    self, Affected, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation, TestsAnswer,
+    self, Affected, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation,
 };
 use crate::index::{IndexingService, Progress};
 use crate::languages::{detect, implements_silently};
@@ -383,7 +383,7 @@ impl Engine {
         let query = GraphQuery { operation, target, to: to.as_deref(), depth, limit };
         let mut state = self.state(call)?;
         let ask = |graph: &CodeGraph, work: &WorkBudget| answered(graph, query, test_depth, work);
-        let (AnsweredQuery { mut answer, through, tests }, has_sources, _) =
+        let (Affected { mut answer, through, tests }, has_sources, _) =
             self.ask_graph_in_time(call, ask)?;
         call.check()?;
         let (n_matched, n_followed) = (answer.n_matched, answer.targets.len());
@@ -627,14 +627,6 @@ impl Engine {
     }
 }
 
-/// What the graph says to a query: if that is about users, also what reaches the target through a
-/// method that it overrides, and the tests of the target.
-struct AnsweredQuery {
-    answer: graph::GraphAnswer,
-    through: Vec<(graph::Node, String)>,
-    tests: Option<TestsAnswer>,
-}
-
 /// Returns the candidates, each with the method through which it reaches the target if the target
 /// overrides that. These come first, and tests after all other code.
 fn with_methods<'a>(
@@ -650,18 +642,18 @@ fn with_methods<'a>(
     all
 }
 
+/// Returns what the graph says to a query: if that is about users, also what reaches the target through
+/// a method that it overrides, and the tests of the target.
 fn answered(
     graph: &CodeGraph,
     query: GraphQuery,
     test_depth: usize,
     work: &WorkBudget,
-) -> Result<AnsweredQuery, GraphError> {
+) -> Result<Affected, GraphError> {
     if query.operation.lists_users() {
-        let Affected { answer, through, tests } = graph.affected(query, test_depth, work)?;
-        return Ok(AnsweredQuery { answer, through, tests });
+        return graph.affected(query, test_depth, work);
     }
-    let answer = graph.answer(query, work)?;
-    Ok(AnsweredQuery { answer, through: Vec::new(), tests: None })
+    Ok(Affected { answer: graph.answer(query, work)?, through: Vec::new(), tests: None })
 }
 
 impl Project {
