@@ -14,12 +14,13 @@ use super::names;
 use super::rename::{NamedIn, SURE, Verdict};
 use super::resolver::{Entity, Meaning};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
-use super::scopes::{ExpectedKind, directory};
+use super::scopes::ExpectedKind;
 use super::traversal::Traversal;
 use crate::languages::{Modules, Names, Visibility};
 use crate::syntax::{
     BinderKind, Occurrence, PlaceKind, ReferenceKind, Role, SymbolKind, as_written,
 };
+use crate::text::directory;
 
 /// A place means another symbol from this confidence on.
 const SURE_OTHER: f32 = 0.6;

@@ -12,9 +12,10 @@ use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, KnownEntity, Meaning, Resolver};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
-use super::scopes::{ExpectedKind, FileScope, directory};
+use super::scopes::{ExpectedKind, FileScope};
 use crate::languages::Visibility;
 use crate::syntax::{SymbolKind, as_written};
+use crate::text::{directory, file_stem};
 
 // Confidence of a symbol, by the reason why the name may mean it.
 /// It is in the same scope.
@@ -426,7 +427,7 @@ impl Resolver {
         let mut out = Vec::new();
         for file in self.scopes.files_of_module(&import.module, from).iter() {
             let Some(path) = self.scopes.file(*file).map(|f| f.row.path.clone()) else { continue };
-            let stem = path.rsplit('/').next().and_then(|name| name.split('.').next());
+            let stem = file_stem(&path);
             let is_meant = |s: &&SymbolRow| {
                 let like = |name: &str| s.name.eq_ignore_ascii_case(name);
                 s.exported
@@ -434,7 +435,7 @@ impl Resolver {
                     && (like("default")
                         || like("module.exports")
                         || like(&import.alias)
-                        || stem.is_some_and(like))
+                        || like(stem))
             };
             let scope = self.scopes.scope_of(*file)?;
             let is_default = |i: &&ImportRow| {

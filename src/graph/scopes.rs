@@ -10,6 +10,7 @@ use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::{Modules, Names, Visibility, names_of};
 use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::text::{directory, file_name};
 
 /// Largest number of files that are included, directly or not, of which anything is said.
 const MAX_INCLUDED: usize = 1_000;
@@ -455,7 +456,7 @@ impl Scopes {
         }
         if self.by_file_name.is_empty() {
             for file in &self.files {
-                let name = last_of_path(&file.row.path).to_string();
+                let name = file_name(&file.row.path).to_string();
                 self.by_file_name.entry(name).or_default().push(file.row.id);
             }
         }
@@ -463,7 +464,7 @@ impl Scopes {
         let mut open = vec![file];
         while let Some(next) = open.pop().filter(|_| included.len() < MAX_INCLUDED) {
             for import in self.tables.imports_of(next)? {
-                let named = self.by_file_name.get(last_of_path(&import.module));
+                let named = self.by_file_name.get(file_name(&import.module));
                 open.extend(named.into_iter().flatten().filter(|id| included.insert(**id)));
             }
         }
@@ -734,12 +735,4 @@ fn directories_above(path: &str) -> impl Iterator<Item = &str> {
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {
     places.iter().map(|m| m.matches(&file.module, &file.row.package)).fold(0.0, f32::max)
-}
-
-fn last_of_path(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-pub(super) fn directory(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(d, _)| d)
 }

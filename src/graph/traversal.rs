@@ -13,6 +13,7 @@ use super::resolver::{Meaning, Resolver};
 use super::rows::{BaseRow, FileId, ImportRow, RefRow, SymbolId, SymbolRow};
 use crate::languages::{Modules, implements_silently};
 use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::text::file_stem;
 use crate::work::WorkBudget;
 
 /// A neighbour with less confidence is dropped.
@@ -507,17 +508,14 @@ impl Traversal {
         if file.names.modules != Modules::Npm || !symbol.exported || symbol.parent >= 0 {
             return Ok(Vec::new());
         }
-        let stem = |path: &str| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            name.split('.').next().unwrap_or(name).to_string()
-        };
-        let own_stem = stem(&file.row.path);
+        let own_stem = file_stem(&file.row.path).to_string();
         if self.default_imports.is_none() {
             self.default_imports = Some(self.resolver.scopes.tables.default_imports()?);
         }
         let mut out = Vec::new();
         for (module, alias) in self.default_imports.iter().flatten() {
-            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(module) == own_stem;
+            let is_likely =
+                alias.eq_ignore_ascii_case(&symbol.name) || file_stem(module) == own_stem;
             if is_likely && *alias != symbol.name && !out.contains(alias) {
                 out.push(alias.clone());
             }

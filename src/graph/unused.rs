@@ -22,6 +22,7 @@ use crate::languages::{
     other_spellings, used_from_outside,
 };
 use crate::syntax::{PlaceKind, Places, SymbolKind};
+use crate::text::file_stem;
 
 /// Most files that are parsed to tell comments from code. In the others, each place counts as code.
 const MAX_PARSED: usize = 300;
@@ -798,8 +799,7 @@ fn is_private(row: &SymbolRow) -> bool {
 
 /// Whether a file holds what tests share.
 fn is_for_tests(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.split('.').next().unwrap_or(name).to_lowercase();
+    let stem = file_stem(path).to_lowercase();
     stem.split(['_', '-']).any(|word| TEST_WORDS.contains(&word))
 }
 

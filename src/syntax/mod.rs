@@ -30,7 +30,7 @@ pub use pattern::{Pattern, PatternError};
 pub use place::{PlaceKind, Places};
 pub use relations::{
     Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, as_written,
-    outline_and_relations, relations,
+    outline_and_relations, pascal_case, relations,
 };
 pub use routes::{
     Constant, Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt,

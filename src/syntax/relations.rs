@@ -265,6 +265,17 @@ pub fn as_written(receiver: &str) -> String {
     format!("{written}{}", &receiver[root.len()..])
 }
 
+/// Returns `UserCard` of `user-card`.
+#[must_use]
+pub fn pascal_case(kebab: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(letters).collect::<String>()
+    };
+    kebab.split('-').map(capital).collect()
+}
+
 /// The captures of one match.
 struct Captures<'m, 't> {
     /// The labels of the query, by the index of a capture.
@@ -458,14 +469,7 @@ impl<'a> RelationReader<'a> {
     fn component(&mut self, tag: Node) {
         let written = source(tag, self.text);
         if written.contains('-') || written.starts_with(char::is_uppercase) {
-            let capitalised = written.split('-').map(|part| {
-                let mut letters = part.chars();
-                letters
-                    .next()
-                    .map(|first| first.to_uppercase().chain(letters).collect::<String>())
-                    .unwrap_or_default()
-            });
-            self.note(tag, ReferenceKind::Call, "", &capitalised.collect::<String>(), None);
+            self.note(tag, ReferenceKind::Call, "", &pascal_case(written), None);
         }
     }
 

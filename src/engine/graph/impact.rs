@@ -23,7 +23,7 @@ use crate::graph::{
 use crate::languages::is_test_file;
 use crate::search::ChangedTogether;
 use crate::source::{self, DiffError, DiffFile, Difference};
-use crate::text::count;
+use crate::text::{count, file_name, file_stem};
 use crate::work::WorkBudget;
 
 /// The arguments of a question about a change.
@@ -358,8 +358,7 @@ impl Engine {
     /// Searches for the names of the change: the first changed file, and the symbols that change.
     fn found_by_search(&self, change: &Change, call: &Call) -> Result<Vec<String>, AskError> {
         let Some(first) = change.rows.first() else { return Ok(Vec::new()) };
-        let file = first.node.path.rsplit('/').next().unwrap_or(&first.node.path);
-        let mut words = vec![file.split('.').next().unwrap_or(file)];
+        let mut words = vec![file_stem(&first.node.path)];
         for row in change.rows.iter().filter(|row| row.node.kind != "file") {
             let is_part = |c: char| c.is_alphanumeric() || c == '_';
             let name = row.node.symbol.rsplit(|c| !is_part(c)).next().unwrap_or_default();
@@ -424,7 +423,7 @@ impl Engine {
             evidence.add(&node.file, Kind::Tests, node.line, chance, why);
         }
         for file in together {
-            let name = file.with.rsplit('/').next().unwrap_or(&file.with);
+            let name = file_name(&file.with);
             let share = match (file.confidence * 100.0).round() {
                 0.0 => String::new(),
                 share => format!(" ({share}% of its commits)"),

@@ -18,7 +18,7 @@ use crate::syntax::{
     self, Constant, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN,
     UNKNOWN_METHOD,
 };
-use crate::text::count;
+use crate::text::{count, cut, directory};
 use crate::work::WorkBudget;
 
 /// Default of the number of results.
@@ -99,7 +99,7 @@ impl Engine {
             return Err(AskError::NotFound(format!(
                 "none of the {} matches `{}`: give a path (/users/{{id}}), a method and a path (GET /users), a handler or a file; `.` lists all",
                 count(table.routes.len(), "route"),
-                crate::text::cut(&of.target, 100)
+                cut(&of.target, 100)
             )));
         }
         let mut callers =
@@ -562,11 +562,6 @@ fn foreign_routers(files: &[(String, RouteFile)]) -> Vec<(usize, &str, Expressio
         }
     }
     out
-}
-
-/// Returns the directory of a file.
-fn directory(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Returns what to ask the graph about the handler of a route; `None` if it has no name.

@@ -9,7 +9,7 @@ use crate::engine::read::grep::GrepRequest;
 use crate::engine::{AskError, Call};
 use crate::graph::{FoundTest, GraphQuery, Operation, TestsAnswer};
 use crate::languages::is_test_file;
-use crate::text::count;
+use crate::text::{count, file_stem};
 
 /// Default of the number of results.
 const LIMIT: usize = 20;
@@ -96,11 +96,7 @@ impl Engine {
     /// Returns lines of files of tests that have the name of a target as a word.
     fn mentions(&self, found: &TestsAnswer, call: &Call) -> Result<Vec<NameUse>, AskError> {
         let Some(target) = found.targets.first() else { return Ok(Vec::new()) };
-        let file_stem = || {
-            let name = target.file.rsplit('/').next().unwrap_or(&target.file);
-            name.split('.').next().unwrap_or(name)
-        };
-        let name = if target.line > 0 { &*target.name } else { file_stem() };
+        let name = if target.line > 0 { &*target.name } else { file_stem(&target.file) };
         let request = GrepRequest {
             pattern: name.to_string(),
             word: true,
