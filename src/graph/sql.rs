@@ -171,7 +171,7 @@ impl Tables {
             }
             drop(Connection::open(&to.path)?);
             sqlite::copy(&from, &to.path)?;
-            write_mark(&Connection::open(&to.path)?, to.mark)
+            Connection::open(&to.path)?.pragma_update(None, "application_id", to.mark)
         });
         copied.map_err(|e| {
             let _ = sqlite::remove(&to.path);
@@ -456,10 +456,6 @@ fn open(database: &Database, busy: Duration) -> rusqlite::Result<Option<Connecti
 
 fn read_mark(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "application_id", |r| r.get(0))
-}
-
-fn write_mark(connection: &Connection, mark: i32) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "application_id", mark)
 }
 
 fn insert(t: &Transaction, file: &FileRows) -> rusqlite::Result<()> {

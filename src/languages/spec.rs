@@ -586,6 +586,20 @@ impl Names {
         }
     }
 
+    /// Returns the marks that stand before the name of a variable or a field: `$name`, `@name`.
+    #[must_use]
+    pub fn marks(&self) -> &'static [char] {
+        match self.family {
+            "php" | "perl" | "powershell" => &['$', '@', '%'],
+            // `${name}` as well.
+            "shell" => &['$', '{'],
+            "ruby" => &['@', '$'],
+            "elixir" => &['@'],
+            "ecmascript" => &['#'],
+            _ => &[],
+        }
+    }
+
     /// Returns whether a mark before a name (`$f`) says that it is a variable, so that a function may
     /// have the same name.
     #[must_use]

@@ -193,16 +193,7 @@ impl Reader<'_> {
             role = Role::Plain;
         }
         let mark = text[..range.start].chars().next_back();
-        let marks: &[char] = match names.family {
-            "php" | "perl" | "powershell" => &['$', '@', '%'],
-            // `${name}` as well.
-            "shell" => &['$', '{'],
-            "ruby" => &['@', '$'],
-            "elixir" => &['@'],
-            "ecmascript" => &['#'],
-            _ => &[],
-        };
-        let is_marked = mark.is_some_and(|mark| marks.contains(&mark))
+        let is_marked = mark.is_some_and(|mark| names.marks().contains(&mark))
             || leaf.is_some_and(|leaf| names.family == "shell" && leaf.kind() == "variable_name");
         if place == PlaceKind::Code && is_marked {
             role = Role::Variable;

@@ -756,13 +756,6 @@ impl GraphAnswer {
         self.operation == Operation::Routes
     }
 
-    /// Whether the results are what uses the target, so that an answer in text lists the tests among
-    /// them by class.
-    #[must_use]
-    pub fn lists_users(&self) -> bool {
-        self.operation.lists_users()
-    }
-
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
     #[must_use]
     pub fn is_about_uses(&self) -> bool {
@@ -845,7 +838,7 @@ impl GraphAnswer {
     /// Returns the candidates that an answer in text shows: of users those outside of tests, because
     /// the tests are listed by class.
     pub fn further_candidates(&self) -> impl Iterator<Item = &GraphRow> {
-        let lists_users = self.lists_users();
+        let lists_users = self.operation.lists_users();
         self.candidates.iter().filter(move |row| !(lists_users && row.test))
     }
 
