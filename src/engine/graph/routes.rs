@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::changed::is_code;
 use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRow, TargetRows, around};
+use crate::engine::read::grep::own_matcher;
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{AskedMeaning, Node, Operation};
 use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
-use crate::scan::{LineMatcher, LineQuery};
 use crate::syntax::{
     self, Constant, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN,
     UNKNOWN_METHOD,
@@ -222,9 +222,7 @@ impl Engine {
             if files.is_empty() {
                 continue;
             }
-            let query =
-                LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
-            let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+            let matcher = own_matcher(rules.markers.join("|"), false)?;
             let found = self.lines_in(&files, &matcher, work);
             is_cut |= found.unread.n() > 0;
             marked.extend(found.files.iter().map(|(at, _)| files[*at]));
@@ -380,9 +378,7 @@ impl Engine {
         let View { code, .. } = self.view(call)?;
         let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
         let pattern: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
-        let pattern = format!("[\"'`/](?:{})", pattern.join("|"));
-        let query = LineQuery { pattern, regex: true, ..LineQuery::default() };
-        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+        let matcher = own_matcher(format!("[\"'`/](?:{})", pattern.join("|")), false)?;
         let found = self.lines_in(&files, &matcher, work);
         let look = |(at, _): &(usize, usize)| -> Vec<Caller> {
             let path = files[*at];

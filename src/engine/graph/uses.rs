@@ -12,11 +12,12 @@ use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::query::{
     GraphNode, MAX_TEXT, NameUse, NamedLines, Namesake, USES_BESIDE, UsesInFile,
 };
+use crate::engine::read::grep::own_matcher;
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{self, GraphQuery, Operation};
 use crate::languages::{LanguageKind, detect, is_test_file};
-use crate::scan::{LineCounts, LineMatcher, LineQuery};
+use crate::scan::LineCounts;
 use crate::syntax::{PlaceKind, Places, is_longer_name};
 use crate::text::cut;
 use crate::work::WorkBudget;
@@ -69,9 +70,7 @@ impl Engine {
         if names.is_empty() || limit == 0 {
             return Ok(OtherUses::default());
         }
-        let query =
-            LineQuery { pattern: names.join("|"), regex: true, word: true, ..LineQuery::default() };
-        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+        let matcher = own_matcher(names.join("|"), true)?;
         // The answer has waited as the call asks.
         let View { code, .. } =
             self.view(&Call { cancel: call.cancel.clone(), ..Call::default() })?;

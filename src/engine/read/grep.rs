@@ -480,6 +480,12 @@ fn shown_of(request: &GrepRequest, n_matches: usize) -> usize {
     request.max_per_file.map_or(n_matches, |most| n_matches.min(most))
 }
 
+/// Returns the matcher of a regular expression that we made, of whole words if `word`.
+pub(in crate::engine) fn own_matcher(pattern: String, word: bool) -> Result<LineMatcher, AskError> {
+    let query = LineQuery { pattern, regex: true, word, ..LineQuery::default() };
+    LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))
+}
+
 pub(in crate::engine) fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
     let lists_lines = !(request.count || request.files_only || request.symbols);
     let around = if lists_lines { request.context } else { 0 };
