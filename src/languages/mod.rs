@@ -30,7 +30,9 @@ pub use spec::{
     COMMON_METHODS, Called, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules,
     Names, Scoping, Spec, Template, Visibility,
 };
-use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
+use spec::{
+    ECMASCRIPT_METHODS, ECMASCRIPT_RESERVED, ECMASCRIPT_SOFT, ECMASCRIPT_TRANSPARENT, JVM_METHODS,
+};
 pub use testing::{
     Function, TestRole, has_test_blocks, is_named_after, is_test_file, is_test_named_after,
     is_test_path, nearness, test_role,

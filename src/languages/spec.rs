@@ -77,6 +77,10 @@ pub struct Spec {
     /// Extensions of files that declare what files with the extensions in `with_headers` implement.
     pub headers: &'static [&'static str],
     pub with_headers: &'static [&'static str],
+    /// Words that the language reserves although its grammar reads them as names.
+    pub reserved: &'static [&'static str],
+    /// Words of the grammar that are names as well.
+    pub soft_keywords: &'static [&'static str],
     pub names: Names,
 }
 
@@ -100,6 +104,8 @@ impl Spec {
             contexts: &[],
             headers: &[],
             with_headers: &[],
+            reserved: &[],
+            soft_keywords: &[],
             names: Names::of(name),
         }
     }
@@ -526,6 +532,43 @@ fn with_metavariables(pattern: &str, other: char) -> String {
     out + rest
 }
 
+/// Words of the grammars of JavaScript and TypeScript that are names as well.
+pub(super) const ECMASCRIPT_SOFT: &[&str] = &[
+    "get",
+    "set",
+    "of",
+    "from",
+    "as",
+    "async",
+    "type",
+    "declare",
+    "abstract",
+    "readonly",
+    "namespace",
+    "module",
+    "is",
+    "infer",
+    "require",
+    "asserts",
+    "accessor",
+    "override",
+    "satisfies",
+    "unique",
+    "object",
+    "number",
+    "string",
+    "boolean",
+    "symbol",
+    "global",
+    "target",
+    "meta",
+    "using",
+];
+
+/// Words that JavaScript and TypeScript reserve, and their grammars read as names.
+pub(super) const ECMASCRIPT_RESERVED: &[&str] =
+    &["await", "enum", "implements", "interface", "package", "private", "let"];
+
 impl Names {
     /// Whether types of the standard library have a method with this name.
     #[must_use]
@@ -540,6 +583,20 @@ impl Names {
             // In these, `$` is a letter.
             "ecmascript" | "jvm" | "dart" => name.trim_start_matches(['@', '#']),
             _ => name.trim_start_matches(['@', '#', '$']),
+        }
+    }
+
+    /// Returns the marks that stand before the name of a variable or a field: `$name`, `@name`.
+    #[must_use]
+    pub fn marks(&self) -> &'static [char] {
+        match self.family {
+            "php" | "perl" | "powershell" => &['$', '@', '%'],
+            // `${name}` as well.
+            "shell" => &['$', '{'],
+            "ruby" => &['@', '$'],
+            "elixir" => &['@'],
+            "ecmascript" => &['#'],
+            _ => &[],
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     ],
     export: Export::Keyword("export"),
     contexts: &["class C {\n§\n}", "v = §", "interface I {\n§\n}", "v = {\n§\n}"],
+    reserved: super::ECMASCRIPT_RESERVED,
+    soft_keywords: super::ECMASCRIPT_SOFT,
     names: Names {
         reach: Visibility::File,
         scoping: Scoping::Block,
