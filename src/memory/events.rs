@@ -274,17 +274,8 @@ impl Batch {
     /// none).
     pub(super) fn untold(tree: &str, event: &Event) -> Self {
         let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
-        let (at, subject) = (event.at.timestamp(), String::new());
-        let operation = source::GitOperation {
-            kind: OperationKind::Other,
-            from: None,
-            to: None,
-            subject,
-            at,
-            started: at,
-            zone,
-            is_old: false,
-        };
+        let (kind, at) = (OperationKind::Other, event.at.timestamp());
+        let operation = source::GitOperation::new(kind, String::new(), at, zone);
         // Nothing distinguishes it from another one of the same second.
         let new = Self::new(tree, operation, &event.session_id);
         Self { memory_id: Uuid::now_v7(), git_batch_id: Uuid::now_v7().to_string(), ..new }

@@ -397,16 +397,8 @@ impl History {
         path: &str,
     ) -> Vec<(String, String, Option<String>)> {
         let mut command = command(&self.root);
-        command.args([
-            "diff-tree",
-            "-r",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-abbrev",
-            "--diff-filter=DM",
-        ]);
-        command.args(["--ignore-submodules=all", parent, commit, "--"]);
+        command.args(["diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev"]);
+        command.args(["--diff-filter=DM", "--ignore-submodules=all", parent, commit, "--"]);
         let out = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
         let mut fields = out.split(|b| *b == 0);
         let mut files = Vec::new();

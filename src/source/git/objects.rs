@@ -33,6 +33,12 @@ pub(super) struct Object {
 /// # Errors
 /// When git does not answer.
 pub(super) fn texts(root: &Path, names: &[String]) -> io::Result<Vec<Option<String>>> {
+    let text = |content: Vec<u8>| String::from_utf8_lossy(&content).into_owned();
+    Ok(contents(root, names)?.into_iter().map(|content| content.map(text)).collect())
+}
+
+/// Does the same for the bytes of blobs.
+pub(super) fn contents(root: &Path, names: &[String]) -> io::Result<Vec<Option<Vec<u8>>>> {
     let is_name = |name: &&String| !name.contains('\n');
     let input: String = names.iter().filter(is_name).flat_map(|name| [name, "\n"]).collect();
     if input.is_empty() {
@@ -53,7 +59,7 @@ pub(super) fn texts(root: &Path, names: &[String]) -> io::Result<Vec<Option<Stri
         // What was cut holds no further object.
         rest = rest.get(size + 1..).unwrap_or_default();
         let content = content?;
-        (kind == Some("blob")).then(|| String::from_utf8_lossy(content).into_owned())
+        (kind == Some("blob")).then(|| content.to_vec())
     };
     Ok(names.iter().map(|name| if is_name(&name) { next() } else { None }).collect())
 }
