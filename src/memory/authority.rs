@@ -177,7 +177,7 @@ fn is_report(sentence: &str) -> bool {
 }
 
 /// Returns whether the memory says what holds: a statement or a note, and not the text around it.
-fn is_said(memory: &Memory) -> bool {
+pub(super) fn is_said(memory: &Memory) -> bool {
     matches!(&memory.source, MemorySource::Episode(episode) if !episode.source.is_event())
 }
 
@@ -296,12 +296,7 @@ mod tests {
     use super::*;
 
     fn said(by: Speaker, text: &str) -> Memory {
-        let source = MemorySource::Episode(Episode {
-            source: EpisodeSource::Message,
-            operation: None,
-            origin_path: None,
-            git_batch_id: None,
-        });
+        let source = MemorySource::Episode(Episode::of(EpisodeSource::Message));
         Memory { said_by: Some(by), ..Memory::new(text, source, "s") }
     }
 

@@ -106,7 +106,7 @@ impl MemoryCaptureService {
             superseded = self.judged(&mut all)?;
         }
         let (stored, _) = self.completed(all, Some(&memory))?;
-        self.store.store_all(&stored, &superseded)?;
+        self.store.exchange(&[], &stored, &superseded)?;
         self.count_redacted(n_secrets);
         // The session's context holds this text until it is compacted.
         if !memory.session_id.is_empty() {
@@ -145,7 +145,7 @@ impl MemoryCaptureService {
         let mut new = vec![Memory::clone(&note)];
         let superseded = authority::judge(&mut new, &known);
         let (stored, _) = self.completed(new, Some(&note))?;
-        self.store.store_all(&stored, &superseded)?;
+        self.store.exchange(&[], &stored, &superseded)?;
         self.count_redacted(n_secrets);
         Ok((stored[0].0.id, false))
     }
@@ -283,9 +283,7 @@ impl MemoryCaptureService {
         if memories.iter().any(|m| m.content.trim().is_empty()) {
             return Err(CaptureError::EmptyContent);
         }
-        let redacted = |memory| RedactedMemory::for_store(memory, text);
-        let (mut memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) =
-            memories.into_iter().map(redacted).unzip();
+        let (mut memories, n_secrets) = redacted(memories.into_iter(), text);
         if let Some((root, graph)) = &self.code {
             for memory in
                 memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(&m.source))
@@ -293,8 +291,7 @@ impl MemoryCaptureService {
                 memory.tie_to(code::references(&memory.content, root, graph));
             }
         }
-        let vectors = self.vectors(&memories)?;
-        Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
+        Ok((self.with_vectors(memories)?, n_secrets))
     }
 
     /// Deletes a memory and everything derived from it: the summary of its session is made anew;
@@ -311,7 +308,7 @@ impl MemoryCaptureService {
         };
         let (mut gone, new) = self.derived(&memory, None)?;
         gone.extend([id, memory.id]);
-        self.store.exchange(&gone, &new)?;
+        self.store.exchange(&gone, &new, &[])?;
         Ok(true)
     }
 
@@ -332,7 +329,7 @@ impl MemoryCaptureService {
             None => (Vec::new(), Vec::new()),
         };
         new.push(stored);
-        self.store.exchange(&gone, &new)?;
+        self.store.exchange(&gone, &new, &[])?;
         self.count_redacted(n_secrets);
         Ok(())
     }
@@ -495,11 +492,8 @@ impl MemoryCaptureService {
         &self,
         memories: impl Iterator<Item = Memory>,
     ) -> Result<(Vec<Stored>, usize), CaptureError> {
-        let redacted = |memory| RedactedMemory::for_store(memory, None);
-        let (memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) =
-            memories.map(redacted).unzip();
-        let vectors = self.vectors(&memories)?;
-        Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
+        let (memories, n_secrets) = redacted(memories, None);
+        Ok((self.with_vectors(memories)?, n_secrets))
     }
 
     /// Makes at most `most` of the vectors that are still missing because the embedder is slow.
@@ -553,13 +547,14 @@ impl MemoryCaptureService {
         Ok(n)
     }
 
-    /// Returns the vectors of each memory. Returns none if the embedder is not immediate.
-    fn vectors(&self, memories: &[RedactedMemory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        if self.embedder.is_immediate() {
-            self.make_vectors(memories.iter().map(|memory| &**memory))
+    /// Returns memories with their vectors; without any if the embedder is not immediate.
+    fn with_vectors(&self, memories: Vec<RedactedMemory>) -> Result<Vec<Stored>, EmbedError> {
+        let vectors = if self.embedder.is_immediate() {
+            self.make_vectors(memories.iter().map(|memory| &**memory))?
         } else {
-            Ok(vec![Vec::new(); memories.len()])
-        }
+            vec![Vec::new(); memories.len()]
+        };
+        Ok(memories.into_iter().zip(vectors).collect())
     }
 
     fn make_vectors<'a>(
@@ -578,6 +573,17 @@ impl MemoryCaptureService {
         };
         Ok(made.into_iter().zip(&passages).map(vector).collect())
     }
+}
+
+/// Returns memories as they are stored, which may be made of one `text`, and how many secrets were
+/// removed.
+fn redacted(
+    memories: impl Iterator<Item = Memory>,
+    text: Option<&RedactedMemory>,
+) -> (Vec<RedactedMemory>, usize) {
+    let redacted = memories.map(|memory| RedactedMemory::for_store(memory, text));
+    let (memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) = redacted.unzip();
+    (memories, n_secrets.iter().sum())
 }
 
 /// Returns what the database notes of an embedder; never 0.

@@ -390,12 +390,7 @@ fn metadata(
     at: DateTime<Utc>,
     git_batch_id: Option<String>,
 ) -> Memory {
-    let episode = Episode {
-        source: EpisodeSource::GitMetadata,
-        operation: None,
-        origin_path: None,
-        git_batch_id,
-    };
+    let episode = Episode { git_batch_id, ..Episode::of(EpisodeSource::GitMetadata) };
     let content = content.chars().take(super::MAX_CONTENT_CHARS).collect::<String>();
     Memory {
         name,
@@ -453,12 +448,7 @@ pub(super) fn contexts(
         let name = cut(&names.chain([&*event.name]).collect::<Vec<_>>().join("; "), REASONING);
         let parts: Vec<String> =
             told.iter().map(|(who, m)| format!("{who}: {}", quoted(m))).collect();
-        let episode = Episode {
-            source: EpisodeSource::GitContext,
-            operation: None,
-            origin_path: None,
-            git_batch_id: None,
-        };
+        let episode = Episode::of(EpisodeSource::GitContext);
         let content = format!("{name}\n{}", parts.join("\n"));
         all.push(Memory {
             id,

@@ -364,7 +364,7 @@ impl MemoryHome {
                 new.push((RedactedMemory::for_store(memory, None).0, vectors));
             }
         }
-        store.store_all(&new, &[])?;
+        store.exchange(&[], &new, &[])?;
         store.set_complete_embedder(0)?;
         // Everything must be in the file that gets the other name.
         former.claim()?;

@@ -75,7 +75,7 @@ pub use hook::{BRIEFING_TOKENS, for_file, for_prompt};
 pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
 pub use recall::{Recall, RecallError, RecalledMemory, context, selected};
-pub use recorder::{EventSettings, Recorder, Recording};
+pub use recorder::{EventSettings, Recorder};
 pub use redacted::RedactedMemory;
 pub use session::{Session, SessionStatus};
 pub use sessions::{SessionError, SessionManager};
@@ -162,6 +162,14 @@ pub struct Episode {
     /// All events of one git operation have the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_batch_id: Option<String>,
+}
+
+impl Episode {
+    /// Creates an episode of which nothing but the source is known.
+    #[must_use]
+    pub fn of(source: EpisodeSource) -> Self {
+        Self { source, operation: None, origin_path: None, git_batch_id: None }
+    }
 }
 
 /// A code location that a memory was true for, with its state then.

@@ -59,19 +59,6 @@ pub struct Recorder {
     waiting_since: Option<Instant>,
 }
 
-/// A recorder that runs in the background until it is dropped.
-pub struct Recording {
-    worker: Worker,
-}
-
-impl Recording {
-    /// Returns a handle that requests a look once nothing changes any more.
-    #[must_use]
-    pub fn handle(&self) -> &WorkerHandle {
-        self.worker.handle()
-    }
-}
-
 /// A work tree: that of the project, or of a submodule.
 struct Tree {
     /// `None`: the repository existed at the last recording and is gone.
@@ -122,7 +109,7 @@ impl Recorder {
         Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
     }
 
-    /// Records in the background while `is_responsible` returns true: in a process that watches the
+    /// Records in the background, until the worker is dropped, while `is_responsible` returns true: in a process that watches the
     /// tree and has compared it with the index.
     ///
     /// # Errors
@@ -130,7 +117,7 @@ impl Recorder {
     pub fn spawn(
         mut self,
         is_responsible: impl Fn() -> bool + Send + 'static,
-    ) -> std::io::Result<Recording> {
+    ) -> std::io::Result<Worker> {
         let mut watching = Watching::default();
         let window = self.settings.window;
         let pause = (4 * window).max(LEAST_PAUSE);
@@ -169,7 +156,7 @@ impl Recorder {
         };
         let worker = Worker::spawn("recording", job)?;
         worker.handle().request();
-        Ok(Recording { worker })
+        Ok(worker)
     }
 
     /// Records the stored changes, in the process that follows the tree. If some are so recent

@@ -75,13 +75,7 @@ impl SessionManager {
 
     fn begin(&self, id: &str) -> Result<(), SessionError> {
         let started_at = self.store.session(id)?.map_or_else(now, |s| s.started_at);
-        self.store.put_session(&Session {
-            id: id.into(),
-            started_at,
-            ended_at: None,
-            status: SessionStatus::Active,
-            memory_count: 0,
-        })?;
+        self.store.put_session(&Session::begun(id, started_at))?;
         self.write_current(id)
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::folder_of;
 use super::redacted::RedactedMemory;
-use super::{Memory, Session, SessionStatus, StorageError};
+use super::{Memory, Session, StorageError};
 use crate::dir::{Dir, FileKind, OpenMode, PRIVATE_FILE, Stat};
 
 /// A larger spool is neither written nor read.
@@ -161,15 +161,7 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, Cap
         Err(e) => return Ok(SpooledItem::Unusable(e.to_string())),
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
-        let (id, started_at) = (memory.session_id.clone(), memory.created_at);
-        let session = Session {
-            id,
-            started_at,
-            ended_at: None,
-            status: SessionStatus::Active,
-            memory_count: 0,
-        };
-        capture.store().put_session(&session)?;
+        capture.store().put_session(&Session::begun(&memory.session_id, memory.created_at))?;
     }
     match capture.capture_of_hook(memory) {
         Ok(_) => Ok(SpooledItem::Yes),

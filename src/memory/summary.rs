@@ -18,7 +18,7 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
 }
 
 /// The beginnings of a summary's parts, one line each.
-pub(super) const DECIDED: &str = "Decided: ";
+const DECIDED: &str = "Decided: ";
 const ASKED_FIRST: &str = "Asked: ";
 const ASKED_LAST: &str = "Asked last: ";
 const CHANGED: &str = "Changed: ";
@@ -60,17 +60,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     parts.extend(said);
     let mut files: Vec<&str> = Vec::new();
     for memory in of(HookType::PostToolUse) {
-        // Older versions stored the path only in the text.
-        let in_text = || {
-            memory
-                .content
-                .lines()
-                .next()?
-                .split_once(' ')
-                .filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write")
-        };
-        let path = memory.source.file_path().or_else(|| Some(in_text()?.1));
-        if let Some(path) = path.filter(|p| !files.contains(p)) {
+        if let Some(path) = memory.source.file_path().filter(|p| !files.contains(p)) {
             files.push(path);
         }
     }

@@ -269,10 +269,9 @@ impl Follower {
             known.keys().filter(|p| !files.contains_key(Path::new(p)) && is_gone(Path::new(p)))
         {
             let episode = Episode {
-                source: EpisodeSource::FilesystemWatch,
                 operation: Some(Operation::Delete),
                 origin_path: Some(path.clone()),
-                git_batch_id: None,
+                ..Episode::of(EpisodeSource::FilesystemWatch)
             };
             let event = Memory::new(format!("delete {path}"), MemorySource::Episode(episode), "");
             match capture.delete_by_file_path(path).and_then(|_| capture.capture(event)) {

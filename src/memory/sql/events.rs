@@ -78,7 +78,7 @@ impl MemoryStore {
             Ok(Noted { number: r.get(0)?, change, session_id: r.get(5)?, at: time(r.get(6)?) })
         };
         let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes WHERE worktree = ?1 ORDER BY number";
-        self.read(|c| c.prepare_cached(sql)?.query_map([&self.worktree], noted)?.collect())
+        self.rows(sql, [&self.worktree], noted)
     }
 
     /// Stores the position in each work tree's git logs, for work trees without one.
@@ -107,11 +107,8 @@ impl MemoryStore {
     pub(in crate::memory) fn git_positions(
         &self,
     ) -> Result<BTreeMap<String, String>, StorageError> {
-        let all: Vec<(String, String)> = self.read(|c| {
-            c.prepare_cached("SELECT tree, position FROM git_positions")?
-                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
-                .collect()
-        })?;
+        let sql = "SELECT tree, position FROM git_positions";
+        let all: Vec<(String, String)> = self.rows(sql, [], |r| Ok((r.get(0)?, r.get(1)?)))?;
         let own = |(key, position): (String, String)| {
             let (worktree, tree) = key.split_once(BELOW).unwrap_or(("", key.as_str()));
             (worktree == self.worktree).then(|| (tree.to_string(), position))

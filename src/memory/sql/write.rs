@@ -54,28 +54,17 @@ impl MemoryStore {
         self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
     }
 
-    /// Deletes memories and stores others, in one transaction.
+    /// Deletes memories, stores others, and notes for each of `superseded` (first) which memory holds in
+    /// its place (second), in one transaction.
     pub(in crate::memory) fn exchange(
         &self,
         gone: &[Uuid],
-        new: &[Stored],
-    ) -> Result<(), StorageError> {
-        new.iter().try_for_each(|(memory, _)| check(memory))?;
-        self.write(|t| {
-            gone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
-            new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))
-        })
-    }
-
-    /// Stores memories, and notes for each of `superseded` (first) which memory holds in its place
-    /// (second), in one transaction.
-    pub(in crate::memory) fn store_all(
-        &self,
         new: &[Stored],
         superseded: &[(Uuid, Uuid)],
     ) -> Result<(), StorageError> {
         new.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
+            gone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
             new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))?;
             superseded.iter().try_for_each(|(old, by)| supersede(t, *old, *by))
         })
