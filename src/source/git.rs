@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -343,16 +343,8 @@ fn stream(
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, parts) = channel();
     let writer = child.stdin.take().map(|mut stdin| thread::spawn(move || stdin.write_all(&input)));
-    let reader = child.stdout.take().map(|mut stdout| {
-        thread::spawn(move || {
-            let mut part = vec![0; 1 << 16];
-            while let Ok(n @ 1..) = stdout.read(&mut part) {
-                if said.send(part[..n].to_vec()).is_err() {
-                    break;
-                }
-            }
-        })
-    });
+    let reader = child.stdout.take();
+    let reader = reader.map(|stdout| read_parts(stdout, move |part| said.send(part).is_ok()));
     let errors = child.stderr.take().map(|stderr| {
         thread::spawn(move || {
             let mut text = Vec::new();
@@ -384,6 +376,21 @@ fn stream(
     let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
     let code = status.code().filter(|_| exceeded.is_none());
     Ok(Output { code, exceeded, stdout: Vec::new(), stderr })
+}
+
+/// Hands over the output of a command part by part, until it ends or `take` returns false.
+fn read_parts(
+    mut output: ChildStdout,
+    take: impl Fn(Vec<u8>) -> bool + Send + 'static,
+) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        let mut part = vec![0; 1 << 16];
+        while let Ok(n @ 1..) = output.read(&mut part) {
+            if !take(part[..n].to_vec()) {
+                break;
+            }
+        }
+    })
 }
 
 /// Returns settings that disable the filters of the repository's configuration, which are programs.

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::aligned::Aligned;
 use super::carried::{Form, Reduced, Span};
+use super::difference::{RawChange, raw_change};
 use super::objects::Objects;
 use super::{GitDir, command, is_shallow, object_id, output};
 use crate::dir::Dir;
@@ -400,15 +401,12 @@ impl History {
         command.args(["diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev"]);
         command.args(["--diff-filter=DM", "--ignore-submodules=all", parent, commit, "--"]);
         let out = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
-        let mut fields = out.split(|b| *b == 0);
-        let mut files = Vec::new();
-        while let (Some(record), Some(file)) = (fields.next(), fields.next()) {
-            let record = String::from_utf8_lossy(record);
-            let words: Vec<&str> = record.split(' ').collect();
-            let [_, _, old, new, status] = words[..] else { break };
+        let (mut rest, mut files) = (&out[..], Vec::new());
+        while let Some(RawChange { blobs: [old, new], paths: [file, _], .. }) =
+            raw_change(&mut rest)
+        {
             let Ok(file) = std::str::from_utf8(file) else { continue };
-            if let Some(old) = object_id(old).filter(|_| file != path) {
-                let new = object_id(new).filter(|_| !status.starts_with('D'));
+            if let Some(old) = old.filter(|_| file != path) {
                 files.push((file.to_string(), old, new));
             }
         }

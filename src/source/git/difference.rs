@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::objects::texts;
+use super::reflog::is_zero;
 use super::whose::empty_tree;
 use super::{
     PLAIN_DIFF, check_repository, command, head, names_in, object_id, output, run,
@@ -270,35 +271,48 @@ fn untracked(root: &Path) -> Result<Vec<String>, DiffError> {
 /// Parses the output of `git diff --raw -z -p -U0`: a record for each file, an empty field, and the
 /// hunks, which belong to the path that is above them.
 fn parse(output: &[u8]) -> Vec<DiffFile> {
-    let mut files = Vec::new();
-    let mut rest = output;
-    let mut field = || {
-        let end = memchr::memchr(0, rest)?;
-        let field = &rest[..end];
-        rest = &rest[end + 1..];
-        Some(field)
-    };
-    while let Some(record) = field() {
-        let Some(record) = record.strip_prefix(b":") else { break };
-        let record = String::from_utf8_lossy(record).into_owned();
-        let words: Vec<&str> = record.split(' ').collect();
-        let [_, _, old, new, status] = words[..] else { break };
-        let mut path = || field().map(|path| String::from_utf8_lossy(path).into_owned());
-        let Some(first) = path() else { break };
-        let is_pair = status.starts_with(['R', 'C']);
-        let Some(path) = (if is_pair { path() } else { Some(first.clone()) }) else { break };
-        let blob = |id: &str| object_id(id).filter(|id| id.contains(|c| c != '0'));
+    let (mut files, mut rest) = (Vec::new(), output);
+    while let Some(RawChange { blobs, status, paths }) = raw_change(&mut rest) {
+        let [old_blob, new_blob] = blobs;
+        let [first, path] = paths.map(|path| String::from_utf8_lossy(path).into_owned());
         files.push(DiffFile {
             path,
             before: (!status.starts_with('A')).then_some(first),
             exists: !status.starts_with('D'),
-            old_blob: blob(old),
-            new_blob: blob(new),
+            old_blob,
+            new_blob,
             hunks: Vec::new(),
         });
     }
     add_hunks(rest, &mut files);
     files
+}
+
+/// What `git diff --raw -z` says of a file.
+pub(super) struct RawChange<'o> {
+    /// The blobs before and after, where the file existed and git has stored it.
+    pub(super) blobs: [Option<String>; 2],
+    /// `A`, `D`, `M`, `R100` and so on.
+    pub(super) status: &'o str,
+    /// The paths before and after.
+    pub(super) paths: [&'o [u8]; 2],
+}
+
+/// Takes a record from the beginning of an output. Behind the last record, it takes the empty field.
+pub(super) fn raw_change<'o>(rest: &mut &'o [u8]) -> Option<RawChange<'o>> {
+    let mut field = || -> Option<&'o [u8]> {
+        let all: &'o [u8] = rest;
+        let end = memchr::memchr(0, all)?;
+        *rest = &all[end + 1..];
+        Some(&all[..end])
+    };
+    let record = std::str::from_utf8(field()?.strip_prefix(b":")?).ok()?;
+    let words: Vec<&str> = record.split(' ').collect();
+    let [_, _, old, new, status] = words[..] else { return None };
+    let before = field()?;
+    let after = if status.starts_with(['R', 'C']) { field()? } else { before };
+    let blobs = [old, new].map(|id| object_id(id).filter(|id| !is_zero(id)));
+    Some(RawChange { blobs, status, paths: [before, after] })
 }
 
 /// Parses a patch without context, and adds its hunks to the files.

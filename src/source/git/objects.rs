@@ -7,10 +7,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread;
 use std::time::Instant;
 
-use super::{SILENCE, check_repository, command, object_id, output};
+use super::{SILENCE, check_repository, command, object_id, output, read_parts};
 
 /// Most bytes of an object; larger ones count as missing.
 const MAX_OBJECT_BYTES: usize = 4 << 20;
@@ -89,15 +88,8 @@ impl Objects {
         let mut child = command.spawn()?;
         let (said, parts) = sync_channel(MAX_PARTS);
         let stdin = child.stdin.take();
-        if let Some(mut stdout) = child.stdout.take() {
-            thread::spawn(move || {
-                let mut part = vec![0; 1 << 16];
-                while let Ok(n @ 1..) = io::Read::read(&mut stdout, &mut part) {
-                    if said.send(part[..n].to_vec()).is_err() {
-                        break;
-                    }
-                }
-            });
+        if let Some(stdout) = child.stdout.take() {
+            read_parts(stdout, move |part| said.send(part).is_ok());
         }
         Ok(Self { child, stdin, parts, buffer: Vec::new(), at: 0, n_bytes: 0, deadline })
     }

@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::difference::{RawChange, raw_change};
 use super::objects::contents;
-use super::reflog::{is_zero, lines};
+use super::reflog::lines;
 use super::watch::{
     Evidence, GitOperation, GitWatch, Merged, OperationKind, RefMove, Rewrite, Stashed, modified,
 };
@@ -343,13 +344,12 @@ impl GitWatch {
         let raw = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv"];
         let arguments = [&raw[..], &["--no-renames", "--no-abbrev", from, &step.to]].concat();
         let Some((out, true)) = self.ask(&arguments, Vec::new()) else { return diff };
-        let mut parts = out.split(|&b| b == 0);
-        while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
+        let mut rest = &out[..];
+        while let Some(RawChange { blobs: [before, after], paths: [path, _], .. }) =
+            raw_change(&mut rest)
+        {
             if wanted.contains(path) {
-                let what = String::from_utf8_lossy(what);
-                let mut ids =
-                    what.split(' ').skip(2).map(object_id).map(|id| id.filter(|id| !is_zero(id)));
-                diff.insert(path.to_vec(), (ids.next().flatten(), ids.next().flatten()));
+                diff.insert(path.to_vec(), (before, after));
             }
         }
         diff
