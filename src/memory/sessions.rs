@@ -90,17 +90,17 @@ impl SessionManager {
     pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
         if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active)
         {
-            self.store.put_session(&Session {
-                ended_at: Some(now()),
-                status: SessionStatus::Completed,
-                ..session
-            })?;
+            self.end(session, SessionStatus::Completed)?;
         }
         if self.current_session()?.as_deref() == Some(id) {
             // Another session may still be active; the one that did something last is current.
             self.write_current(&self.store.latest_active_session()?.unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    fn end(&self, session: Session, status: SessionStatus) -> Result<(), StorageError> {
+        self.store.put_session(&Session { ended_at: Some(now()), status, ..session })
     }
 
     /// Returns the id of the current session.
@@ -119,11 +119,7 @@ impl SessionManager {
             let last =
                 self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
             if Utc::now() - last.max(session.started_at) > SILENCE {
-                self.store.put_session(&Session {
-                    ended_at: Some(now()),
-                    status: SessionStatus::Abandoned,
-                    ..session
-                })?;
+                self.end(session, SessionStatus::Abandoned)?;
             }
         }
         Ok(())

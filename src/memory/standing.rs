@@ -18,6 +18,7 @@ const MAX_BYTES: u64 = 8 << 20;
 const MAX_OPERATIONS: usize = 200;
 
 /// What the checked-out commit contains, for a set of memories.
+#[derive(Default)]
 pub(super) struct Standing {
     places: HashMap<String, CommitPlace>,
     /// Commits that HEAD contains under another id, because git rewrote them.
@@ -43,11 +44,7 @@ impl Standing {
     ) -> Result<Self, StorageError> {
         let ids: HashSet<&str> = memories.flat_map(commits_of).collect();
         if ids.is_empty() {
-            return Ok(Self {
-                places: HashMap::new(),
-                rewritten: HashSet::new(),
-                operations: Vec::new(),
-            });
+            return Ok(Self::default());
         }
         let mut places = commit_places(root, &ids.into_iter().collect::<Vec<_>>());
         let is_elsewhere = |place: &CommitPlace| *place != CommitPlace::Head;
