@@ -478,14 +478,6 @@ impl MemoryCaptureService {
         Ok(Some(ids))
     }
 
-    /// Deletes the pieces of a file. Returns how many there were.
-    ///
-    /// # Errors
-    /// When the deletion cannot be written.
-    pub fn delete_by_file_path(&self, path: &str) -> Result<usize, CaptureError> {
-        Ok(self.store.delete_by_file_path(path)?)
-    }
-
     /// Returns the memories as they are stored, with vectors and without secrets, and how many
     /// secrets were removed.
     pub(super) fn prepared(

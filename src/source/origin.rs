@@ -104,17 +104,17 @@ impl OriginRules {
         if files().any(|name| name == ATTRIBUTES) {
             self.attributes = Attributes::within(self.attributes, dir, path);
         }
-        let licences = || {
-            let texts = files().filter(|name| is_licence(name)).take(MAX_LICENCES);
-            texts.filter_map(|name| dir.read(name, MAX_LICENCE).ok())
+        let holders = || -> BTreeSet<String> {
+            let names = files().filter(|name| is_licence(name)).take(MAX_LICENCES);
+            let texts = names.filter_map(|name| dir.read(name, MAX_LICENCE).ok());
+            texts.flat_map(|text| holders(&text)).collect()
         };
         if is_root {
-            let found: BTreeSet<String> = licences().flat_map(|text| holders(&text)).collect();
-            self.own = Some(found).filter(|found| !found.is_empty()).map(Arc::new);
+            self.own = Some(holders()).filter(|found| !found.is_empty()).map(Arc::new);
         } else if let Some(own) = self.own.as_ref().filter(|_| !self.is_of_others)
             && !files().any(|name| PACKAGES.split(' ').any(|known| known == name))
         {
-            let found: BTreeSet<String> = licences().flat_map(|text| holders(&text)).collect();
+            let found = holders();
             self.is_of_others = !found.is_empty() && found.is_disjoint(own);
         }
         self

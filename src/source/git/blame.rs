@@ -127,8 +127,6 @@ pub struct BlamedCommit {
     /// About how many commits are between it and the checked-out one; smaller is newer, whatever dates
     /// the authors wrote.
     pub age: usize,
-    /// Whether it has more than one parent.
-    pub is_merge: bool,
     parents: Vec<String>,
 }
 
@@ -439,7 +437,6 @@ fn parse_commit(id: &str, bytes: &[u8]) -> BlamedCommit {
     let at = rest.split_whitespace().next().and_then(|at| at.parse().ok()).unwrap_or_default();
     let message = super::cut(message.trim_start());
     let (subject, body) = message.split_once('\n').unwrap_or((&message, ""));
-    let parents: Vec<String> = values("parent").filter_map(object_id).collect();
     BlamedCommit {
         id: id.to_string(),
         at,
@@ -447,8 +444,7 @@ fn parse_commit(id: &str, bytes: &[u8]) -> BlamedCommit {
         subject: redact(subject.trim()).text,
         body: redact(body.trim()).text,
         age: MAX_COMMITS,
-        is_merge: parents.len() > 1,
-        parents,
+        parents: values("parent").filter_map(object_id).collect(),
     }
 }
 
@@ -654,7 +650,7 @@ impl Tracer<'_> {
             group.lines = gone;
         }
         if let Some(parent) = commit.parents.first() {
-            if !commit.is_merge && self.history.commit(parent)?.is_some() {
+            if commit.parents.len() == 1 && self.history.commit(parent)?.is_some() {
                 group = self.moved(group, &commit, parent)?;
             }
             if self.form == Form::Words && self.history.ignored.contains(&id) {

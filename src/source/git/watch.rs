@@ -350,29 +350,15 @@ impl GitWatch {
     /// Whether an event on this path means that [`GitWatch::note`] must be called.
     #[must_use]
     pub fn is_relevant(&self, path: &Path) -> bool {
-        let name =
-            |path: &Path| path.to_str().map(|p| p.strip_suffix(".lock").unwrap_or(p).to_string());
-        let own = path.strip_prefix(&self.dir.own).ok().and_then(name);
-        let shared = path.strip_prefix(&self.dir.common).ok().and_then(name);
-        let own = own.is_some_and(|name| {
-            matches!(
-                name.as_str(),
-                "index"
-                    | "HEAD"
-                    | "ORIG_HEAD"
-                    | "AUTO_MERGE"
-                    | "MERGE_HEAD"
-                    | "CHERRY_PICK_HEAD"
-                    | "REVERT_HEAD"
-                    | "REBASE_HEAD"
-            ) || matches!(
-                name.as_str(),
-                "MERGE_MSG" | "SQUASH_MSG" | "logs" | "logs/HEAD" | "rebase-merge" | "rebase-apply"
-            )
-        });
-        own || shared.is_some_and(|name| {
-            matches!(name.as_str(), "refs/stash" | "logs/refs/stash" | "logs/refs")
-        })
+        const OWN: &str = "index HEAD ORIG_HEAD AUTO_MERGE MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD \
+            REBASE_HEAD MERGE_MSG SQUASH_MSG logs logs/HEAD rebase-merge rebase-apply";
+        const SHARED: &str = "refs/stash logs/refs/stash logs/refs";
+        let is_in = |directory: &Path, names: &str| {
+            let name = path.strip_prefix(directory).ok().and_then(Path::to_str);
+            let name = name.map(|name| name.strip_suffix(".lock").unwrap_or(name));
+            name.is_some_and(|name| names.split(' ').any(|known| known == name))
+        };
+        is_in(&self.dir.own, OWN) || is_in(&self.dir.common, SHARED)
     }
 
     /// Records what git may soon overwrite: when it wrote the index, and what it merged. Call it at
