@@ -492,7 +492,7 @@ pub(super) fn quoted(memory: &Memory) -> String {
 }
 
 /// Shortens a commit id as git does.
-fn short(id: &str) -> &str {
+pub(super) fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }
 

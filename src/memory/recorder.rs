@@ -111,8 +111,8 @@ impl Recorder {
         Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
     }
 
-    /// Records in the background, until the worker is dropped, while `is_responsible` returns true: in a process that watches the
-    /// tree and has compared it with the index.
+    /// Records in the background until the worker is dropped, while `is_responsible` returns true: in a
+    /// process that watches the tree and has compared it with the index.
     ///
     /// # Errors
     /// When no thread can be started.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::now;
 use super::session::{Session, SessionStatus};
-use super::sql::{MemoryStore, Select, StorageError};
+use super::sql::{MemoryStore, StorageError};
 use crate::dir::{OwnedDir, PRIVATE_FILE};
 
 /// A session without a memory for this long is ended, because hooks do not say which process it
@@ -114,11 +114,7 @@ impl SessionManager {
     /// Ends sessions without activity for [`SILENCE`]: the process of their agent has died.
     fn give_up_abandoned(&self) -> Result<(), SessionError> {
         for session in self.store.active_sessions()? {
-            let newest =
-                Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
-            let last =
-                self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
-            if Utc::now() - last.max(session.started_at) > SILENCE {
+            if Utc::now() - self.store.last_activity(&session)? > SILENCE {
                 self.end(session, SessionStatus::Abandoned)?;
             }
         }

@@ -118,9 +118,8 @@ fn drain_one(
     let mut result = Ok(());
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         match store(line, capture) {
-            Ok(SpooledItem::Yes) => n += 1,
-            Ok(SpooledItem::Nothing) => {}
-            Ok(SpooledItem::Unusable(why)) => bad.push((line, why)),
+            Ok(Ok(n_stored)) => n += n_stored,
+            Ok(Err(why)) => bad.push((line, why)),
             Err(e) => {
                 result = Err(e);
                 break;
@@ -144,30 +143,27 @@ fn drain_one(
     result.map(|()| n)
 }
 
-enum SpooledItem {
-    Yes,
-    /// The line is blank.
-    Nothing,
-    /// The line can never be stored, for this reason.
-    Unusable(String),
-}
-
-fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, CaptureError> {
+/// Stores the memory of a line. Returns how many there were, because a line may be blank, or why the
+/// line can never be stored.
+fn store(
+    line: &[u8],
+    capture: &MemoryCaptureService,
+) -> Result<Result<usize, String>, CaptureError> {
     if line.trim_ascii().is_empty() {
-        return Ok(SpooledItem::Nothing);
+        return Ok(Ok(0));
     }
     let memory: Memory = match serde_json::from_slice(line) {
         Ok(memory) => memory,
-        Err(e) => return Ok(SpooledItem::Unusable(e.to_string())),
+        Err(e) => return Ok(Err(e.to_string())),
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
         capture.store().put_session(&Session::begun(&memory.session_id, memory.created_at))?;
     }
     match capture.capture_of_hook(memory) {
-        Ok(_) => Ok(SpooledItem::Yes),
-        Err(CaptureError::EmptyContent) => Ok(SpooledItem::Nothing),
+        Ok(_) => Ok(Ok(1)),
+        Err(CaptureError::EmptyContent) => Ok(Ok(0)),
         Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => {
-            Ok(SpooledItem::Unusable(e.to_string()))
+            Ok(Err(e.to_string()))
         }
         Err(e) => Err(e),
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use super::events::short;
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select, StorageError};
 use crate::dir::Dir;
 use crate::source::{CommitPlace, carried_over, commit_places, sha256};
@@ -88,7 +89,7 @@ impl Standing {
             matches!(self.places.get(*id), Some(CommitPlace::Elsewhere | CommitPlace::Nowhere))
         };
         let id = commits_of(memory).find(lost)?;
-        let short = id.get(..7).unwrap_or(id);
+        let short = short(id);
         Some(match self.places[id] {
             CommitPlace::Elsewhere => format!("not in HEAD: commit {short} is on another branch"),
             _ => {

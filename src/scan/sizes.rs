@@ -17,7 +17,7 @@ pub struct Size {
 }
 
 /// The sum of the sizes of a group of files.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SizeGroup {
     pub name: String,
     pub files: u64,
@@ -68,17 +68,13 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
             By::Directory(depth) => directory(&size.path, depth),
             By::File => &size.path,
         };
-        let group = groups.entry(name).or_insert_with(|| SizeGroup {
-            name: name.into(),
-            files: 0,
-            lines: 0,
-            bytes: 0,
-        });
+        let group = groups.entry(name).or_default();
         group.files += 1;
         group.lines += size.lines;
         group.bytes += size.bytes;
     }
-    let mut groups: Vec<SizeGroup> = groups.into_values().collect();
+    let named = |(name, group): (&str, SizeGroup)| SizeGroup { name: name.into(), ..group };
+    let mut groups: Vec<SizeGroup> = groups.into_iter().map(named).collect();
     let key = |group: &SizeGroup| match sort {
         Sort::Lines => group.lines,
         Sort::Bytes => group.bytes,

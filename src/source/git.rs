@@ -437,17 +437,8 @@ fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
     let mut command = command(root);
     command
         // A configuration can name files for mail maps and orders.
-        .args([
-            "log",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-mailmap",
-            "-O/dev/null",
-            "--no-renames",
-            "--relative",
-            "--name-only",
-            "-z",
-        ])
+        .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null"])
+        .args(["--no-renames", "--relative", "--name-only", "-z"])
         .arg("--format=%x00%x00%H%x00%ct%x00%an%x00%s%x00%b")
         .args(which)
         .args(["--", "."]);

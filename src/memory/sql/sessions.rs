@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::super::now;
 use super::super::session::{Session, SessionStatus};
 use super::rows::time;
-use super::{MemoryStore, StorageError};
+use super::{MemoryStore, Select, StorageError};
 
 /// What happens this long after the last prompt, answer or tool call of a session does not belong
 /// to it: its agent may have ended without a word.
@@ -50,6 +50,16 @@ impl MemoryStore {
     /// Returns the sessions that have not ended.
     pub(in crate::memory) fn active_sessions(&self) -> Result<Vec<Session>, StorageError> {
         self.sessions_where("status = ?1", vec![SessionStatus::Active.as_str().to_string().into()])
+    }
+
+    /// Returns when a session began or stored something last.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::select`].
+    pub fn last_activity(&self, session: &Session) -> Result<DateTime<Utc>, StorageError> {
+        let newest = Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
+        let newest = self.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
+        Ok(newest.max(session.started_at))
     }
 
     /// Returns the id of the active session that began or stored something last.

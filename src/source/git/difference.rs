@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::objects::texts;
+use super::objects::{empty_tree, texts};
 use super::reflog::is_zero;
-use super::whose::empty_tree;
 use super::{
     PLAIN_DIFF, check_repository, command, head, names_in, object_id, output, run,
     without_own_filters,

@@ -63,6 +63,14 @@ pub(super) fn contents(root: &Path, names: &[String]) -> io::Result<Vec<Option<V
     Ok(names.iter().map(|name| if is_name(&name) { next() } else { None }).collect())
 }
 
+/// Returns the id of the empty tree, in the hash algorithm of `like`.
+pub(super) fn empty_tree(like: &str) -> &'static str {
+    match like.len() {
+        64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    }
+}
+
 /// A git process that prints objects. It ends with this value.
 pub(super) struct Objects {
     child: Child,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::difference::{RawChange, raw_change};
-use super::objects::contents;
+use super::objects::{contents, empty_tree};
 use super::reflog::lines;
 use super::watch::{
     Evidence, GitOperation, GitWatch, Merged, OperationKind, RefMove, Rewrite, Stashed, modified,
@@ -585,14 +585,6 @@ fn by_steps(
     };
     let (step, _) = steps.iter().zip(diffs).rev().find(led)?;
     Some(if step.commit { Attribution::Hand } else { Attribution::Git })
-}
-
-/// Returns the id of the empty tree, in the hash algorithm of `like`.
-pub(super) fn empty_tree(like: &str) -> &'static str {
-    match like.len() {
-        64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    }
 }
 
 /// Returns a path as a line for git, in quotes if it has a quote or a control character.
