@@ -16,8 +16,8 @@ use super::sql::Stored;
 use super::statements::{self, is_recognised};
 use super::summary::{is_summary, summary_of};
 use super::{
-    ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore,
-    ResponseType, Select, Speaker, StorageError, TextChunk, TextChunker, Vector,
+    ChunkerError, EpisodeSource, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, Select,
+    Speaker, StorageError, TextChunk, TextChunker, Vector,
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
@@ -100,7 +100,7 @@ impl MemoryCaptureService {
         let (memory, n_secrets) = RedactedMemory::of(memory);
         let mut all = self.pieces(&memory)?;
         let mut superseded = Vec::new();
-        if gives_statements(&memory.source) {
+        if gives_statements(&memory) {
             let made = self.without_echoes(&memory, &mut all)?;
             all.extend(self.merged(made)?);
             superseded = self.judged(&mut all)?;
@@ -285,9 +285,7 @@ impl MemoryCaptureService {
         }
         let (mut memories, n_secrets) = redacted(memories.into_iter(), text);
         if let Some((root, graph)) = &self.code {
-            for memory in
-                memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(&m.source))
-            {
+            for memory in memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(m)) {
                 memory.tie_to(code::references(&memory.content, root, graph));
             }
         }
@@ -357,7 +355,7 @@ impl MemoryCaptureService {
         };
         // The statements of the new content, of all pieces if there are several.
         let mut made = Vec::new();
-        if let Some(becomes) = becomes.filter(|b| gives_statements(&b.source)) {
+        if let Some(becomes) = becomes.filter(|b| gives_statements(b)) {
             let is_piece = |m: &&Memory| {
                 m.id != becomes.id && m.chunk_metadata.is_some() && head_of(m) == head
             };
@@ -585,34 +583,19 @@ fn mark_of(embedder: &dyn Embedder) -> i64 {
 
 /// Returns whether the memory is a statement about code, which later changes can make false. Events
 /// stay true.
-fn is_statement(source: &MemorySource) -> bool {
-    match source {
-        MemorySource::Episode(e) => !e.source.is_event(),
-        MemorySource::ClaudeResponse { response_type } => {
-            *response_type != ResponseType::SessionSummary
-        }
-        MemorySource::HookDescription { .. } | MemorySource::MDFileChunk { .. } => false,
-    }
+fn is_statement(memory: &Memory) -> bool {
+    authority::is_said(memory) || memory.is_answer()
 }
 
 /// Returns whether the memory is the text of a hook or an agent's answer, and not a summary made of
 /// them.
 fn is_text(memory: &Memory) -> bool {
-    matches!(
-        &memory.source,
-        MemorySource::HookDescription { .. } | MemorySource::ClaudeResponse { .. }
-    ) && !is_summary(memory)
+    memory.is_answer() || matches!(memory.source, MemorySource::HookDescription { .. })
 }
 
 /// Returns whether the text comes from a person or agent who may decide something.
-fn gives_statements(source: &MemorySource) -> bool {
-    match source {
-        MemorySource::HookDescription { hook_type, .. } => *hook_type == HookType::UserPromptSubmit,
-        MemorySource::ClaudeResponse { response_type } => {
-            *response_type != ResponseType::SessionSummary
-        }
-        _ => false,
-    }
+fn gives_statements(memory: &Memory) -> bool {
+    memory.is_prompt() || memory.is_answer()
 }
 
 /// The id of a piece follows from the id of its text, so that storing the text again gives the same

@@ -10,8 +10,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::sql::Noted;
 use super::{
-    CodeReference, Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation,
-    ResponseType, Select, StorageError,
+    CodeReference, Episode, EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select,
+    StorageError,
 };
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 use crate::text::{cut_at_word as cut, folded};
@@ -464,23 +464,16 @@ pub(super) fn contexts(
 /// are newest first. A turn begins with a prompt and ends with its answer. Git states its times in
 /// whole seconds, so what was said within a second may have come before or after.
 fn turn_at(at: DateTime<Utc>, said: &[Memory]) -> Option<(Option<&Memory>, Option<&Memory>)> {
-    let is_prompt = |m: &&Memory| {
-        matches!(
-            m.source,
-            MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }
-        )
-    };
-    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type != ResponseType::SessionSummary);
     let end = at + ONE_SECOND;
     let whole = || said.iter().filter(|m| !m.is_continued());
-    let asked = whole().find(|m| is_prompt(m) && m.created_at < end);
-    let next = whole().rfind(|m| is_prompt(m) && m.created_at >= end);
+    let asked = whole().find(|m| m.is_prompt() && m.created_at < end);
+    let next = whole().rfind(|m| m.is_prompt() && m.created_at >= end);
     let is_of_turn = |m: &&Memory| {
         asked.is_none_or(|asked| m.created_at >= asked.created_at)
             && next.is_none_or(|next| m.created_at < next.created_at)
     };
     // Oldest first.
-    let answers: Vec<&Memory> = whole().rev().filter(|m| is_answer(m) && is_of_turn(m)).collect();
+    let answers: Vec<&Memory> = whole().rev().filter(|m| m.is_answer() && is_of_turn(m)).collect();
     let answered = answers.iter().find(|m| m.created_at + ONE_SECOND > at).copied();
     let is_over = answered.is_none() && !answers.is_empty();
     ((asked.is_some() || answered.is_some()) && !is_over).then_some((asked, answered))

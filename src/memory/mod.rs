@@ -322,6 +322,18 @@ impl Memory {
         self.said_by.unwrap_or(by_source)
     }
 
+    /// Returns whether it is what a user asked.
+    fn is_prompt(&self) -> bool {
+        let prompt = HookType::UserPromptSubmit;
+        matches!(self.source, MemorySource::HookDescription { hook_type, .. } if hook_type == prompt)
+    }
+
+    /// Returns whether it is what an agent answered, and not the summary of a session.
+    fn is_answer(&self) -> bool {
+        let summary = ResponseType::SessionSummary;
+        matches!(self.source, MemorySource::ClaudeResponse { response_type } if response_type != summary)
+    }
+
     /// Returns the index of this piece of a long text, from 0, and the number of pieces; `None` if
     /// the memory is the whole text.
     #[must_use]
