@@ -63,8 +63,7 @@ impl MemoryCaptureService {
 
     /// Lets memories that name code below `root` record the present state of that code. `graph` is
     /// the database of the code graph, which need not exist.
-    #[must_use]
-    pub fn tied_to(self, root: &Path, graph: &Database) -> Self {
+    pub(super) fn tied_to(self, root: &Path, graph: &Database) -> Self {
         Self { code: Some((root.to_path_buf(), graph.clone())), ..self }
     }
 
@@ -448,12 +447,8 @@ impl MemoryCaptureService {
     }
 
     /// Replaces the pieces stored for a file, if its content changed. Returns the new ones, or
-    /// `None` if the content is the same.
-    ///
-    /// # Errors
-    /// When the file is not text, or as [`MemoryCaptureService::capture`]. The stored pieces stay
-    /// then.
-    pub fn capture_file(
+    /// `None` if the content is the same. If the file is not text, the stored pieces stay.
+    pub(super) fn capture_file(
         &self,
         path: &str,
         bytes: &[u8],

@@ -23,10 +23,7 @@ const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Appends a memory to the spool.
-///
-/// # Errors
-/// When the file cannot be written, or is too large already.
-pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
+pub(super) fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     let (memory, _) = RedactedMemory::of(memory);
     let mut line = serde_json::to_vec(&*memory)?;
     line.push(b'\n');
@@ -82,10 +79,7 @@ fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
 /// Stores the spooled memories, including those of a process that died while it stored them.
 /// Returns how many. Lines that the database refuses for now stay. A line that is not a memory, or
 /// is too long, goes to the file `.bad` beside the spool, with a warning.
-///
-/// # Errors
-/// When the database fails.
-pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
+pub(super) fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
     let unreadable = |cause| StorageError::Unreadable { path: spool.to_path_buf(), cause };
     let (folder, name) = match folder_of(spool) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),

@@ -210,10 +210,7 @@ impl Engine {
     }
 
     /// Loads the memories for searches.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn load_memories(&self) -> Result<(), AskError> {
+    pub(in crate::engine) fn load_memories(&self) -> Result<(), AskError> {
         self.manager.reload_feed(MemoryFeed::NAME, &Cancel::new(false))?;
         Ok(())
     }

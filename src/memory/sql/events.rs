@@ -51,10 +51,7 @@ pub(in crate::memory) struct EventLimits {
 impl MemoryStore {
     /// Stores changes of files until the recorder knows their cause, each with its session and
     /// time.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn note_changes(
+    pub(in crate::memory) fn note_changes(
         &self,
         changes: &[(FileChange, String, DateTime<Utc>)],
     ) -> Result<(), StorageError> {

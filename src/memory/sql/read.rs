@@ -139,26 +139,20 @@ impl MemoryStore {
     }
 
     /// Returns the memories about a file, newest first.
-    ///
-    /// # Errors
-    /// As [`MemoryStore::select`].
-    pub fn get_by_file_path(&self, path: &str) -> Result<Vec<Memory>, StorageError> {
+    pub(in crate::memory) fn get_by_file_path(
+        &self,
+        path: &str,
+    ) -> Result<Vec<Memory>, StorageError> {
         self.select(&Select { file_path: Some(path.into()), ..Select::default() })
     }
 
     /// Returns the hash of a file whose pieces are stored.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
+    pub(in crate::memory) fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
         self.row("SELECT hash FROM file_hashes WHERE path = ?1", [path], |r| r.get(0))
     }
 
     /// Returns the hashes of all files whose pieces are stored, by path.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
+    pub(in crate::memory) fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
         let sql = "SELECT path, hash FROM file_hashes";
         Ok(self.rows(sql, [], |r| Ok((r.get(0)?, r.get(1)?)))?.into_iter().collect())
     }

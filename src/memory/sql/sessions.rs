@@ -16,10 +16,7 @@ const SILENT: TimeDelta = TimeDelta::hours(1);
 
 impl MemoryStore {
     /// Stores a session, or its new state.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn put_session(&self, session: &Session) -> Result<(), StorageError> {
+    pub(in crate::memory) fn put_session(&self, session: &Session) -> Result<(), StorageError> {
         let Session { id, started_at, ended_at, status, .. } = session;
         self.write(|t| {
             t.execute(

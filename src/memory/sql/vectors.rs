@@ -13,10 +13,7 @@ const EMBEDDER: &str = "embedder";
 
 impl MemoryStore {
     /// Returns the vectors of a memory.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
+    pub(in crate::memory) fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
         let sql = "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
         let vector = |r: &Row| {
             Ok(Vector {

@@ -20,10 +20,7 @@ impl MemoryStore {
 
     /// Replaces the memories made of a file by new ones, and stores the file's hash. A `hash` of
     /// `None` means that the file is gone. Returns how many memories were replaced.
-    ///
-    /// # Errors
-    /// As [`MemoryStore::store`].
-    pub fn replace_file(
+    pub(in crate::memory) fn replace_file(
         &self,
         path: &str,
         hash: Option<&str>,
@@ -71,18 +68,12 @@ impl MemoryStore {
     }
 
     /// Deletes the memories made of a file's pieces. Returns how many there were.
-    ///
-    /// # Errors
-    /// When the deletion cannot be written.
-    pub fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
+    pub(in crate::memory) fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
         self.replace_file(path, None, &[])
     }
 
     /// Adds to the number of removed secrets.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
+    pub(in crate::memory) fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
         if n == 0 {
             return Ok(());
         }
