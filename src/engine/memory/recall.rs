@@ -192,7 +192,7 @@ impl Engine {
     }
 
     /// Selects memories relevant to `prompt`, without those in `given`. Returns their text and ids.
-    /// Searches the memories that are loaded; see [`Engine::load_memories`].
+    /// Searches the memories that are loaded.
     ///
     /// # Errors
     /// When the memories cannot be searched.
