@@ -17,7 +17,7 @@ use super::events::{
     self, Batch, Edit, Event, GitEvent, coalesced, commit_id, commit_name, contexts, edit, events,
     time,
 };
-use super::sql::{EventLimits, Noted, Recorded};
+use super::sql::{Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageError};
 use crate::source::{
     self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, OperationKind, TreeChange,
@@ -397,11 +397,8 @@ impl Recorder {
     ) -> Result<bool, CaptureError> {
         let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
         recorded.episodes = episodes;
-        let limits = EventLimits {
-            most: self.settings.most,
-            since: Utc::now() - TimeDelta::days(self.settings.days.into()),
-        };
-        let is_done = store.record(&recorded, &limits)?;
+        let since = Utc::now() - TimeDelta::days(self.settings.days.into());
+        let is_done = store.record(&recorded, self.settings.most, since)?;
         if is_done {
             store.count_redacted(n_secrets)?;
             for (name, _, position) in recorded.positions {

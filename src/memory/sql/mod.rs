@@ -31,7 +31,7 @@ mod write;
 
 pub use error::StorageError;
 use error::{read_error, write_error};
-pub(super) use events::{EventLimits, Noted, Recorded};
+pub(super) use events::{Noted, Recorded};
 pub use examine::Stats;
 pub(super) use examine::{copy, examine, holds_any};
 pub(super) use id::claimed;

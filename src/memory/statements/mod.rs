@@ -34,29 +34,22 @@ pub(super) enum StatementKind {
     Fact,
 }
 
-/// A sentence that is stored as a memory of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Statement {
-    /// The original words, on one line.
-    pub text: String,
-    pub kind: StatementKind,
-}
-
-/// Returns the statements of a text in order. Code, quotations and program output are ignored.
-pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
-    let mut found: Vec<(usize, Statement)> = Vec::new();
+/// Returns the statements of a text in order: the sentences that are memories of their own, in their
+/// original words, each on one line. Code, quotations and program output are ignored.
+fn statements(text: &str, speaker: Speaker) -> Vec<String> {
+    let mut found: Vec<(StatementKind, usize, String)> = Vec::new();
     let mut known = BTreeSet::new();
     for (at, sentence) in sentences(text, speaker).into_iter().enumerate() {
         if let Some(kind) = sentence.kind
             && known.insert(key(&sentence.text))
         {
-            found.push((at, Statement { text: cut(&sentence.text, LONGEST), kind }));
+            found.push((kind, at, cut(&sentence.text, LONGEST)));
         }
     }
-    found.sort_by_key(|(at, statement)| (statement.kind, *at));
+    found.sort();
     found.truncate(MOST);
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, statement)| statement).collect()
+    found.sort_by_key(|(_, at, _)| *at);
+    found.into_iter().map(|(.., statement)| statement).collect()
 }
 
 /// Returns the sentences of a memory that are not statements and name a subject, on one line.
@@ -82,14 +75,14 @@ pub(super) fn key(text: &str) -> String {
 /// of the text.
 pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     let source = MemorySource::Episode(Episode::of(EpisodeSource::Message));
-    let memory = |statement: Statement| Memory {
-        id: id_of(&statement.text),
+    let memory = |statement: String| Memory {
+        id: id_of(&statement),
         created_at: origin.created_at,
         updated_at: origin.updated_at,
         group_id: origin.group_id.clone(),
         derived_from: vec![origin.id],
         said_by: Some(origin.speaker()),
-        ..Memory::new(statement.text, source.clone(), &origin.session_id)
+        ..Memory::new(statement, source.clone(), &origin.session_id)
     };
     statements(&origin.content, origin.speaker()).into_iter().map(memory).collect()
 }
