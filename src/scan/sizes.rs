@@ -19,7 +19,7 @@ pub struct Size {
 }
 
 /// The counts of one group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileCount {
     /// Name of the language, directory or file.
     pub name: String,
@@ -76,17 +76,13 @@ pub fn grouped(sizes: &[Size], by: By, sort: CountSort) -> Vec<FileCount> {
             By::Directory(depth) => directory(&size.path, depth),
             By::File => &size.path,
         };
-        let group = groups.entry(name).or_insert_with(|| FileCount {
-            name: name.into(),
-            files: 0,
-            lines: 0,
-            bytes: 0,
-        });
+        let group = groups.entry(name).or_default();
         group.files += 1;
         group.lines += size.lines;
         group.bytes += size.bytes;
     }
-    let mut groups: Vec<FileCount> = groups.into_values().collect();
+    let named = |(name, group): (&str, FileCount)| FileCount { name: name.into(), ..group };
+    let mut groups: Vec<FileCount> = groups.into_iter().map(named).collect();
     let key = |group: &FileCount| match sort {
         CountSort::Lines => group.lines,
         CountSort::Bytes => group.bytes,
