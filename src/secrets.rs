@@ -90,6 +90,9 @@ enum TextOrigin {
     File,
 }
 
+/// A secret in a text, and the rule that found it.
+type Found = (Range<usize>, &'static str);
+
 /// Replaces each secret in `text` by `[REDACTED:rule-id]`.
 ///
 /// Redacting the result again changes nothing.
@@ -124,7 +127,7 @@ pub fn redact_file(text: &str) -> RedactedFile<'_> {
 fn redact_with(
     text: &str,
     origin: TextOrigin,
-    mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)]),
+    mut tell: impl FnMut(&str, &[Found]),
 ) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
     // A mark can remove what hid another secret from a rule, so repeat until nothing is found.
@@ -247,7 +250,7 @@ impl Rule {
         text: &str,
         part: &Range<usize>,
         origin: TextOrigin,
-        found: &mut Vec<(Range<usize>, &'static str)>,
+        found: &mut Vec<Found>,
     ) {
         let Some((regex, deny)) = self.compiled() else { return };
         let bytes = &text.as_bytes()[part.clone()];
@@ -301,7 +304,7 @@ impl Rule {
 }
 
 /// Returns the secrets in `text` and the rules that found them, in order and without overlaps.
-fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
+fn find(text: &str, origin: TextOrigin) -> Vec<Found> {
     let rules = &*RULES;
     let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
     let mut line = 0..0;
@@ -340,15 +343,12 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
             rule.find(text, part, origin, &mut found);
         }
     }
-    found.extend(in_tables(
-        text,
-        parts.get(rules.named).map(Vec::as_slice).unwrap_or_default(),
-        origin,
-    ));
+    let named = parts.get(rules.named).map(Vec::as_slice).unwrap_or_default();
+    found.extend(in_tables(text, named, origin));
     let mut found = without_marks(text, found);
     // The sort is stable: of two matches with the same start, that of the earlier rule stays first.
     found.sort_by_key(|(range, _)| range.start);
-    let mut joined: Vec<(Range<usize>, &'static str)> = Vec::with_capacity(found.len());
+    let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for (range, id) in found {
         match joined.last_mut() {
             Some((last, _)) if range.start < last.end => last.end = last.end.max(range.end),
@@ -359,11 +359,7 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
 }
 
 /// Returns the passwords in tables. `named` are the lines that name a password.
-fn in_tables(
-    text: &str,
-    named: &[Range<usize>],
-    origin: TextOrigin,
-) -> Vec<(Range<usize>, &'static str)> {
+fn in_tables(text: &str, named: &[Range<usize>], origin: TextOrigin) -> Vec<Found> {
     let (mut found, mut end) = (Vec::new(), 0);
     for line in named {
         // A row of a table begins no other one.
@@ -392,10 +388,7 @@ fn lines_around(text: &str, part: Range<usize>, before: usize, after: usize) -> 
 }
 
 /// Removes the marks of an earlier redaction from the ranges, and short remains beside them.
-fn without_marks(
-    text: &str,
-    found: Vec<(Range<usize>, &'static str)>,
-) -> Vec<(Range<usize>, &'static str)> {
+fn without_marks(text: &str, found: Vec<Found>) -> Vec<Found> {
     let marks = marks(text);
     if marks.is_empty() {
         return found;
@@ -420,12 +413,7 @@ fn without_marks(
 }
 
 /// Adds the remains of a range beside a mark, if they are more than a quote and a word.
-fn push_part(
-    text: &str,
-    part: Range<usize>,
-    id: &'static str,
-    out: &mut Vec<(Range<usize>, &'static str)>,
-) {
+fn push_part(text: &str, part: Range<usize>, id: &'static str, out: &mut Vec<Found>) {
     let value = &text[part.clone()];
     if value.trim().len() >= 8 && is_random(value) {
         out.push((part, id));
@@ -455,7 +443,7 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns `text` with a mark in place of each range; in a file, also with its line breaks.
-fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: TextOrigin) -> String {
+fn replace(text: &str, found: &[Found], origin: TextOrigin) -> String {
     let mut out = String::with_capacity(text.len() + 16 * found.len());
     let mut done = 0;
     for (range, id) in found {

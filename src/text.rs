@@ -25,6 +25,24 @@ pub fn join(folder: &str, name: &str) -> String {
     }
 }
 
+/// Returns the folder of a path; empty at the root.
+#[must_use]
+pub fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Returns the last name of a path.
+#[must_use]
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the name of a file up to its first dot.
+#[must_use]
+pub fn file_stem(path: &str) -> &str {
+    file_name(path).split('.').next().unwrap_or_default()
+}
+
 /// Returns a text without the quotation marks around it, of code or of a message.
 #[must_use]
 pub fn unquoted(text: &str) -> &str {

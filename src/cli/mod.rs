@@ -75,7 +75,6 @@ use crate::work::compute_threads;
     name = "cortex",
     version,
     disable_version_flag = true,
-    args_conflicts_with_subcommands = true,
     after_help = "Example: cortex search \"where are retries counted\"
 
 Without a command, cortex says what can be done in the current directory."
@@ -250,9 +249,10 @@ pub fn run() -> ExitCode {
     if !matches!(cli.command, Some(Command::Mcp(_) | Command::Server(_))) {
         compute_threads();
     }
-    let Some(command) = cli.command else {
-        return code(if cli.version { version::run(cli.verbose) } else { here::run() });
-    };
+    if cli.version {
+        return code(version::run(cli.verbose));
+    }
+    let Some(command) = cli.command else { return code(here::run()) };
     code(match command {
         Command::Explore(args) => explore::run(&args),
         Command::Search(args) => search::run(&args),

@@ -156,7 +156,7 @@ impl From<RecallError> for AskError {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
+/// Whether a number is 0, so that an answer leaves it out.
+fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+    *n == N::default()
 }

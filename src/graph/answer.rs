@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 /// The kind of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// The symbols that call the target.
+    #[default]
     Callers,
     /// The symbols that the target calls.
     Callees,
@@ -129,7 +130,7 @@ pub struct ImportedName {
 }
 
 /// The answer to a query of the code graph.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct GraphAnswer {
     pub operation: Operation,
     /// The symbols and files that the target matched; empty if it matched none.
@@ -177,7 +178,7 @@ impl GraphAnswer {
 const MODULE: &str = "<module>";
 
 /// A symbol, or a file as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Node {
     pub file: String,
     /// `<module>` for a file as a whole, and for code outside of all symbols.
@@ -197,15 +198,8 @@ pub struct Node {
 impl Node {
     /// A file as a whole.
     pub(super) fn of_file(path: &str) -> Self {
-        Self {
-            name: MODULE.into(),
-            symbol: path.into(),
-            file: path.into(),
-            kind: "file".into(),
-            line: 0,
-            end_line: 0,
-            start_line: 0,
-        }
+        let (name, kind) = (MODULE.into(), "file".into());
+        Self { file: path.into(), name, symbol: path.into(), kind, ..Self::default() }
     }
 
     /// Whether it is a function, a method or a macro.
@@ -235,8 +229,17 @@ pub struct Neighbour {
     pub is_test: bool,
 }
 
+impl Neighbour {
+    /// Returns a node so many steps from the target.
+    #[must_use]
+    pub fn new(node: Node, sites: Vec<u32>, confidence: f32, depth: usize) -> Self {
+        let (via, is_value, is_test) = (String::new(), false, false);
+        Self { node, sites, confidence, depth, via, is_value, is_test }
+    }
+}
+
 /// What the graph knows of a symbol on all sides, one step from it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Around {
     pub node: Node,
     /// What calls or uses it, except tests.
@@ -249,20 +252,6 @@ pub struct Around {
     pub calls: Vec<Neighbour>,
     /// Whether the search stopped early.
     pub is_cut: bool,
-}
-
-impl Around {
-    /// Returns a symbol with nothing around it.
-    pub(super) fn of(node: Node) -> Self {
-        Self {
-            node,
-            users: Vec::new(),
-            candidates: Vec::new(),
-            tests: Vec::new(),
-            calls: Vec::new(),
-            is_cut: false,
-        }
-    }
 }
 
 /// A line of a file: path, and number from 1 on.

@@ -1,10 +1,8 @@
 //! Collects what the graph knows of a symbol on all sides: its users, its tests, what it calls.
 
-use std::collections::HashSet;
-
 use super::answer::{Around, LEAST_CONFIDENCE, Neighbour};
 use super::error::GraphError;
-use super::rows::{FileId, SymbolId};
+use super::rows::SymbolId;
 use super::traversal::{CALLS, Follow, Traversal, USES};
 use crate::languages::is_test_file;
 
@@ -19,12 +17,11 @@ impl Traversal {
         &mut self,
         targets: &[String],
     ) -> Result<Vec<Option<Around>>, GraphError> {
-        let with_tests = self.files_with_tests()?;
         let mut all = Vec::new();
         for target in targets {
             let found = self.resolver.scopes.targets(target)?;
             all.push(match found[..] {
-                [one] if self.resolver.work.goes_on() => Some(self.around(one, &with_tests)?),
+                [one] if self.resolver.work.goes_on() => Some(self.around(one)?),
                 _ => None,
             });
         }
@@ -32,26 +29,22 @@ impl Traversal {
     }
 
     /// Returns what is around a symbol. It is asked alone, so that the answer depends on no other one.
-    fn around(&mut self, of: SymbolId, with_tests: &HashSet<FileId>) -> Result<Around, GraphError> {
+    fn around(&mut self, of: SymbolId) -> Result<Around, GraphError> {
         if let Some(known) = self.around.get(&of) {
             return Ok(known.clone());
         }
         self.forget();
-        let around = self.find_around(of, with_tests)?;
+        let around = self.find_around(of)?;
         if !around.is_cut {
             self.around.insert(of, around.clone());
         }
         Ok(around)
     }
 
-    fn find_around(
-        &mut self,
-        of: SymbolId,
-        with_tests: &HashSet<FileId>,
-    ) -> Result<Around, GraphError> {
+    fn find_around(&mut self, of: SymbolId) -> Result<Around, GraphError> {
         let node = self.resolver.scopes.node(of)?;
         if self.is_too_common(of)? {
-            return Ok(Around { is_cut: true, ..Around::of(node) });
+            return Ok(Around { node, is_cut: true, ..Around::default() });
         }
         let (users, candidates) = self.walk(&[of], Follow::Incoming(USES), 1)?;
         let calls = if node.is_function() {
@@ -63,7 +56,7 @@ impl Traversal {
         let (mut tests, mut others, mut unsure_tests, mut unsure) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for user in users.into_iter().chain(candidates).filter(is_other) {
-            let is_test = is_test_file(&user.node.file) || self.is_test(&user.node, with_tests)?;
+            let is_test = is_test_file(&user.node.file) || self.is_test(&user.node)?;
             let is_sure = user.confidence >= LEAST_CONFIDENCE;
             let list = match (is_test, is_sure) {
                 (true, true) => &mut tests,

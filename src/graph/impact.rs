@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, Neighbour, Node, Operation};
 use super::error::GraphError;
-use super::rows::{FileId, SymbolId, SymbolRow};
+use super::rows::{SymbolId, SymbolRow};
 use super::tested::TestsAnswer;
 use super::traversal::{CALLS, Follow, MAX_TARGETS, Traversal, USES};
 use crate::syntax::ReferenceKind;
@@ -123,13 +123,9 @@ impl Traversal {
                 let node = self.resolver.scopes.node(edge.to)?;
                 if known.insert(node.clone()) {
                     out.push(Neighbour {
-                        node,
-                        sites: edge.lines,
-                        confidence,
-                        depth: caller.depth + 1,
                         via: caller.node.symbol.clone(),
                         is_value: true,
-                        is_test: false,
+                        ..Neighbour::new(node, edge.lines, confidence, caller.depth + 1)
                     });
                 }
             }
@@ -179,7 +175,6 @@ impl Traversal {
         let (users, candidates) = self.walk(&all, Follow::Touched, query.depth)?;
         self.resolver.work = work;
         let tests = self.tests_of(all.clone(), query.test_depth)?;
-        let with_tests = self.files_with_tests()?;
         let with_found_tests: HashSet<&str> = tests.files.iter().map(|path| &**path).collect();
         let changed: HashSet<&Node> = targets.iter().flatten().collect();
         let mut without_tests = |found: Vec<Neighbour>| -> Result<Vec<Neighbour>, GraphError> {
@@ -188,7 +183,7 @@ impl Traversal {
                 user.is_test = self.is_of_tests(&user.node)?;
                 // A helper is replaced by the tests that use it, if there are any.
                 let is_listed = (user.is_test && with_found_tests.contains(&*user.node.file))
-                    || self.is_test(&user.node, &with_tests)?;
+                    || self.is_test(&user.node)?;
                 if !is_listed && !changed.contains(&user.node) {
                     kept.push(user);
                 }
@@ -205,10 +200,11 @@ impl Traversal {
         match target {
             ImpactTarget::Written(written) => self.resolver.scopes.targets(written),
             ImpactTarget::File(path) => {
-                Ok(self.file_at(path).map(|file| SymbolId { file, n: -1 }).into_iter().collect())
+                let file = self.resolver.scopes.file_at(path);
+                Ok(file.map(|file| SymbolId { file, n: -1 }).into_iter().collect())
             }
             ImpactTarget::Symbol { path, name, line } => {
-                let Some(file) = self.file_at(path) else { return Ok(Vec::new()) };
+                let Some(file) = self.resolver.scopes.file_at(path) else { return Ok(Vec::new()) };
                 let scope = self.resolver.scopes.scope_of(file)?;
                 let named = |s: &&SymbolRow| s.name == *name;
                 // The graph may be of a moment before or after.
@@ -217,10 +213,5 @@ impl Traversal {
                 Ok(nearest.map(|s| s.id).into_iter().collect())
             }
         }
-    }
-
-    fn file_at(&self, path: &str) -> Option<FileId> {
-        let mut files = self.resolver.scopes.files.iter();
-        files.find(|file| file.row.path == path).map(|file| file.row.id)
     }
 }

@@ -72,7 +72,7 @@ impl Resolver {
     ) -> Result<Option<ImportedChain>, GraphError> {
         let Some((root, rest)) = chain.split_first() else { return Ok(None) };
         let file = at.file;
-        let Some(names) = self.scopes.file(file).map(|f| f.names) else { return Ok(None) };
+        let Some(names) = self.scopes.names(file) else { return Ok(None) };
         let root = names.without_marks(&root.0).to_string();
         let scope = self.scopes.scope_of(file)?;
         if let Some((_, all)) = scope.binding(at, &root) {

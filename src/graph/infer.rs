@@ -86,7 +86,7 @@ impl Resolver {
     }
 
     fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<KnownEntity, GraphError> {
-        let Some(names) = self.scopes.file(at.file).map(|f| f.names) else { return Ok(UNKNOWN) };
+        let Some(names) = self.scopes.names(at.file) else { return Ok(UNKNOWN) };
         let name = if step.name.starts_with("$crate") {
             step.name
         } else {
@@ -462,7 +462,7 @@ impl Resolver {
         }
         // For a type of a library, a member is assumed to return the element type, if it has one.
         let is_new = |id: SymbolId| {
-            let names = self.scopes.file(id.file).map(|f| f.names);
+            let names = self.scopes.names(id.file);
             names.is_some_and(|names| names.new_method() == Some(step.name))
         };
         if matches!(entity, Entity::Of(id) if is_new(*id)) {

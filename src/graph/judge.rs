@@ -15,12 +15,13 @@ use super::rename::{NamedIn, SURE, Verdict};
 use super::resolve::CLEARLY;
 use super::resolver::{Entity, Meaning};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
-use super::scopes::{ExpectedKind, directory};
+use super::scopes::ExpectedKind;
 use super::traversal::Traversal;
 use crate::languages::{Modules, Names, Visibility};
 use crate::syntax::{
     BinderKind, Occurrence, PlaceKind, ReferenceKind, Role, SymbolKind, as_written,
 };
+use crate::text::directory;
 
 /// A place means another symbol from this confidence on.
 const SURE_OTHER: f32 = 0.6;
@@ -168,8 +169,8 @@ impl Traversal {
             symbols.iter().all(|s| family.contains(&s.id) || s.kind == SymbolKind::Module);
         let stem_is_name =
             |path: &str| path.split('/').any(|part| part.split('.').next() == Some(name));
-        let has_module = self.resolver.scopes.files_where(|file| {
-            file.names.family == self.family_of(home) && stem_is_name(&file.row.path)
+        let has_module = self.resolver.scopes.files.iter().any(|file| {
+            file.names.family == self.resolver.scopes.family(home) && stem_is_name(&file.row.path)
         });
         let (mut is_member, mut is_extension) = (false, false);
         for symbol in ours().filter(|s| !s.is_type() && s.name != s.owner) {
@@ -183,7 +184,7 @@ impl Traversal {
             is_extension |= is_added || (is_outside && !symbol.owner.is_empty());
         }
         let mut is_of_shape = false;
-        if self.family_of(home) == "ecmascript" {
+        if self.resolver.scopes.family(home) == "ecmascript" {
             for id in family {
                 let scope = self.resolver.scopes.scope_of(id.file)?;
                 let owner = scope.around(*id).nth(1).map(|owner| owner.kind);
@@ -206,19 +207,11 @@ impl Traversal {
             is_only,
             is_only_member: true,
             apart,
-            is_marked: !matches!(self.family_of(home), "php" | "shell" | "perl" | "powershell"),
+            is_marked: !self.resolver.scopes.names(home).is_some_and(Names::marks_variables),
             has_module,
             symbols,
             rows,
         })
-    }
-
-    fn family_of(&self, file: FileId) -> &'static str {
-        self.resolver.scopes.file(file).map_or("", |f| f.names.family)
-    }
-
-    fn names_in(&self, file: FileId) -> Option<&'static Names> {
-        self.resolver.scopes.file(file).map(|f| f.names)
     }
 
     /// Judges what the text itself decides: text that is no code, and the places that bind the name.
@@ -404,7 +397,9 @@ impl Traversal {
             return Ok(Verdict::Left(ALIAS));
         }
         let has_files = self
-            .names_in(file)
+            .resolver
+            .scopes
+            .names(file)
             .is_some_and(|names| matches!(names.modules, Modules::Rust | Modules::Python));
         let submodule = self.resolver.scopes.submodule(module, name, file);
         let is_module = judged.has_module
@@ -412,7 +407,7 @@ impl Traversal {
             && !self.resolver.scopes.files_of_module(&submodule, file).is_empty();
         let is_own = self.resolver.scopes.files_of_module(module, file).contains(&file);
         // In Rust one import brings both.
-        let has_both = is_own || self.family_of(file) == "rust";
+        let has_both = is_own || self.resolver.scopes.family(file) == "rust";
         if is_module && (exported != Some(true) || has_both) {
             return Ok(if exported == Some(true) { MAYBE_MODULE } else { Verdict::Left(MODULE) });
         }
@@ -487,10 +482,10 @@ impl Traversal {
         if is_short {
             parts.remove(0);
         }
-        let family = self.family_of(file);
+        let family = self.resolver.scopes.family(file);
         for part in parts {
             let stem = part.split('.').next().unwrap_or(part);
-            let is_file = self.resolver.scopes.files_where(|f| {
+            let is_file = self.resolver.scopes.files.iter().any(|f| {
                 let mut names = f.row.path.split('/').filter_map(|part| part.split('.').next());
                 let mut packages = f.row.package.split(['.', ':', '\\', ' ']);
                 f.names.family == family
@@ -562,8 +557,8 @@ impl Traversal {
         in_file: &[Verdict],
         is_alone: bool,
     ) -> Result<Verdict, GraphError> {
-        let Some(names) = self.names_in(file) else { return Ok(UNKNOWN) };
-        let language = self.resolver.scopes.file(file).map_or("", |f| &f.row.language).to_string();
+        let Some(names) = self.resolver.scopes.names(file) else { return Ok(UNKNOWN) };
+        let language = self.resolver.scopes.language(file).to_string();
         let rows = judged.rows.get(&(file, place.line)).map_or(&[][..], Vec::as_slice);
         match place.role {
             Role::Template => {
@@ -698,18 +693,13 @@ impl Traversal {
         }
         let mut verdicts = Vec::new();
         for row in matching {
-            let meanings = self.resolver.resolve(row)?;
-            let meanings = Self::without_apart(judged, meanings);
+            let mut meanings = self.resolver.resolve(row)?;
+            // The text tells these symbols from the renamed one.
+            meanings.retain(|m| !judged.apart.iter().any(|other| other.id == m.symbol));
             let unsure = if row.receiver.is_empty() { UNKNOWN } else { OF_VALUE };
             verdicts.push(verdict(&meanings, judged.family, unsure));
         }
         Ok(agreed(&verdicts).unwrap_or(UNKNOWN))
-    }
-
-    /// Leaves out the symbols that the text tells from the renamed one.
-    fn without_apart(judged: &Judged, mut meanings: Vec<Meaning>) -> Vec<Meaning> {
-        meanings.retain(|m| !judged.apart.iter().any(|other| other.id == m.symbol));
-        meanings
     }
 
     /// Judges a bare name that nothing in its file binds and no rule resolves.
@@ -801,7 +791,7 @@ impl Traversal {
         let is_path = receiver.contains("::")
             || receiver.contains('\\')
             || root.starts_with(char::is_uppercase);
-        if is_path || entity_is_module(&entity) {
+        if is_path || matches!(entity, Entity::Module { .. }) {
             let is_outside = entity == Entity::Elsewhere && names.family == "rust";
             return Ok(match () {
                 () if is_outside => Verdict::Left(OUTSIDE),
@@ -815,10 +805,6 @@ impl Traversal {
         }
         Ok(unsure)
     }
-}
-
-fn entity_is_module(entity: &Entity) -> bool {
-    matches!(entity, Entity::Module { .. })
 }
 
 /// Whether values of the language have no other members than their types.

@@ -9,6 +9,7 @@ use rustc_hash::FxBuildHasher;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::answer::LEAST_CONFIDENCE;
 use super::error::GraphError;
 use super::resolver::Resolver;
 use super::rows::{RefRow, SymbolId, SymbolRow};
@@ -20,8 +21,6 @@ const DAMPING: f64 = 0.85;
 const ROUNDS: usize = 20;
 /// Share of the restart probability that files in focus get.
 const FOCUS: f64 = 0.7;
-/// A meaning with less confidence does not count as a reference.
-const LEAST_CONFIDENCE: f32 = 0.5;
 /// Maximum number of references that are resolved. Of more, equally spaced ones are.
 const MAX_REFERENCES: usize = 150_000;
 /// Factor of the rank of a symbol that its file keeps to itself.
@@ -101,17 +100,14 @@ pub(super) fn map(mut resolver: Resolver, query: MapQuery) -> Result<Map, GraphE
         let common = |name: &str| {
             resolver.scopes.file(*id).is_some_and(|file| file.names.is_common_method(name))
         };
-        let first = of.start;
-        let own = &symbols[of.clone()];
+        let own_ranks = &ranks[of.clone()];
         out.push(MapFile {
             path: path.clone(),
-            rank: ranks[of.clone()].iter().sum(),
-            symbols: important(own, &ranks[first..of.end], &common),
+            rank: own_ranks.iter().sum(),
+            symbols: important(&symbols[of.clone()], own_ranks, &common),
         });
     }
     out.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.path.cmp(&b.path)));
-    let paths = resolver.scopes.files.iter().map(|file| (file.row.id, &*file.row.path));
-    let path_of: HashMap<i64, &str> = paths.collect();
     let is_main = |s: &&SymbolRow| {
         matches!(&*s.name, "main" | "Main") && s.kind.is_callable() && !s.prototype
     };
@@ -120,7 +116,7 @@ pub(super) fn map(mut resolver: Resolver, query: MapQuery) -> Result<Map, GraphE
         .iter()
         .chain(of_others)
         .filter(is_main)
-        .filter_map(|s| Some(((*path_of.get(&s.id.file)?).to_string(), s.line)))
+        .filter_map(|s| Some((resolver.scopes.file(s.id.file)?.row.path.clone(), s.line)))
         .collect();
     mains.sort_unstable();
     Ok(Map { files: out, mains })

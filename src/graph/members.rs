@@ -4,10 +4,11 @@ use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, MAX_BASES, MAX_INFERENCE, Meaning, Resolver};
 use super::rows::{BaseRow, SymbolId, SymbolRow};
-use super::scopes::{ExpectedKind, directory};
+use super::scopes::ExpectedKind;
 use super::types;
 use crate::languages::Visibility;
 use crate::syntax::SymbolKind;
+use crate::text::directory;
 
 /// How likely a member belongs to a type if no other type has its name.
 const ONLY_TYPE: f32 = 0.9;

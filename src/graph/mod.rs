@@ -41,7 +41,7 @@ use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -90,7 +90,6 @@ pub struct Updated {
     pub n_parsed: usize,
     /// Number of files that are no longer among the files of the project.
     pub n_removed: usize,
-    pub ms: u64,
 }
 
 /// The result of an import of a SCIP index.
@@ -437,7 +436,6 @@ impl CodeGraph {
         read: &(impl Fn(&str) -> Option<(String, String)> + Sync),
         tell: &impl Fn(usize, usize),
     ) -> Result<Updated, GraphError> {
-        let start = Instant::now();
         let known = self.tables.hashes()?;
         let gone: Vec<String> =
             known.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
@@ -471,8 +469,7 @@ impl CodeGraph {
         if !changed.is_empty() {
             self.tables.settle();
         }
-        let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Updated { n_parsed: changed.len(), n_removed: gone.len(), ms })
+        Ok(Updated { n_parsed: changed.len(), n_removed: gone.len() })
     }
 
     fn write(&self, parsed: Vec<Result<FileRows, String>>) -> Result<(), GraphError> {
@@ -529,7 +526,7 @@ impl FileRows {
             Some("Cargo.toml") => relations.package = crate_name(text),
             Some("go.mod") => relations.package = go_module(text),
             Some("package.json") => {
-                let manifest = NpmManifest::parse(text);
+                let manifest: NpmManifest = serde_json::from_str(text).unwrap_or_default();
                 relations.imports = manifest.import_rows(text);
                 relations.package = manifest.name;
             }
@@ -572,10 +569,6 @@ struct NpmManifest {
 }
 
 impl NpmManifest {
-    fn parse(text: &str) -> Self {
-        serde_json::from_str(text).unwrap_or_default()
-    }
-
     /// Returns an import of each path under its name. The conditions do not count: the project
     /// does not hold what a build writes.
     fn import_rows(&self, text: &str) -> Vec<Import> {

@@ -82,7 +82,7 @@ impl Resolver {
         if !is_here {
             return Ok(None);
         }
-        let names = self.scopes.file(file).map(|f| f.names);
+        let names = self.scopes.names(file);
         let all = file_scope.symbols.iter();
         let mut later = all.filter(|s| s.name == symbol.name && s.parent == symbol.parent);
         let symbol = match later.next_back() {

@@ -123,10 +123,8 @@ impl Traversal {
         find: &dyn Fn(&str) -> Vec<NamedIn>,
     ) -> Result<Option<String>, GraphError> {
         let short = symbol.name.strip_suffix("Attribute").filter(|short| !short.is_empty());
-        let file = self.resolver.scopes.file(symbol.id.file);
-        let (Some(short), true) = (short, file.is_some_and(|f| f.names.family == "csharp")) else {
-            return Ok(None);
-        };
+        let is_csharp = self.resolver.scopes.family(symbol.id.file) == "csharp";
+        let Some(short) = short.filter(|_| is_csharp) else { return Ok(None) };
         if !self.resolver.scopes.named(short)?.is_empty() {
             return Ok(None);
         }
@@ -226,7 +224,7 @@ impl Traversal {
             let is_declaration = other.prototype != symbol.prototype
                 && other.kind.is_callable() == symbol.kind.is_callable()
                 && other.owner == symbol.owner
-                && self.resolver.scopes.file(symbol.id.file).is_some_and(|f| f.names.family == "c")
+                && self.resolver.scopes.family(symbol.id.file) == "c"
                 && self.resolver.scopes.is_same_family(other.id.file, symbol.id.file);
             if is_constructor || is_sibling || is_declaration {
                 out.push(other.id);
@@ -287,6 +285,7 @@ impl Traversal {
         Ok(())
     }
 
+    /// Whether the symbols are used through a value, and not by their bare name.
     fn is_member(&mut self, family: &BTreeSet<SymbolId>) -> Result<bool, GraphError> {
         let Some(first) = family.first() else { return Ok(false) };
         let Some(symbol) = self.resolver.scopes.symbol(*first)? else { return Ok(false) };
@@ -357,7 +356,7 @@ impl Traversal {
                     let why = "a variable or parameter has this name around a use";
                     places.insert(((path.clone(), place.line), why.to_string()));
                 }
-                if place.role == Role::Definition && !self.is_free(family)? {
+                if place.role == Role::Definition && self.is_member(family)? {
                     continue;
                 }
                 let file_scope = self.resolver.scopes.scope_of(file)?;
@@ -407,18 +406,11 @@ impl Traversal {
     /// Whether another symbol of the name is a different thing in each place, so that neither hides the
     /// other: a variable beside a function in some languages, a tag of C beside a function.
     pub(super) fn is_apart(&self, is_function: bool, is_type: bool, other: &SymbolRow) -> bool {
-        let Some(names) = self.resolver.scopes.file(other.id.file).map(|f| f.names) else {
-            return false;
-        };
+        let Some(names) = self.resolver.scopes.names(other.id.file) else { return false };
         let has_marks = names.called_variables == Called::Never && names.family != "ruby";
         (has_marks && is_function && other.kind.is_data())
             || (names.family == "c"
                 && ((is_function && other.is_type())
                     || (is_type && other.kind.is_callable() && other.owner.is_empty())))
-    }
-
-    /// Whether a symbol is used by its bare name.
-    fn is_free(&mut self, family: &BTreeSet<SymbolId>) -> Result<bool, GraphError> {
-        Ok(!self.is_member(family)?)
     }
 }

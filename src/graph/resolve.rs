@@ -12,9 +12,10 @@ use super::error::GraphError;
 use super::names;
 use super::resolver::{Entity, KnownEntity, Meaning, Resolver};
 use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
-use super::scopes::{ExpectedKind, FileScope, directory};
+use super::scopes::{ExpectedKind, FileScope};
 use crate::languages::Visibility;
 use crate::syntax::{SymbolKind, as_written};
+use crate::text::{directory, file_stem};
 
 // Confidence of a symbol, by the reason why the name may mean it.
 /// It is in the same scope.
@@ -49,6 +50,14 @@ pub(super) const MAX_MODULE_FILES: usize = 8;
 pub(super) const CLEARLY: f32 = 0.05;
 /// Largest confidence of a meaning when another is clearly likelier; it is never a result then.
 const CANDIDATE: f32 = 0.45;
+
+/// Returns the name that an import has in its module, if the module gives it one.
+fn name_there(import: &ImportRow) -> &str {
+    match import.name.as_str() {
+        "" | "default" => &import.alias,
+        name => name,
+    }
+}
 
 /// The symbols of a name, as one module knows it.
 struct NamedSymbols {
@@ -292,7 +301,7 @@ impl Resolver {
         around: &[&SymbolRow],
         file_scope: &FileScope,
     ) -> Result<f32, GraphError> {
-        let Some(names) = self.scopes.file(from.file).map(|f| f.names) else { return Ok(0.0) };
+        let Some(names) = self.scopes.names(from.file) else { return Ok(0.0) };
         let is_in_scope =
             c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
         let is_member = !c.is_type()
@@ -385,11 +394,7 @@ impl Resolver {
         from: FileId,
         wanted: ExpectedKind,
     ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
-        let name = if import.name.is_empty() || import.name == "default" {
-            &import.alias
-        } else {
-            &import.name
-        };
+        let name = name_there(import);
         if import.name.is_empty() || import.name == "default" {
             let default = self.default_exports(import, from, wanted)?;
             if !default.is_empty() {
@@ -422,7 +427,7 @@ impl Resolver {
         let mut out = Vec::new();
         for file in self.scopes.files_of_module(&import.module, from).iter() {
             let Some(path) = self.scopes.file(*file).map(|f| f.row.path.clone()) else { continue };
-            let stem = path.rsplit('/').next().and_then(|name| name.split('.').next());
+            let stem = file_stem(&path);
             let is_meant = |s: &&SymbolRow| {
                 let like = |name: &str| s.name.eq_ignore_ascii_case(name);
                 s.exported
@@ -430,31 +435,23 @@ impl Resolver {
                     && (like("default")
                         || like("module.exports")
                         || like(&import.alias)
-                        || stem.is_some_and(like))
+                        || like(stem))
             };
             let scope = self.scopes.scope_of(*file)?;
             let is_default = |i: &&ImportRow| {
                 i.module.is_empty() && matches!(&*i.alias, "default" | "module.exports")
             };
             if let Some(exported) = scope.imports.iter().find(is_default) {
-                let rows = self.scopes.candidates(&exported.name, *file, wanted)?;
-                let of_file = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
-                let n_before = out.len();
-                out.extend(of_file.map(|c| (IMPORTED * HANDED_ON, c.clone())));
+                let name = &exported.name;
+                let mut found = self.handed_from("", name, *file, from, wanted, MAX_HANDED_ON)?;
                 let mut imports = scope.imports.iter();
-                let imported = imports.find(|i| {
-                    !i.module.is_empty() && i.name != "*" && imported_as(i) == exported.name
-                });
-                if let Some(import) = imported.filter(|_| out.len() == n_before) {
-                    let name = match import.name.as_str() {
-                        "" | "default" => &import.alias,
-                        name => name,
-                    };
-                    let named =
-                        self.named_in(&import.module, *file, name, from, wanted, MAX_HANDED_ON)?;
-                    let likely = named.inside.into_iter().filter(|(s, _)| *s >= 0.5);
-                    out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
+                let imported = imports
+                    .find(|i| !i.module.is_empty() && i.name != "*" && imported_as(i) == name);
+                if let Some(import) = imported.filter(|_| found.is_empty()) {
+                    let (module, name) = (&import.module, name_there(import));
+                    found = self.handed_from(module, name, *file, from, wanted, MAX_HANDED_ON)?;
                 }
+                out.extend(found);
                 continue;
             }
             if !path.ends_with(".d.ts") {
@@ -572,16 +569,7 @@ impl Resolver {
                 ways = whole.map(|i| (i.module.as_str(), name)).collect();
             }
             for (module, name) in ways {
-                if module.is_empty() {
-                    // `export { own as name }`
-                    let rows = self.scopes.candidates(name, *file, wanted)?;
-                    let of_file = rows.iter().filter(|c| c.id.file == *file && c.parent < 0);
-                    out.extend(of_file.map(|c| (IMPORTED * HANDED_ON, c.clone())));
-                    continue;
-                }
-                let named = self.named_in(module, *file, name, family, wanted, depth)?;
-                let likely = named.inside.into_iter().filter(|(s, _)| *s >= 0.5);
-                out.extend(likely.map(|(s, c)| (s * HANDED_ON, c)));
+                out.extend(self.handed_from(module, name, *file, family, wanted, depth)?);
             }
         }
         // Many ways lead to one symbol, and each module hands all of them on.
@@ -589,6 +577,31 @@ impl Resolver {
         out.dedup_by_key(|(_, c)| c.id);
         self.handed.insert(asked, out.clone());
         Ok(out)
+    }
+
+    /// Returns the symbols of a name that a file hands on from a module; without a module, its own:
+    /// `export { own as name }`.
+    fn handed_from(
+        &mut self,
+        module: &str,
+        name: &str,
+        file: FileId,
+        family: FileId,
+        wanted: ExpectedKind,
+        depth: u8,
+    ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
+        let mut found: Vec<(f32, SymbolRow)> = if module.is_empty() {
+            let rows = self.scopes.candidates(name, file, wanted)?;
+            let of_file = rows.iter().filter(|c| c.id.file == file && c.parent < 0);
+            of_file.map(|c| (IMPORTED, c.clone())).collect()
+        } else {
+            self.named_in(module, file, name, family, wanted, depth)?.inside
+        };
+        found.retain(|(confidence, _)| *confidence >= 0.5);
+        for (confidence, _) in &mut found {
+            *confidence *= HANDED_ON;
+        }
+        Ok(found)
     }
 
     /// Turns symbols into meanings, likeliest first. Equally likely symbols share the confidence if

@@ -10,6 +10,7 @@ use super::rows::{BaseRow, FileId, FileRow, ImportRow, SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::{Modules, Names, Visibility, names_of};
 use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::text::{directory, file_name};
 
 /// Largest number of files that are included, directly or not, of which anything is said.
 const MAX_INCLUDED: usize = 1_000;
@@ -179,10 +180,12 @@ pub(super) struct Scopes {
 impl Scopes {
     pub(super) fn new(tables: Arc<Tables>) -> Result<Self, GraphError> {
         let rows = tables.files()?;
-        let crates: HashMap<String, String> = rows
-            .iter()
-            .filter(|row| !row.package.is_empty())
-            .filter_map(|row| Some((row.path.strip_suffix("Cargo.toml")?, &row.package)))
+        // Each manifest of this name that names a package, with its directory.
+        let manifests = |name: &'static str| {
+            let named = rows.iter().filter(|row| !row.package.is_empty());
+            named.filter_map(move |row| Some((row.path.strip_suffix(name)?, &*row.package)))
+        };
+        let crates: HashMap<String, String> = manifests("Cargo.toml")
             .map(|(directory, package)| (directory.to_string(), package.replace('-', "_")))
             .collect();
         let targets: HashSet<String> = rows
@@ -194,20 +197,12 @@ impl Scopes {
             .filter(|directory| directory.is_empty() || directory.ends_with('/'))
             .map(String::from)
             .collect();
-        let packages: HashMap<String, String> = rows
-            .iter()
-            .filter(|row| row.package.starts_with('@'))
-            .filter_map(|row| {
-                let directory = row.path.strip_suffix("package.json")?;
-                Some((row.package.clone(), directory.trim_end_matches('/').to_string()))
-            })
+        let packages: HashMap<String, String> = manifests("package.json")
+            .filter(|(_, package)| package.starts_with('@'))
+            .map(|(directory, package)| (package.into(), directory.trim_end_matches('/').into()))
             .collect();
-        let go_modules: HashMap<String, String> = rows
-            .iter()
-            .filter(|row| !row.package.is_empty())
-            .filter_map(|row| Some((row.path.strip_suffix("go.mod")?, &row.package)))
-            .map(|(directory, path)| (directory.to_string(), path.clone()))
-            .collect();
+        let go_modules: HashMap<String, String> =
+            manifests("go.mod").map(|(directory, path)| (directory.into(), path.into())).collect();
         let go_packages: HashMap<String, String> = rows
             .iter()
             .filter(|row| row.language == "go" && !row.path.ends_with("_test.go"))
@@ -226,7 +221,9 @@ impl Scopes {
             .into_iter()
             .map(|row| {
                 let own_crate = Some(&row).filter(|row| row.language == "rust");
-                let own_crate = own_crate.and_then(|row| crate_of(&row.path, &crates));
+                let own_crate = own_crate.and_then(|row| {
+                    directories_above(&row.path).find_map(|above| crates.get_key_value(above))
+                });
                 let module = match own_crate {
                     Some((root, name)) => {
                         let target = directories_above(&row.path).find(|d| targets.contains(*d));
@@ -290,9 +287,19 @@ impl Scopes {
         Some(self.files[index].row.id)
     }
 
-    /// Whether a file is as `is_wanted` says.
-    pub(super) fn files_where(&self, is_wanted: impl Fn(&SourceFile) -> bool) -> bool {
-        self.files.iter().any(is_wanted)
+    /// Returns the rules for names in the language of a file.
+    pub(super) fn names(&self, file: FileId) -> Option<&'static Names> {
+        self.file(file).map(|f| f.names)
+    }
+
+    /// Returns the family of the language of a file; empty if there is no such file.
+    pub(super) fn family(&self, file: FileId) -> &'static str {
+        self.names(file).map_or("", |names| names.family)
+    }
+
+    /// Returns the language of a file; empty if there is no such file.
+    pub(super) fn language(&self, file: FileId) -> &str {
+        self.file(file).map_or("", |f| &f.row.language)
     }
 
     pub(super) fn scope_of(&mut self, file: FileId) -> Result<Arc<FileScope>, GraphError> {
@@ -361,7 +368,7 @@ impl Scopes {
         from: FileId,
         wanted: ExpectedKind,
     ) -> Result<Arc<Vec<SymbolRow>>, GraphError> {
-        let family = self.file(from).map_or("", |f| f.names.family);
+        let family = self.family(from);
         let key = (name.to_string(), family, wanted);
         if let Some(rows) = self.candidates.get(&key) {
             return Ok(rows.clone());
@@ -378,7 +385,7 @@ impl Scopes {
         wanted: ExpectedKind,
     ) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
-        let Some(names) = self.file(from).map(|f| f.names) else { return Ok(Vec::new()) };
+        let Some(names) = self.names(from) else { return Ok(Vec::new()) };
         let mut rows: Vec<SymbolRow> = rows
             .iter()
             .filter(|s| wanted.admits(s, names) && self.is_same_family(s.id.file, from))
@@ -449,7 +456,7 @@ impl Scopes {
         }
         if self.by_file_name.is_empty() {
             for file in &self.files {
-                let name = last_of_path(&file.row.path).to_string();
+                let name = file_name(&file.row.path).to_string();
                 self.by_file_name.entry(name).or_default().push(file.row.id);
             }
         }
@@ -457,7 +464,7 @@ impl Scopes {
         let mut open = vec![file];
         while let Some(next) = open.pop().filter(|_| included.len() < MAX_INCLUDED) {
             for import in self.tables.imports_of(next)? {
-                let named = self.by_file_name.get(last_of_path(&import.module));
+                let named = self.by_file_name.get(file_name(&import.module));
                 open.extend(named.into_iter().flatten().filter(|id| included.insert(**id)));
             }
         }
@@ -721,14 +728,6 @@ fn is_package(file: &SourceFile, module: &str) -> bool {
         }
 }
 
-/// Returns directory and name of the crate in the nearest directory above a file that has one.
-fn crate_of<'c>(
-    path: &str,
-    crates: &'c HashMap<String, String>,
-) -> Option<(&'c String, &'c String)> {
-    directories_above(path).find_map(|directory| crates.get_key_value(directory))
-}
-
 /// Returns the directories of a path, from the inside out, each with a `/` at its end.
 fn directories_above(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices('/').map(|(index, _)| &path[..=index]).chain([""])
@@ -736,12 +735,4 @@ fn directories_above(path: &str) -> impl Iterator<Item = &str> {
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {
     places.iter().map(|m| m.matches(&file.module, &file.row.package)).fold(0.0, f32::max)
-}
-
-fn last_of_path(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-pub(super) fn directory(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(d, _)| d)
 }

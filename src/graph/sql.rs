@@ -171,7 +171,7 @@ impl Tables {
             }
             drop(Connection::open(&to.path)?);
             sqlite::copy(&from, &to.path)?;
-            write_mark(&Connection::open(&to.path)?, to.mark)
+            Connection::open(&to.path)?.pragma_update(None, "application_id", to.mark)
         });
         copied.map_err(|e| {
             let _ = sqlite::remove(&to.path);
@@ -287,31 +287,30 @@ impl Tables {
         })
     }
 
+    fn symbols_where(
+        &self,
+        rest: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<Vec<SymbolRow>, GraphError> {
+        self.all(&format!("SELECT {SYMBOL} FROM symbols {rest}"), values, symbol)
+    }
+
     pub(super) fn symbols_named(&self, name: &str) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(
-            &format!("SELECT {SYMBOL} FROM symbols WHERE name = ?1 ORDER BY file, n"),
-            [name],
-            symbol,
-        )
+        self.symbols_where("WHERE name = ?1 ORDER BY file, n", [name])
     }
 
     /// Returns the symbols that have a role in tests.
     pub(super) fn symbols_of_tests(&self) -> Result<Vec<SymbolRow>, GraphError> {
-        let sql = format!("SELECT {SYMBOL} FROM symbols WHERE test > 0 ORDER BY file, n");
-        self.all(&sql, [], symbol)
+        self.symbols_where("WHERE test > 0 ORDER BY file, n", [])
     }
 
     /// Returns the symbols of all files.
     pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(&format!("SELECT {SYMBOL} FROM symbols ORDER BY file, n"), [], symbol)
+        self.symbols_where("ORDER BY file, n", [])
     }
 
     pub(super) fn symbols_of(&self, file: FileId) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(
-            &format!("SELECT {SYMBOL} FROM symbols WHERE file = ?1 ORDER BY n"),
-            [file],
-            symbol,
-        )
+        self.symbols_where("WHERE file = ?1 ORDER BY n", [file])
     }
 
     pub(super) fn refs_named(&self, name: &str) -> Result<Vec<RefRow>, GraphError> {
@@ -457,10 +456,6 @@ fn open(database: &Database, busy: Duration) -> rusqlite::Result<Option<Connecti
 
 fn read_mark(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "application_id", |r| r.get(0))
-}
-
-fn write_mark(connection: &Connection, mark: i32) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "application_id", mark)
 }
 
 fn insert(t: &Transaction, file: &FileRows) -> rusqlite::Result<()> {

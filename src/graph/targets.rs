@@ -40,12 +40,11 @@ impl Scopes {
     /// Returns the files with this path, or whose path ends with it.
     fn files_named(&self, path: &str) -> Vec<FileId> {
         let path = path.trim_start_matches("./");
-        let files = &self.files;
-        if let Some(file) = files.iter().find(|f| f.row.path == path) {
-            return vec![file.row.id];
+        if let Some(file) = self.file_at(path) {
+            return vec![file];
         }
         let end = format!("/{path}");
-        files
+        self.files
             .iter()
             .filter(|f| path.contains('.') && f.row.path.ends_with(&end))
             .map(|f| f.row.id)
@@ -62,14 +61,8 @@ impl Scopes {
                 .iter()
                 .filter(|s| s.line == line)
                 .max_by_key(|s| s.kind.is_callable());
-            let around = || {
-                file_scope
-                    .symbols
-                    .iter()
-                    .filter(|s| s.start_line <= line && line <= s.end_line)
-                    .max_by_key(|s| (s.start_line, s.id.n))
-            };
-            out.push(defined.or_else(around).map_or(SymbolId { file, n: -1 }, |s| s.id));
+            let n = defined.map_or_else(|| file_scope.innermost(line), |s| s.id.n);
+            out.push(SymbolId { file, n });
         }
         Ok(out)
     }

@@ -54,10 +54,8 @@ pub struct FoundTest {
 impl FoundTest {
     /// A test that no step leads to.
     fn without_step(node: Node, reason: Reason) -> Self {
-        let (sites, via, confidence) = (Vec::new(), String::new(), BY_NAME);
-        let (depth, is_value, is_test) = (0, false, true);
-        let neighbour = Neighbour { node, sites, confidence, depth, via, is_value, is_test };
-        Self { neighbour, reason }
+        let neighbour = Neighbour::new(node, Vec::new(), BY_NAME, 0);
+        Self { neighbour: Neighbour { is_test: true, ..neighbour }, reason }
     }
 }
 
@@ -132,15 +130,14 @@ impl Traversal {
         let (reached, unsure) = self.walk(&parts, Follow::Tested, depth)?;
         let steps = std::mem::replace(&mut self.steps, drawn).unwrap_or_default();
         let is_target: HashSet<SymbolId> = targets.iter().copied().collect();
-        let with_tests = self.files_with_tests()?;
-        let mut untested = self.untested(&reached, &steps, depth, &with_tests)?;
+        let mut untested = self.untested(&reached, &steps, depth)?;
         untested.retain(|node| !nodes.contains(node));
-        let mut results = self.only_tests(reached, &is_target, &with_tests)?;
+        let mut results = self.only_tests(reached, &is_target)?;
         let known: HashSet<Node> = results.iter().map(|test| test.neighbour.node.clone()).collect();
-        let mut candidates = self.only_tests(unsure, &is_target, &with_tests)?;
+        let mut candidates = self.only_tests(unsure, &is_target)?;
         let is_common = is_common(self, &parts)?;
         for neighbour in self.unresolved_uses()? {
-            if !is_common && self.is_test(&neighbour.node, &with_tests)? {
+            if !is_common && self.is_test(&neighbour.node)? {
                 candidates.push(FoundTest { neighbour, reason: Reason::UnknownReceiver });
             }
         }
@@ -190,7 +187,6 @@ impl Traversal {
         reached: &[Neighbour],
         steps: &BTreeMap<SymbolId, BTreeMap<SymbolId, Edge>>,
         depth: usize,
-        with_tests: &HashSet<FileId>,
     ) -> Result<Vec<Node>, GraphError> {
         // Some steps are not noted then.
         if steps.len() >= MAX_DRAWN || self.resolver.work.is_spent() {
@@ -198,7 +194,7 @@ impl Traversal {
         }
         let mut tested: HashSet<SymbolId> = HashSet::new();
         for to in steps.values().flat_map(BTreeMap::keys) {
-            if self.is_run(*to, with_tests)? {
+            if self.is_run(*to)? {
                 tested.insert(*to);
             }
         }
@@ -359,7 +355,6 @@ impl Traversal {
         &mut self,
         reached: Vec<Neighbour>,
         targets: &HashSet<SymbolId>,
-        with_tests: &HashSet<FileId>,
     ) -> Result<Vec<FoundTest>, GraphError> {
         let mut fixtures: HashMap<String, String> = HashMap::new();
         for symbol in self.resolver.scopes.tables.symbols_of_tests()? {
@@ -369,7 +364,7 @@ impl Traversal {
         }
         let mut out = Vec::new();
         for neighbour in reached {
-            if !self.is_test(&neighbour.node, with_tests)? {
+            if !self.is_test(&neighbour.node)? {
                 continue;
             }
             let id = self.id_of(&neighbour.node)?;
@@ -396,25 +391,22 @@ impl Traversal {
     }
 
     /// Whether a node is a test, or a file or a class of tests.
-    pub(super) fn is_test(
-        &mut self,
-        node: &Node,
-        with_tests: &HashSet<FileId>,
-    ) -> Result<bool, GraphError> {
+    pub(super) fn is_test(&mut self, node: &Node) -> Result<bool, GraphError> {
         let Some(id) = self.id_of(node)? else { return Ok(false) };
-        self.is_run(id, with_tests)
+        self.is_run(id)
     }
 
     /// Whether a runner runs a symbol: a test, or a file or a class of tests.
-    fn is_run(&mut self, id: SymbolId, with_tests: &HashSet<FileId>) -> Result<bool, GraphError> {
+    fn is_run(&mut self, id: SymbolId) -> Result<bool, GraphError> {
+        let with_tests = self.files_with_tests()?;
         Ok(match self.resolver.scopes.symbol(id)? {
             Some(symbol) if symbol.kind.is_callable() => symbol.role == TestRole::Test,
-            _ => self.may_hold_tests(id.file, with_tests),
+            _ => self.may_hold_tests(id.file, &with_tests),
         })
     }
 
     /// Returns the files in which a symbol is a test.
-    pub(super) fn files_with_tests(&mut self) -> Result<Arc<HashSet<FileId>>, GraphError> {
+    fn files_with_tests(&mut self) -> Result<Arc<HashSet<FileId>>, GraphError> {
         if let Some(files) = &self.with_tests {
             return Ok(files.clone());
         }
@@ -457,7 +449,7 @@ impl Traversal {
         let all = self.resolver.scopes.tables.symbols_of_tests()?;
         let is_test: HashSet<SymbolId> =
             all.iter().filter(|s| s.role == TestRole::Test).map(|s| s.id).collect();
-        let with_tests: HashSet<FileId> = is_test.iter().map(|id| id.file).collect();
+        let with_tests = self.files_with_tests()?;
         for target in targets {
             let Some(file) = self.resolver.scopes.file(target.file) else { continue };
             let (path, names) = (file.row.path.clone(), file.names);
@@ -538,7 +530,7 @@ fn spread(tests: &mut Vec<FoundTest>, limit: usize) {
 /// Whether all of these symbols have names that standard libraries use, too.
 fn is_common(traversal: &mut Traversal, symbols: &[SymbolId]) -> Result<bool, GraphError> {
     for id in symbols {
-        let names = traversal.resolver.scopes.file(id.file).map(|file| file.names);
+        let names = traversal.resolver.scopes.names(id.file);
         let symbol = traversal.resolver.scopes.symbol(*id)?;
         if let (Some(names), Some(symbol)) = (names, symbol)
             && !names.is_common_method(&symbol.name)

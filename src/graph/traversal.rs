@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::answer::{
-    Around, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, NameUses,
-    Neighbour, Operation,
+    Around, GraphAnswer, GraphQuery, ImportedName, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour,
+    Operation,
 };
 use super::error::GraphError;
 use super::names;
 use super::resolver::{Meaning, Resolver};
-use super::rows::{BaseRow, FileId, RefRow, SymbolId, SymbolRow};
+use super::rows::{BaseRow, FileId, ImportRow, RefRow, SymbolId, SymbolRow};
 use crate::languages::{Modules, implements_silently};
 use crate::syntax::{ReferenceKind, SymbolKind};
+use crate::text::file_stem;
 use crate::work::WorkBudget;
 
 /// A neighbour with less confidence is dropped.
@@ -174,16 +175,9 @@ impl Traversal {
         let targets = self.resolver.scopes.targets(question.target)?;
         let mut answer = GraphAnswer {
             operation: question.operation,
-            targets: Vec::new(),
             n_matched: targets.len(),
-            results: Vec::new(),
-            candidates: Vec::new(),
-            name_uses: NameUses::default(),
-            unknown: BTreeMap::new(),
-            imported: BTreeMap::new(),
-            total: 0,
             truncated: targets.len() > MAX_TARGETS,
-            is_cut: false,
+            ..GraphAnswer::default()
         };
         if answer.truncated {
             self.max_references = MAX_REFERENCES_OF_COMMON;
@@ -281,14 +275,10 @@ impl Traversal {
                 if edge.confidence < LEAST_CANDIDATE || seen.contains(&to) {
                     continue;
                 }
+                let node = self.resolver.scopes.node(to)?;
                 let neighbour = Neighbour {
-                    node: self.resolver.scopes.node(to)?,
-                    sites: edge.lines,
-                    confidence: rounded(edge.confidence),
-                    depth: level,
                     via: self.resolver.scopes.node(via)?.symbol,
-                    is_value: false,
-                    is_test: false,
+                    ..Neighbour::new(node, edge.lines, rounded(edge.confidence), level)
                 };
                 if neighbour.confidence < LEAST_CONFIDENCE {
                     candidates.entry(to).or_insert(neighbour);
@@ -343,15 +333,8 @@ impl Traversal {
             if callers.iter().any(|caller| caller.node == node) {
                 continue;
             }
-            out.push(Neighbour {
-                node,
-                sites: edge.lines,
-                confidence: rounded(edge.confidence),
-                depth: 1,
-                via: String::new(),
-                is_value: true,
-                is_test: false,
-            });
+            let taker = Neighbour::new(node, edge.lines, rounded(edge.confidence), 1);
+            out.push(Neighbour { is_value: true, ..taker });
         }
         out.sort_by(|a, b| key(a).cmp(&key(b)));
         Ok(out)
@@ -361,15 +344,7 @@ impl Traversal {
     pub(super) fn unresolved_uses(&mut self) -> Result<Vec<Neighbour>, GraphError> {
         let mut out = Vec::new();
         for (from, edge) in std::mem::take(&mut self.unresolved) {
-            out.push(Neighbour {
-                node: self.resolver.scopes.node(from)?,
-                sites: edge.lines,
-                confidence: 0.0,
-                depth: 1,
-                via: String::new(),
-                is_value: false,
-                is_test: false,
-            });
+            out.push(Neighbour::new(self.resolver.scopes.node(from)?, edge.lines, 0.0, 1));
         }
         out.sort_by(|a, b| key(a).cmp(&key(b)));
         Ok(out)
@@ -419,15 +394,8 @@ impl Traversal {
                 }
                 None => (Vec::new(), 1.0, String::new()),
             };
-            out.push(Neighbour {
-                node: self.resolver.scopes.node(id)?,
-                sites,
-                confidence,
-                depth: 0,
-                via,
-                is_value: false,
-                is_test: false,
-            });
+            let node = self.resolver.scopes.node(id)?;
+            out.push(Neighbour { via, ..Neighbour::new(node, sites, confidence, 0) });
             next = before.map(|(from, _)| from);
         }
         out.reverse();
@@ -540,17 +508,14 @@ impl Traversal {
         if file.names.modules != Modules::Npm || !symbol.exported || symbol.parent >= 0 {
             return Ok(Vec::new());
         }
-        let stem = |path: &str| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            name.split('.').next().unwrap_or(name).to_string()
-        };
-        let own_stem = stem(&file.row.path);
+        let own_stem = file_stem(&file.row.path).to_string();
         if self.default_imports.is_none() {
             self.default_imports = Some(self.resolver.scopes.tables.default_imports()?);
         }
         let mut out = Vec::new();
         for (module, alias) in self.default_imports.iter().flatten() {
-            let is_likely = alias.eq_ignore_ascii_case(&symbol.name) || stem(module) == own_stem;
+            let is_likely =
+                alias.eq_ignore_ascii_case(&symbol.name) || file_stem(module) == own_stem;
             if is_likely && *alias != symbol.name && !out.contains(alias) {
                 out.push(alias.clone());
             }
@@ -559,7 +524,7 @@ impl Traversal {
     }
 
     pub(super) fn is_constructor(&self, symbol: &SymbolRow) -> bool {
-        let names = self.resolver.scopes.file(symbol.id.file).map(|f| f.names);
+        let names = self.resolver.scopes.names(symbol.id.file);
         let is_named_so = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str()));
         !symbol.owner.is_empty() && (is_named_so || symbol.name == symbol.owner)
     }
@@ -752,29 +717,26 @@ impl Traversal {
         }
         let imports = self.resolver.scopes.scope_of(file)?;
         for import in &imports.imports {
-            for target in self.imported_files(&import.module, &import.name, file) {
-                add(&mut edges, SymbolId { file: target, n: -1 }, &[import.line], 0.95);
+            for file in self.imported_files(import) {
+                add(&mut edges, SymbolId { file, n: -1 }, &[import.line], 0.95);
             }
         }
         Ok(edges.into_values().collect())
     }
 
-    /// Returns the files that are exactly the imported module.
-    fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Vec<FileId> {
-        let all: Vec<FileId> =
-            self.resolver.scopes.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
-        let written = [module.to_string(), self.resolver.scopes.submodule(module, name, from)];
-        let mut out = Vec::new();
-        for target in all {
-            for module in &written {
-                if self.resolver.scopes.match_of(module, from, target) >= 1.0
-                    && !out.contains(&target)
-                {
-                    out.push(target);
-                }
-            }
-        }
-        out
+    /// Returns the other files that an import names.
+    fn imported_files(&self, import: &ImportRow) -> Vec<FileId> {
+        let all = self.resolver.scopes.files.iter().map(|f| f.row.id);
+        all.filter(|file| self.imports_file(import, *file)).collect()
+    }
+
+    /// Whether another file is exactly the imported module, or the module of the imported name.
+    fn imports_file(&self, import: &ImportRow, file: FileId) -> bool {
+        let scopes = &self.resolver.scopes;
+        let is_it = |module: &str| scopes.match_of(module, import.file, file) >= 1.0;
+        import.file != file
+            && (is_it(&import.module)
+                || is_it(&scopes.submodule(&import.module, &import.name, import.file)))
     }
 
     /// Returns the files that use a file.
@@ -813,16 +775,8 @@ impl Traversal {
             if !self.goes_on() {
                 break;
             }
-            let written = [
-                import.module.clone(),
-                self.resolver.scopes.submodule(&import.module, &import.name, import.file),
-            ];
-            for module in &written {
-                if import.file != file
-                    && self.resolver.scopes.match_of(module, import.file, file) >= 1.0
-                {
-                    add(&mut users, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
-                }
+            if self.imports_file(&import, file) {
+                add(&mut users, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
             }
         }
         Ok(users.into_values().collect())

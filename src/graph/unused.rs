@@ -22,6 +22,7 @@ use crate::languages::{
     other_spellings, used_from_outside,
 };
 use crate::syntax::{PlaceKind, Places, SymbolKind};
+use crate::text::file_stem;
 
 /// Most files that are parsed to tell comments from code. In the others, each place counts as code.
 const MAX_PARSED: usize = 300;
@@ -208,11 +209,10 @@ impl<'s> Search<'s> {
                 || (row.kind == SymbolKind::Module && matches!(&*row.name, "test" | "tests"))
                 || outer.is_some_and(|outer| outer.in_test);
             let name = key(&row.name);
-            let family = resolver.scopes.file(row.id.file).map_or("", |file| file.names.family);
+            let family = resolver.scopes.family(row.id.file);
             let may_be_listed = asked[file as usize] && is_listed_kind(&row, outer, family);
             if may_be_listed {
-                let language = language_of(resolver, row.id.file);
-                let others = other_spellings(&language, name);
+                let others = other_spellings(resolver.scopes.language(row.id.file), name);
                 if !others.is_empty() {
                     let others = others.iter().map(|name| id_of(name)).collect();
                     spellings.insert(symbols.len(), others);
@@ -305,7 +305,8 @@ impl<'s> Search<'s> {
         for (i, symbol) in self.symbols.iter().enumerate() {
             if symbol.row.is_type() && symbol.row.kind != SymbolKind::Impl && !symbol.row.prototype
             {
-                let key = (symbol.row.name.clone(), self.family(symbol.row.id.file));
+                let key =
+                    (symbol.row.name.clone(), self.resolver.scopes.family(symbol.row.id.file));
                 types.entry(key).and_modify(|known| *known = None).or_insert(Some(i));
             }
         }
@@ -314,16 +315,12 @@ impl<'s> Search<'s> {
                 SymbolKind::Impl => &symbol.row.name,
                 _ => &symbol.row.owner,
             };
-            let family = self.family(symbol.row.id.file);
+            let family = self.resolver.scopes.family(symbol.row.id.file);
             of_type.push(types.get(&(name.clone(), family)).copied().flatten());
         }
         for (symbol, of_type) in self.symbols.iter_mut().zip(of_type) {
             symbol.of_type = of_type;
         }
-    }
-
-    fn family(&self, file: FileId) -> &'static str {
-        self.resolver.scopes.file(file).map_or("", |file| file.names.family)
     }
 
     /// Returns the symbols around a line, from the inside out.
@@ -465,7 +462,8 @@ impl<'s> Search<'s> {
             && a.parent == b.parent
             && b.parent.is_some();
         let is_part = b.row.is_type()
-            && self.family(a.row.id.file) == self.family(b.row.id.file)
+            && self.resolver.scopes.family(a.row.id.file)
+                == self.resolver.scopes.family(b.row.id.file)
             && (a.row.owner == b.row.name
                 || (a.row.kind == SymbolKind::Impl && a.row.name == b.row.name));
         // A definition does not use itself; see `judge`.
@@ -478,7 +476,7 @@ impl<'s> Search<'s> {
         let (a, b) = (&self.symbols[other].row, &self.symbols[i].row);
         (a.prototype || a.kind == SymbolKind::Impl)
             && a.owner == b.owner
-            && self.family(a.id.file) == self.family(b.id.file)
+            && self.resolver.scopes.family(a.id.file) == self.resolver.scopes.family(b.id.file)
     }
 
     /// Whether a place is in a comment.
@@ -530,7 +528,7 @@ impl<'s> Search<'s> {
     fn find_exemption(&mut self, i: usize) -> Result<Option<Exempt>, GraphError> {
         let row = self.symbols[i].row.clone();
         let path = self.query.files[self.symbols[i].file as usize];
-        let language = language_of(self.resolver, row.id.file);
+        let language = self.resolver.scopes.language(row.id.file).to_string();
         if self.symbols[i].in_test {
             return Ok(Some(Exempt::Test));
         }
@@ -621,7 +619,7 @@ impl<'s> Search<'s> {
     /// Whether a symbol is in a script of JavaScript that is no module: pages and other scripts see it.
     fn may_be_global(&mut self, i: usize) -> Result<bool, GraphError> {
         let file = self.symbols[i].row.id.file;
-        if !self.resolver.scopes.is_npm(file) || language_of(self.resolver, file) != "javascript" {
+        if self.resolver.scopes.language(file) != "javascript" {
             return Ok(false);
         }
         let scope = self.resolver.scopes.scope_of(file)?;
@@ -755,7 +753,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn answer(mut self) -> Result<UnusedAnswer, GraphError> {
+    fn answer(self) -> Result<UnusedAnswer, GraphError> {
         let mut answer =
             UnusedAnswer { is_cut: self.resolver.work.is_spent(), ..UnusedAnswer::default() };
         if answer.is_cut {
@@ -764,31 +762,22 @@ impl<'s> Search<'s> {
         for why in self.left_out.values() {
             *answer.exempt.entry(*why).or_default() += 1;
         }
-        let found: Vec<(usize, WhyUnused)> =
-            self.unused.iter().map(|(i, why)| (*i, why.clone())).collect();
-        for (i, why) in found {
+        for (i, why) in &self.unused {
             // A part of an unused symbol goes with it.
-            let symbol = &self.symbols[i];
-            let around = [symbol.parent, symbol.of_type].into_iter().flatten();
-            let is_part = around.into_iter().any(|at| at != i && self.unused_around(at).is_some());
-            if !is_part {
-                answer
-                    .results
-                    .push(UnusedSymbol { node: self.resolver.scopes.node(symbol.row.id)?, why });
+            let symbol = &self.symbols[*i];
+            let mut around = [symbol.parent, symbol.of_type].into_iter().flatten();
+            if !around.any(|at| at != *i && self.unused_around(at).is_some()) {
+                let node = self.resolver.scopes.node(symbol.row.id)?;
+                answer.results.push(UnusedSymbol { node, why: why.clone() });
             }
         }
         let tier = |why: &WhyUnused| match why {
             WhyUnused::OnlyUnused(_) => WhyUnused::OnlyUnused(String::new()),
             other => other.clone(),
         };
-        answer.results.sort_by(|a, b| {
-            (tier(&a.why), &a.node.file, a.node.line).cmp(&(
-                tier(&b.why),
-                &b.node.file,
-                b.node.line,
-            ))
+        answer.results.sort_by_cached_key(|UnusedSymbol { node, why }| {
+            (tier(why), node.file.clone(), node.line)
         });
-        self.text = None;
         Ok(answer)
     }
 }
@@ -810,8 +799,7 @@ fn is_private(row: &SymbolRow) -> bool {
 
 /// Whether a file holds what tests share.
 fn is_for_tests(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.split('.').next().unwrap_or(name).to_lowercase();
+    let stem = file_stem(path).to_lowercase();
     stem.split(['_', '-']).any(|word| TEST_WORDS.contains(&word))
 }
 
@@ -840,8 +828,4 @@ fn is_listed_kind(row: &SymbolRow, outer: Option<&KnownSymbol>, family: &str) ->
         SymbolKind::Constant => is_top,
         _ => false,
     }
-}
-
-fn language_of(resolver: &Resolver, file: FileId) -> String {
-    resolver.scopes.file(file).map(|file| file.row.language.clone()).unwrap_or_default()
 }

@@ -23,7 +23,6 @@ impl Traversal {
         &mut self,
         targets: &[(&str, String)],
     ) -> Result<Vec<Option<Users>>, GraphError> {
-        let with_tests = self.files_with_tests()?;
         let mut all = vec![None; targets.len()];
         // Rare names first: their counts take no time.
         let mut order = Vec::new();
@@ -44,7 +43,7 @@ impl Traversal {
                     continue;
                 }
                 let node = self.resolver.scopes.node(edge.to)?;
-                if is_test_file(&node.file) || self.is_test(&node, &with_tests)? {
+                if is_test_file(&node.file) || self.is_test(&node)? {
                     users.tests += 1;
                 } else {
                     users.others += 1;

@@ -73,27 +73,22 @@ impl Traversal {
                 if !self.resolver.work.goes_on() {
                     break;
                 }
+                let Some(file) = self.resolver.scopes.file(reference.from.file) else { continue };
+                let path = file.row.path.clone();
+                let lines = reference.lines.iter().map(|line| (path.clone(), *line));
                 let meanings = refs.meanings(n, &mut self.resolver)?;
                 let Some(best) = meanings.first().filter(|m| m.confidence >= LEAST_CONFIDENCE)
                 else {
                     if meanings.is_empty() && self.resolver.is_of_elsewhere(reference)? {
-                        let file = self.resolver.scopes.file(reference.from.file);
-                        let path = file.map(|file| file.row.path.clone()).unwrap_or_default();
-                        let lines = reference.lines.iter().map(|line| (path.clone(), *line));
                         uses.elsewhere.extend(lines);
                     }
                     continue;
                 };
-                let is_target = wanted.contains(&best.symbol);
-                // A plain use of a type neither implements nor extends it.
-                if is_target && !implements {
-                    continue;
-                }
-                let Some(file) = self.resolver.scopes.file(reference.from.file) else { continue };
-                let path = file.row.path.clone();
-                let lines = reference.lines.iter().map(|line| (path.clone(), *line));
-                if is_target {
-                    uses.of_target.extend(lines);
+                if wanted.contains(&best.symbol) {
+                    // A plain use of a type neither implements nor extends it.
+                    if implements {
+                        uses.of_target.extend(lines);
+                    }
                 } else {
                     let other = self.resolver.scopes.node(best.symbol)?;
                     uses.of_others.extend(lines.map(|line| (line, other.clone())));

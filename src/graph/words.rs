@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::syntax::pascal_case;
 use crate::work::WorkBudget;
 
 /// Most places of one name that are kept. A name with more is in use.
@@ -173,14 +174,8 @@ fn goes_on(after: &str) -> bool {
 
 /// Returns `userCard` and `UserCard` of `user-card`.
 fn unkebabed(kebab: &str) -> (String, String) {
-    let capital = |part: &str| {
-        let mut chars = part.chars();
-        chars.next().map(|c| c.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
-    };
-    let pascal: String = kebab.split('-').map(capital).collect();
     let first = kebab.split('-').next().unwrap_or_default();
-    let rest: String = kebab.split('-').skip(1).map(capital).collect();
-    (format!("{first}{rest}"), pascal)
+    (format!("{first}{}", pascal_case(&kebab[first.len()..])), pascal_case(kebab))
 }
 
 #[cfg(test)]

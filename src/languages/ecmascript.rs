@@ -14,6 +14,43 @@ const NAMES: Names = Names {
     ..Names::of("ecmascript")
 };
 
+/// Words of the grammars of JavaScript and TypeScript that are names as well.
+const SOFT: &[&str] = &[
+    "get",
+    "set",
+    "of",
+    "from",
+    "as",
+    "async",
+    "type",
+    "declare",
+    "abstract",
+    "readonly",
+    "namespace",
+    "module",
+    "is",
+    "infer",
+    "require",
+    "asserts",
+    "accessor",
+    "override",
+    "satisfies",
+    "unique",
+    "object",
+    "number",
+    "string",
+    "boolean",
+    "symbol",
+    "global",
+    "target",
+    "meta",
+    "using",
+];
+
+/// Words that JavaScript and TypeScript reserve, and their grammars read as names.
+const RESERVED: &[&str] =
+    &["await", "enum", "implements", "interface", "package", "private", "let"];
+
 impl Spec {
     /// A language of scripts.
     pub(super) const fn of_scripts(name: &'static str, grammar: LanguageFn) -> Self {
@@ -26,6 +63,8 @@ impl Spec {
                 "ambient_declaration",
             ],
             export: Export::Keyword("export"),
+            reserved: RESERVED,
+            soft_keywords: SOFT,
             names: Names {
                 transparent: &[
                     "Promise",
@@ -69,6 +108,8 @@ impl Spec {
             }),
             hides: Hides::AllButScripts,
             contexts: &["class C {\n§\n}", "v = §"],
+            reserved: &[],
+            soft_keywords: &[],
             names: NAMES,
             ..Self::of_scripts(name, tree_sitter_typescript::LANGUAGE_TYPESCRIPT)
         }

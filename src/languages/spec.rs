@@ -77,6 +77,10 @@ pub struct Spec {
     /// Extensions of files that declare what files with the extensions in `with_headers` implement.
     pub headers: &'static [&'static str],
     pub with_headers: &'static [&'static str],
+    /// Words that the language reserves although its grammar reads them as names.
+    pub reserved: &'static [&'static str],
+    /// Words of the grammar that are names as well.
+    pub soft_keywords: &'static [&'static str],
     pub names: Names,
 }
 
@@ -100,6 +104,8 @@ impl Spec {
             contexts: &[],
             headers: &[],
             with_headers: &[],
+            reserved: &[],
+            soft_keywords: &[],
             names: Names::of(name),
         }
     }
@@ -536,6 +542,20 @@ impl Names {
             // In these, `$` is a letter.
             "ecmascript" | "jvm" | "dart" => name.trim_start_matches(['@', '#']),
             _ => name.trim_start_matches(['@', '#', '$']),
+        }
+    }
+
+    /// Returns the marks that stand before the name of a variable or a field: `$name`, `@name`.
+    #[must_use]
+    pub fn marks(&self) -> &'static [char] {
+        match self.family {
+            "php" | "perl" | "powershell" => &['$', '@', '%'],
+            // `${name}` as well.
+            "shell" => &['$', '{'],
+            "ruby" => &['@', '$'],
+            "elixir" => &['@'],
+            "ecmascript" => &['#'],
+            _ => &[],
         }
     }
 

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::statements::{self, Clause};
-use super::summary::is_summary;
 use super::{Memory, MemorySource, Speaker};
 
 /// Weight of a name with a mark in it, such as `x-forwarded-proto` or `src/a.rs`. A word weighs 1.
@@ -177,7 +176,7 @@ fn is_report(sentence: &str) -> bool {
 }
 
 /// Returns whether the memory says what holds: a statement or a note, and not the text around it.
-fn is_said(memory: &Memory) -> bool {
+pub(super) fn is_said(memory: &Memory) -> bool {
     matches!(&memory.source, MemorySource::Episode(episode) if !episode.source.is_event())
 }
 
@@ -196,7 +195,7 @@ pub(super) fn judge(new: &mut [Memory], known: &[Memory]) -> Vec<(Uuid, Uuid)> {
         claims.iter().flatten().flat_map(Claim::words).map(|word| stem(word)).collect();
     let session = new.first().map(|m| m.session_id.clone()).filter(|id| !id.is_empty());
     let answered = session.and_then(|session| {
-        let is_it = |m: &&Memory| is_answer(m) && !is_summary(m) && m.session_id == session;
+        let is_it = |m: &&Memory| m.is_answer() && m.session_id == session;
         known.iter().find(is_it).map(|m| m.id)
     });
     let is_answered =
@@ -296,12 +295,7 @@ mod tests {
     use super::*;
 
     fn said(by: Speaker, text: &str) -> Memory {
-        let source = MemorySource::Episode(Episode {
-            source: EpisodeSource::Message,
-            operation: None,
-            origin_path: None,
-            git_batch_id: None,
-        });
+        let source = MemorySource::Episode(Episode::of(EpisodeSource::Message));
         Memory { said_by: Some(by), ..Memory::new(text, source, "s") }
     }
 

@@ -95,10 +95,7 @@ pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result
             let kept = file.set_modified(stat.modified).and_then(|()| file.sync_all());
             kept.and_then(|()| folder.rename(&new, name)).map_err(|e| unwritable(e).into())
         });
-        if done.is_err() {
-            let _ = folder.remove_file(&new);
-        }
-        done?;
+        done.inspect_err(|_| drop(folder.remove_file(&new)))?;
     }
     Ok(())
 }
@@ -219,10 +216,7 @@ impl RestorePlan {
             let _ = folder.sync();
             Ok(kept.map(|kept| folder.full(kept)))
         });
-        if done.is_err() {
-            let _ = folder.remove_file(&new);
-        }
-        done
+        done.inspect_err(|_| drop(folder.remove_file(&new)))
     }
 }
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::recall::{DATA, source_of};
 use super::standing::{Standing, undone};
 use super::statements::{self, StatementKind, is_recognised};
-use super::summary::{ANSWERED, DECIDED, is_summary, parts_of_summary};
+use super::summary::{ANSWERED, is_summary, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
 use crate::source::{OperationKind, printable, stashes};
 use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
@@ -283,10 +283,7 @@ fn summary(memory: &Memory) -> Line {
     // An answer in it says what does not hold.
     let is_refuted = |start: &str| memory.superseded_by.is_some() && start == ANSWERED;
     let parts = parts_of_summary(&memory.content).into_iter();
-    let mut parts: Vec<BriefingPart> =
-        parts.filter(|(start, _)| !is_refuted(start)).map(part).collect();
-    // Older versions wrote the decisions in any place.
-    parts.sort_by_key(|p| p.start != DECIDED);
+    let parts = parts.filter(|(start, _)| !is_refuted(start)).map(part).collect();
     Line { ids: vec![memory.id], parts, source: source_and_time(memory), most: SUMMARY }
 }
 

@@ -16,8 +16,8 @@ use super::sql::Stored;
 use super::statements::{self, is_recognised};
 use super::summary::{is_summary, summary_of};
 use super::{
-    ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore,
-    ResponseType, Select, Speaker, StorageError, TextChunk, TextChunker, Vector,
+    ChunkerError, EpisodeSource, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, Select,
+    Speaker, StorageError, TextChunk, TextChunker, Vector,
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
@@ -63,8 +63,7 @@ impl MemoryCaptureService {
 
     /// Lets memories that name code below `root` record the present state of that code. `graph` is
     /// the database of the code graph, which need not exist.
-    #[must_use]
-    pub fn tied_to(self, root: &Path, graph: &Database) -> Self {
+    pub(super) fn tied_to(self, root: &Path, graph: &Database) -> Self {
         Self { code: Some((root.to_path_buf(), graph.clone())), ..self }
     }
 
@@ -100,13 +99,13 @@ impl MemoryCaptureService {
         let (memory, n_secrets) = RedactedMemory::of(memory);
         let mut all = self.pieces(&memory)?;
         let mut superseded = Vec::new();
-        if gives_statements(&memory.source) {
+        if gives_statements(&memory) {
             let made = self.without_echoes(&memory, &mut all)?;
             all.extend(self.merged(made)?);
             superseded = self.judged(&mut all)?;
         }
         let (stored, _) = self.completed(all, Some(&memory))?;
-        self.store.store_all(&stored, &superseded)?;
+        self.store.exchange(&[], &stored, &superseded)?;
         self.count_redacted(n_secrets);
         // The session's context holds this text until it is compacted.
         if !memory.session_id.is_empty() {
@@ -145,7 +144,7 @@ impl MemoryCaptureService {
         let mut new = vec![Memory::clone(&note)];
         let superseded = authority::judge(&mut new, &known);
         let (stored, _) = self.completed(new, Some(&note))?;
-        self.store.store_all(&stored, &superseded)?;
+        self.store.exchange(&[], &stored, &superseded)?;
         self.count_redacted(n_secrets);
         Ok((stored[0].0.id, false))
     }
@@ -284,18 +283,13 @@ impl MemoryCaptureService {
         if memories.iter().any(|m| m.content.trim().is_empty()) {
             return Err(CaptureError::EmptyContent);
         }
-        let redacted = |memory| RedactedMemory::for_store(memory, text);
-        let (mut memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) =
-            memories.into_iter().map(redacted).unzip();
+        let (mut memories, n_secrets) = redacted(memories.into_iter(), text);
         if let Some((root, graph)) = &self.code {
-            for memory in
-                memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(&m.source))
-            {
+            for memory in memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(m)) {
                 memory.tie_to(code::references(&memory.content, root, graph));
             }
         }
-        let vectors = self.vectors(&memories)?;
-        Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
+        Ok((self.with_vectors(memories)?, n_secrets))
     }
 
     /// Deletes a memory and everything derived from it: the summary of its session is made anew;
@@ -312,7 +306,7 @@ impl MemoryCaptureService {
         };
         let (mut gone, new) = self.derived(&memory, None)?;
         gone.extend([id, memory.id]);
-        self.store.exchange(&gone, &new)?;
+        self.store.exchange(&gone, &new, &[])?;
         Ok(true)
     }
 
@@ -333,7 +327,7 @@ impl MemoryCaptureService {
             None => (Vec::new(), Vec::new()),
         };
         new.push(stored);
-        self.store.exchange(&gone, &new)?;
+        self.store.exchange(&gone, &new, &[])?;
         self.count_redacted(n_secrets);
         Ok(())
     }
@@ -361,7 +355,7 @@ impl MemoryCaptureService {
         };
         // The statements of the new content, of all pieces if there are several.
         let mut made = Vec::new();
-        if let Some(becomes) = becomes.filter(|b| gives_statements(&b.source)) {
+        if let Some(becomes) = becomes.filter(|b| gives_statements(b)) {
             let is_piece = |m: &&Memory| {
                 m.id != becomes.id && m.chunk_metadata.is_some() && head_of(m) == head
             };
@@ -454,12 +448,8 @@ impl MemoryCaptureService {
     }
 
     /// Replaces the pieces stored for a file, if its content changed. Returns the new ones, or
-    /// `None` if the content is the same.
-    ///
-    /// # Errors
-    /// When the file is not text, or as [`MemoryCaptureService::capture`]. The stored pieces stay
-    /// then.
-    pub fn capture_file(
+    /// `None` if the content is the same. If the file is not text, the stored pieces stay.
+    pub(super) fn capture_file(
         &self,
         path: &str,
         bytes: &[u8],
@@ -482,25 +472,14 @@ impl MemoryCaptureService {
         Ok(Some(ids))
     }
 
-    /// Deletes the pieces of a file. Returns how many there were.
-    ///
-    /// # Errors
-    /// When the deletion cannot be written.
-    pub fn delete_by_file_path(&self, path: &str) -> Result<usize, CaptureError> {
-        Ok(self.store.delete_by_file_path(path)?)
-    }
-
     /// Returns the memories as they are stored, with vectors and without secrets, and how many
     /// secrets were removed.
     pub(super) fn prepared(
         &self,
         memories: impl Iterator<Item = Memory>,
     ) -> Result<(Vec<Stored>, usize), CaptureError> {
-        let redacted = |memory| RedactedMemory::for_store(memory, None);
-        let (memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) =
-            memories.map(redacted).unzip();
-        let vectors = self.vectors(&memories)?;
-        Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
+        let (memories, n_secrets) = redacted(memories, None);
+        Ok((self.with_vectors(memories)?, n_secrets))
     }
 
     /// Makes at most `most` of the vectors that are still missing because the embedder is slow.
@@ -554,13 +533,14 @@ impl MemoryCaptureService {
         Ok(n)
     }
 
-    /// Returns the vectors of each memory. Returns none if the embedder is not immediate.
-    fn vectors(&self, memories: &[RedactedMemory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        if self.embedder.is_immediate() {
-            self.make_vectors(memories.iter().map(|memory| &**memory))
+    /// Returns memories with their vectors; without any if the embedder is not immediate.
+    fn with_vectors(&self, memories: Vec<RedactedMemory>) -> Result<Vec<Stored>, EmbedError> {
+        let vectors = if self.embedder.is_immediate() {
+            self.make_vectors(memories.iter().map(|memory| &**memory))?
         } else {
-            Ok(vec![Vec::new(); memories.len()])
-        }
+            vec![Vec::new(); memories.len()]
+        };
+        Ok(memories.into_iter().zip(vectors).collect())
     }
 
     fn make_vectors<'a>(
@@ -581,6 +561,17 @@ impl MemoryCaptureService {
     }
 }
 
+/// Returns memories as they are stored, which may be made of one `text`, and how many secrets were
+/// removed.
+fn redacted(
+    memories: impl Iterator<Item = Memory>,
+    text: Option<&RedactedMemory>,
+) -> (Vec<RedactedMemory>, usize) {
+    let redacted = memories.map(|memory| RedactedMemory::for_store(memory, text));
+    let (memories, n_secrets): (Vec<RedactedMemory>, Vec<usize>) = redacted.unzip();
+    (memories, n_secrets.iter().sum())
+}
+
 /// Returns what the database notes of an embedder; never 0.
 fn mark_of(embedder: &dyn Embedder) -> i64 {
     (xxh3_64(embedder.id().as_bytes()) | 1).cast_signed()
@@ -588,34 +579,19 @@ fn mark_of(embedder: &dyn Embedder) -> i64 {
 
 /// Returns whether the memory is a statement about code, which later changes can make false. Events
 /// stay true.
-fn is_statement(source: &MemorySource) -> bool {
-    match source {
-        MemorySource::Episode(e) => !e.source.is_event(),
-        MemorySource::ClaudeResponse { response_type } => {
-            *response_type != ResponseType::SessionSummary
-        }
-        MemorySource::HookDescription { .. } | MemorySource::MDFileChunk { .. } => false,
-    }
+fn is_statement(memory: &Memory) -> bool {
+    authority::is_said(memory) || memory.is_answer()
 }
 
 /// Returns whether the memory is the text of a hook or an agent's answer, and not a summary made of
 /// them.
 fn is_text(memory: &Memory) -> bool {
-    matches!(
-        &memory.source,
-        MemorySource::HookDescription { .. } | MemorySource::ClaudeResponse { .. }
-    ) && !is_summary(memory)
+    memory.is_answer() || matches!(memory.source, MemorySource::HookDescription { .. })
 }
 
 /// Returns whether the text comes from a person or agent who may decide something.
-fn gives_statements(source: &MemorySource) -> bool {
-    match source {
-        MemorySource::HookDescription { hook_type, .. } => *hook_type == HookType::UserPromptSubmit,
-        MemorySource::ClaudeResponse { response_type } => {
-            *response_type != ResponseType::SessionSummary
-        }
-        _ => false,
-    }
+fn gives_statements(memory: &Memory) -> bool {
+    memory.is_prompt() || memory.is_answer()
 }
 
 /// The id of a piece follows from the id of its text, so that storing the text again gives the same

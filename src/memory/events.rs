@@ -10,8 +10,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::sql::Noted;
 use super::{
-    CodeReference, Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation,
-    ResponseType, Select, StorageError,
+    CodeReference, Episode, EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select,
+    StorageError,
 };
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 use crate::text::{cut_at_word as cut, folded};
@@ -274,17 +274,8 @@ impl Batch {
     /// none).
     pub(super) fn untold(tree: &str, event: &Event) -> Self {
         let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
-        let (at, subject) = (event.at.timestamp(), String::new());
-        let operation = source::GitOperation {
-            kind: OperationKind::Other,
-            from: None,
-            to: None,
-            subject,
-            at,
-            started: at,
-            zone,
-            is_old: false,
-        };
+        let (kind, at) = (OperationKind::Other, event.at.timestamp());
+        let operation = source::GitOperation::new(kind, String::new(), at, zone);
         // Nothing distinguishes it from another one of the same second.
         let new = Self::new(tree, operation, &event.session_id);
         Self { memory_id: Uuid::now_v7(), git_batch_id: Uuid::now_v7().to_string(), ..new }
@@ -399,12 +390,7 @@ fn metadata(
     at: DateTime<Utc>,
     git_batch_id: Option<String>,
 ) -> Memory {
-    let episode = Episode {
-        source: EpisodeSource::GitMetadata,
-        operation: None,
-        origin_path: None,
-        git_batch_id,
-    };
+    let episode = Episode { git_batch_id, ..Episode::of(EpisodeSource::GitMetadata) };
     let content = content.chars().take(super::MAX_CONTENT_CHARS).collect::<String>();
     Memory {
         name,
@@ -462,12 +448,7 @@ pub(super) fn contexts(
         let name = cut(&names.chain([&*event.name]).collect::<Vec<_>>().join("; "), REASONING);
         let parts: Vec<String> =
             told.iter().map(|(who, m)| format!("{who}: {}", quoted(m))).collect();
-        let episode = Episode {
-            source: EpisodeSource::GitContext,
-            operation: None,
-            origin_path: None,
-            git_batch_id: None,
-        };
+        let episode = Episode::of(EpisodeSource::GitContext);
         let content = format!("{name}\n{}", parts.join("\n"));
         all.push(Memory {
             id,
@@ -483,23 +464,16 @@ pub(super) fn contexts(
 /// are newest first. A turn begins with a prompt and ends with its answer. Git states its times in
 /// whole seconds, so what was said within a second may have come before or after.
 fn turn_at(at: DateTime<Utc>, said: &[Memory]) -> Option<(Option<&Memory>, Option<&Memory>)> {
-    let is_prompt = |m: &&Memory| {
-        matches!(
-            m.source,
-            MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }
-        )
-    };
-    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type != ResponseType::SessionSummary);
     let end = at + ONE_SECOND;
     let whole = || said.iter().filter(|m| !m.is_continued());
-    let asked = whole().find(|m| is_prompt(m) && m.created_at < end);
-    let next = whole().rfind(|m| is_prompt(m) && m.created_at >= end);
+    let asked = whole().find(|m| m.is_prompt() && m.created_at < end);
+    let next = whole().rfind(|m| m.is_prompt() && m.created_at >= end);
     let is_of_turn = |m: &&Memory| {
         asked.is_none_or(|asked| m.created_at >= asked.created_at)
             && next.is_none_or(|next| m.created_at < next.created_at)
     };
     // Oldest first.
-    let answers: Vec<&Memory> = whole().rev().filter(|m| is_answer(m) && is_of_turn(m)).collect();
+    let answers: Vec<&Memory> = whole().rev().filter(|m| m.is_answer() && is_of_turn(m)).collect();
     let answered = answers.iter().find(|m| m.created_at + ONE_SECOND > at).copied();
     let is_over = answered.is_none() && !answers.is_empty();
     ((asked.is_some() || answered.is_some()) && !is_over).then_some((asked, answered))
@@ -511,7 +485,7 @@ pub(super) fn quoted(memory: &Memory) -> String {
 }
 
 /// Shortens a commit id as git does.
-fn short(id: &str) -> &str {
+pub(super) fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }
 

@@ -71,6 +71,12 @@ fn number_of(entry: &Entry) -> Option<usize> {
     entry.line().map(|(_, at)| at.start as usize)
 }
 
+/// Returns the entry of a memory, by its row number.
+fn entry(number: u32, id: ChunkId, hash: Fingerprint, lines: &Arc<dyn LineStore>) -> Arc<Entry> {
+    let line = (hash, lines.clone(), number..number);
+    Arc::new(Entry::of_known_line(id, NO_FILE, ChunkType::Documentation, None, line))
+}
+
 fn put(facts: &mut Vec<Fact>, number: u32, fact: Fact) {
     let number = number as usize;
     if facts.len() <= number {
@@ -211,11 +217,9 @@ impl MemoryFeed {
             for (number, memory) in changed {
                 let chunk = chunk_of(&memory);
                 let line = chunk.to_json();
-                let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
-                let entry =
-                    Entry::of_known_line(chunk.id.clone(), NO_FILE, chunk.chunk_type, None, at);
+                let hash = xxh3_128(line.as_bytes());
                 put(facts, number, Fact::of(&memory));
-                entries.insert(number, Arc::new(entry));
+                entries.insert(number, entry(number, chunk.id, hash, &lines));
             }
         });
         if let Some(left) = left {
@@ -310,11 +314,7 @@ impl Feed for MemoryFeed {
         self.facts.change(|facts| {
             for SavedRow { number, id, hash, fact } in rows {
                 put(facts, number, fact);
-                let at = (hash, lines.clone(), number..number);
-                entries.insert(
-                    number,
-                    Arc::new(Entry::of_known_line(id, NO_FILE, ChunkType::Documentation, None, at)),
-                );
+                entries.insert(number, entry(number, id, hash, &lines));
             }
         });
         self.position = position;

@@ -252,10 +252,6 @@ impl MemoryHome {
     /// When it came with a clone, is not a regular file, cannot be opened or is locked, or when the
     /// project was moved or removed.
     pub(super) fn store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
-        Ok(self.any_store(busy)?.of_worktree(&self.worktree))
-    }
-
-    fn any_store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
         self.tree.check_in_place()?;
         self.owner.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
@@ -265,7 +261,8 @@ impl MemoryHome {
         match found(&self.place, self.records.as_ref()) {
             DatabaseState::Foreign | DatabaseState::Traces => return Err(StorageError::Foreign),
             DatabaseState::Ours | DatabaseState::Unusable => {
-                return MemoryStore::open_within(&self.database, busy);
+                let store = MemoryStore::open_within(&self.database, busy)?;
+                return Ok(store.of_worktree(&self.worktree));
             }
             DatabaseState::Nothing => {}
         }
@@ -364,7 +361,7 @@ impl MemoryHome {
                 new.push((RedactedMemory::for_store(memory, None).0, vectors));
             }
         }
-        store.store_all(&new, &[])?;
+        store.exchange(&[], &new, &[])?;
         store.set_complete_embedder(0)?;
         // Everything must be in the file that gets the other name.
         former.claim()?;

@@ -23,6 +23,8 @@ pub const BRIEFING_TOKENS: usize = 500;
 pub const PROMPT_TOKENS: usize = 600;
 /// Limit in tokens of the text before a file is edited.
 pub const FILE_TOKENS: usize = 200;
+/// The sources of memories that state nothing: changes of files, prompts, and calls of tools.
+const NOT_SAID: [&str; 3] = ["git_bulk_update", "filesystem_watch", "hook_description"];
 /// Most memories returned for a prompt.
 const MOST: usize = 5;
 /// A memory is returned for a prompt if its [`super::RecalledMemory::evidence`] is at least this.
@@ -153,9 +155,7 @@ pub fn for_prompt(
 ) -> Result<(String, Vec<Uuid>), RecallError> {
     // Earlier prompts are not answers, and changes of files are in the briefing.
     let filter = MemoryFilter {
-        exclude_sources: ["git_bulk_update", "filesystem_watch", "hook_description"]
-            .map(String::from)
-            .to_vec(),
+        exclude_sources: NOT_SAID.map(String::from).to_vec(),
         exclude_operations: vec!["move".into(), "rename".into()],
         ..MemoryFilter::default()
     };
@@ -196,11 +196,7 @@ pub fn for_file(
 ) -> Result<(String, Vec<Uuid>), StorageError> {
     let said = Select {
         about: Some(path.into()),
-        exclude_sources: vec![
-            "git_bulk_update".into(),
-            "filesystem_watch".into(),
-            "hook_description".into(),
-        ],
+        exclude_sources: NOT_SAID.map(String::from).to_vec(),
         limit: MOST_OF_FILE,
         ..Select::default()
     };

@@ -75,7 +75,7 @@ pub use hook::{BRIEFING_TOKENS, for_file, for_prompt};
 pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
 pub use recall::{Recall, RecallError, RecalledMemory, context, selected};
-pub use recorder::{EventSettings, Recorder, Recording};
+pub use recorder::{EventSettings, Recorder};
 pub use redacted::RedactedMemory;
 pub use session::{Session, SessionStatus};
 pub use sessions::{SessionError, SessionManager};
@@ -162,6 +162,14 @@ pub struct Episode {
     /// All events of one git operation have the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_batch_id: Option<String>,
+}
+
+impl Episode {
+    /// Creates an episode of which nothing but the source is known.
+    #[must_use]
+    pub fn of(source: EpisodeSource) -> Self {
+        Self { source, operation: None, origin_path: None, git_batch_id: None }
+    }
 }
 
 /// A code location that a memory was true for, with its state then.
@@ -312,6 +320,18 @@ impl Memory {
             _ => Speaker::Person,
         };
         self.said_by.unwrap_or(by_source)
+    }
+
+    /// Returns whether it is what a user asked.
+    fn is_prompt(&self) -> bool {
+        let prompt = HookType::UserPromptSubmit;
+        matches!(self.source, MemorySource::HookDescription { hook_type, .. } if hook_type == prompt)
+    }
+
+    /// Returns whether it is what an agent answered, and not the summary of a session.
+    fn is_answer(&self) -> bool {
+        let summary = ResponseType::SessionSummary;
+        matches!(self.source, MemorySource::ClaudeResponse { response_type } if response_type != summary)
     }
 
     /// Returns the index of this piece of a long text, from 0, and the number of pieces; `None` if

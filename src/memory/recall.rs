@@ -241,10 +241,9 @@ impl Recall<'_> {
 
 /// Adds a result, unless a better one is the same memory, or a note or statement of the same fact.
 fn add(found: &mut Vec<RecalledMemory>, one: RecalledMemory) {
-    let is_fact = |m: &Memory| matches!(&m.source, MemorySource::Episode(episode) if !episode.source.is_event());
     let is_known = |f: &RecalledMemory| {
-        is_fact(&f.memory)
-            && is_fact(&one.memory)
+        authority::is_said(&f.memory)
+            && authority::is_said(&one.memory)
             && f.memory.group_id == one.memory.group_id
             && authority::is_equal(&f.memory.content, &one.memory.content)
     };

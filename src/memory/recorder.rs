@@ -17,7 +17,7 @@ use super::events::{
     self, Batch, Edit, Event, GitEvent, coalesced, commit_id, commit_name, contexts, edit, events,
     time,
 };
-use super::sql::{EventLimits, Noted, Recorded};
+use super::sql::{Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageError};
 use crate::source::{
     self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, OperationKind, TreeChange,
@@ -52,25 +52,14 @@ pub struct EventSettings {
 pub struct Recorder {
     home: MemoryHome,
     settings: EventSettings,
-    /// Work trees by their paths relative to the root.
-    trees: Arc<Mutex<BTreeMap<String, Tree>>>,
+    trees: Arc<Mutex<Trees>>,
     recent: Vec<(Batch, Instant)>,
     /// Since when changes keep coming.
     waiting_since: Option<Instant>,
 }
 
-/// A recorder that runs in the background until it is dropped.
-pub struct Recording {
-    worker: Worker,
-}
-
-impl Recording {
-    /// Returns a handle that requests a look once nothing changes any more.
-    #[must_use]
-    pub fn handle(&self) -> &WorkerHandle {
-        self.worker.handle()
-    }
-}
+/// Work trees by their paths relative to the root.
+type Trees = BTreeMap<String, Tree>;
 
 /// A work tree: that of the project, or of a submodule.
 struct Tree {
@@ -122,15 +111,15 @@ impl Recorder {
         Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
     }
 
-    /// Records in the background while `is_responsible` returns true: in a process that watches the
-    /// tree and has compared it with the index.
+    /// Records in the background until the worker is dropped, while `is_responsible` returns true: in a
+    /// process that watches the tree and has compared it with the index.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(
         mut self,
         is_responsible: impl Fn() -> bool + Send + 'static,
-    ) -> std::io::Result<Recording> {
+    ) -> std::io::Result<Worker> {
         let mut watching = Watching::default();
         let window = self.settings.window;
         let pause = (4 * window).max(LEAST_PAUSE);
@@ -169,7 +158,7 @@ impl Recorder {
         };
         let worker = Worker::spawn("recording", job)?;
         worker.handle().request();
-        Ok(Recording { worker })
+        Ok(worker)
     }
 
     /// Records the stored changes, in the process that follows the tree. If some are so recent
@@ -233,7 +222,7 @@ impl Recorder {
     /// Reads git's logs: adds a batch for each operation, and returns the commits.
     fn happened(
         &mut self,
-        trees: &mut BTreeMap<String, Tree>,
+        trees: &mut Trees,
         store: &MemoryStore,
     ) -> Result<Vec<(String, source::Committed)>, StorageError> {
         let mut commits = Vec::new();
@@ -263,7 +252,7 @@ impl Recorder {
         known: KnownChanges,
         noted: &mut Vec<Noted>,
         commits: &[(String, source::Committed)],
-        trees: &BTreeMap<String, Tree>,
+        trees: &Trees,
     ) -> bool {
         let KnownChanges::Until(compared_at) = known else { return true };
         let n_noted = noted.len();
@@ -282,7 +271,7 @@ impl Recorder {
     fn record_as(
         &mut self,
         known: KnownChanges,
-        trees: &mut BTreeMap<String, Tree>,
+        trees: &mut Trees,
         mut noted: Vec<Noted>,
         memories: &Memories,
     ) -> Result<bool, CaptureError> {
@@ -380,12 +369,7 @@ impl Recorder {
 
     /// Asks git for the files of operations, unless the index knows them, and adds those operations to
     /// `touched` that changed something.
-    fn ask_effects(
-        &mut self,
-        untold: &[usize],
-        trees: &BTreeMap<String, Tree>,
-        touched: &mut BTreeSet<usize>,
-    ) {
+    fn ask_effects(&mut self, untold: &[usize], trees: &Trees, touched: &mut BTreeSet<usize>) {
         for &i in untold {
             let Batch { operation, tree, .. } = &self.recent[i].0;
             // The index may have seen only some of the files that a reset restored.
@@ -408,16 +392,13 @@ impl Recorder {
         &self,
         mut recorded: Recorded,
         new: Vec<Memory>,
-        trees: &mut BTreeMap<String, Tree>,
+        trees: &mut Trees,
         Memories { store, capture, .. }: &Memories,
     ) -> Result<bool, CaptureError> {
         let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
         recorded.episodes = episodes;
-        let limits = EventLimits {
-            most: self.settings.most,
-            since: Utc::now() - TimeDelta::days(self.settings.days.into()),
-        };
-        let is_done = store.record(&recorded, &limits)?;
+        let since = Utc::now() - TimeDelta::days(self.settings.days.into());
+        let is_done = store.record(&recorded, self.settings.most, since)?;
         if is_done {
             store.count_redacted(n_secrets)?;
             for (name, _, position) in recorded.positions {
@@ -433,7 +414,7 @@ impl Recorder {
     /// Opens every work tree that contains the project or a change, at its last recorded position.
     fn open(
         &self,
-        trees: &mut BTreeMap<String, Tree>,
+        trees: &mut Trees,
         noted: &[Noted],
         store: &MemoryStore,
     ) -> Result<(), StorageError> {
@@ -485,7 +466,7 @@ impl Recorder {
 
     /// Returns how long to wait until git's logs are complete. Changes that never stop are recorded
     /// in between.
-    fn must_wait(&mut self, noted: &[Noted], trees: &BTreeMap<String, Tree>) -> Option<Duration> {
+    fn must_wait(&mut self, noted: &[Noted], trees: &Trees) -> Option<Duration> {
         let window = self.settings.window;
         if trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
             return Some(window);
@@ -533,12 +514,7 @@ impl Recorder {
     /// of two in the same second. An operation before `n_before`, which was recorded earlier, is
     /// chosen only if it is near, and one without known files is preferred. If there is none, adds
     /// an operation of unknown kind.
-    fn batch_of(
-        &mut self,
-        event: &Event,
-        n_before: usize,
-        trees: &BTreeMap<String, Tree>,
-    ) -> usize {
+    fn batch_of(&mut self, event: &Event, n_before: usize, trees: &Trees) -> usize {
         let name = tree_of(&event.path, trees).unwrap_or_default();
         let is_there = trees.get(&name).is_some_and(|tree| tree.watch.is_some());
         let near = 2 * self.settings.window.as_secs().max(1);
@@ -557,7 +533,7 @@ impl Recorder {
 }
 
 /// Returns the innermost work tree that contains a path.
-fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
+fn tree_of(path: &str, trees: &Trees) -> Option<String> {
     let is_in = |name: &&String| {
         name.is_empty()
             || path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -570,7 +546,7 @@ type ChangeKey = (String, String, Attribution);
 
 /// Decides for each change whether git made it. The present content of a file tells who made its last
 /// change. If that was git, earlier changes may still be by hand: their contents tell.
-fn attributed(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Attribution)> {
+fn attributed(noted: Vec<Noted>, trees: &Trees) -> Vec<(Noted, Attribution)> {
     let mut whose = vec![Attribution::Hand; noted.len()];
     let path = |i: usize| noted[i].change.path.as_str();
     let last: HashMap<&str, usize> = (0..noted.len()).map(|i| (path(i), i)).collect();
@@ -611,12 +587,7 @@ struct Watching {
 impl Watching {
     /// Watches the directories that exist now. If that fails, most operations are still found in
     /// git's log.
-    fn follow(
-        &mut self,
-        trees: &Arc<Mutex<BTreeMap<String, Tree>>>,
-        window: Duration,
-        handle: &WorkerHandle,
-    ) {
+    fn follow(&mut self, trees: &Arc<Mutex<Trees>>, window: Duration, handle: &WorkerHandle) {
         let wanted: BTreeSet<PathBuf> = trees
             .lock()
             .values()

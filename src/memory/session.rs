@@ -17,3 +17,11 @@ pub struct Session {
     pub status: SessionStatus,
     pub memory_count: u32,
 }
+
+impl Session {
+    /// Creates a session that goes on and has no memories yet.
+    pub(super) fn begun(id: &str, started_at: DateTime<Utc>) -> Self {
+        let status = SessionStatus::Active;
+        Self { id: id.into(), started_at, ended_at: None, status, memory_count: 0 }
+    }
+}

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::now;
 use super::session::{Session, SessionStatus};
-use super::sql::{MemoryStore, Select, StorageError};
+use super::sql::{MemoryStore, StorageError};
 use crate::dir::{OwnedDir, PRIVATE_FILE};
 
 /// A session without a memory for this long is ended, because hooks do not say which process it
@@ -75,13 +75,7 @@ impl SessionManager {
 
     fn begin(&self, id: &str) -> Result<(), SessionError> {
         let started_at = self.store.session(id)?.map_or_else(now, |s| s.started_at);
-        self.store.put_session(&Session {
-            id: id.into(),
-            started_at,
-            ended_at: None,
-            status: SessionStatus::Active,
-            memory_count: 0,
-        })?;
+        self.store.put_session(&Session::begun(id, started_at))?;
         self.write_current(id)
     }
 
@@ -96,17 +90,17 @@ impl SessionManager {
     pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
         if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active)
         {
-            self.store.put_session(&Session {
-                ended_at: Some(now()),
-                status: SessionStatus::Completed,
-                ..session
-            })?;
+            self.end(session, SessionStatus::Completed)?;
         }
         if self.current_session()?.as_deref() == Some(id) {
             // Another session may still be active; the one that did something last is current.
             self.write_current(&self.store.latest_active_session()?.unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    fn end(&self, session: Session, status: SessionStatus) -> Result<(), StorageError> {
+        self.store.put_session(&Session { ended_at: Some(now()), status, ..session })
     }
 
     /// Returns the id of the current session.
@@ -120,16 +114,8 @@ impl SessionManager {
     /// Ends sessions without activity for [`SILENCE`]: the process of their agent has died.
     fn give_up_abandoned(&self) -> Result<(), SessionError> {
         for session in self.store.active_sessions()? {
-            let newest =
-                Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
-            let last =
-                self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
-            if Utc::now() - last.max(session.started_at) > SILENCE {
-                self.store.put_session(&Session {
-                    ended_at: Some(now()),
-                    status: SessionStatus::Abandoned,
-                    ..session
-                })?;
+            if Utc::now() - self.store.last_activity(&session)? > SILENCE {
+                self.end(session, SessionStatus::Abandoned)?;
             }
         }
         Ok(())

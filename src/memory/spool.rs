@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::folder_of;
 use super::redacted::RedactedMemory;
-use super::{Memory, Session, SessionStatus, StorageError};
+use super::{Memory, Session, StorageError};
 use crate::dir::{Dir, FileKind, OpenMode, PRIVATE_FILE, Stat};
 
 /// A larger spool is neither written nor read.
@@ -23,10 +23,7 @@ const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Appends a memory to the spool.
-///
-/// # Errors
-/// When the file cannot be written, or is too large already.
-pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
+pub(super) fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     let (memory, _) = RedactedMemory::of(memory);
     let mut line = serde_json::to_vec(&*memory)?;
     line.push(b'\n');
@@ -82,10 +79,7 @@ fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
 /// Stores the spooled memories, including those of a process that died while it stored them.
 /// Returns how many. Lines that the database refuses for now stay. A line that is not a memory, or
 /// is too long, goes to the file `.bad` beside the spool, with a warning.
-///
-/// # Errors
-/// When the database fails.
-pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
+pub(super) fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
     let unreadable = |cause| StorageError::Unreadable { path: spool.to_path_buf(), cause };
     let (folder, name) = match folder_of(spool) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
@@ -118,9 +112,8 @@ fn drain_one(
     let mut result = Ok(());
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         match store(line, capture) {
-            Ok(SpooledItem::Yes) => n += 1,
-            Ok(SpooledItem::Nothing) => {}
-            Ok(SpooledItem::Unusable(why)) => bad.push((line, why)),
+            Ok(Ok(n_stored)) => n += n_stored,
+            Ok(Err(why)) => bad.push((line, why)),
             Err(e) => {
                 result = Err(e);
                 break;
@@ -144,38 +137,27 @@ fn drain_one(
     result.map(|()| n)
 }
 
-enum SpooledItem {
-    Yes,
-    /// The line is blank.
-    Nothing,
-    /// The line can never be stored, for this reason.
-    Unusable(String),
-}
-
-fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, CaptureError> {
+/// Stores the memory of a line. Returns how many there were, because a line may be blank, or why the
+/// line can never be stored.
+fn store(
+    line: &[u8],
+    capture: &MemoryCaptureService,
+) -> Result<Result<usize, String>, CaptureError> {
     if line.trim_ascii().is_empty() {
-        return Ok(SpooledItem::Nothing);
+        return Ok(Ok(0));
     }
     let memory: Memory = match serde_json::from_slice(line) {
         Ok(memory) => memory,
-        Err(e) => return Ok(SpooledItem::Unusable(e.to_string())),
+        Err(e) => return Ok(Err(e.to_string())),
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
-        let (id, started_at) = (memory.session_id.clone(), memory.created_at);
-        let session = Session {
-            id,
-            started_at,
-            ended_at: None,
-            status: SessionStatus::Active,
-            memory_count: 0,
-        };
-        capture.store().put_session(&session)?;
+        capture.store().put_session(&Session::begun(&memory.session_id, memory.created_at))?;
     }
     match capture.capture_of_hook(memory) {
-        Ok(_) => Ok(SpooledItem::Yes),
-        Err(CaptureError::EmptyContent) => Ok(SpooledItem::Nothing),
+        Ok(_) => Ok(Ok(1)),
+        Err(CaptureError::EmptyContent) => Ok(Ok(0)),
         Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => {
-            Ok(SpooledItem::Unusable(e.to_string()))
+            Ok(Err(e.to_string()))
         }
         Err(e) => Err(e),
     }

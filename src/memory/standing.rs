@@ -8,6 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use super::events::short;
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, Operation, Select, StorageError};
 use crate::dir::Dir;
 use crate::source::{CommitPlace, carried_over, commit_places, sha256};
@@ -18,6 +19,7 @@ const MAX_BYTES: u64 = 8 << 20;
 const MAX_OPERATIONS: usize = 200;
 
 /// What the checked-out commit contains, for a set of memories.
+#[derive(Default)]
 pub(super) struct Standing {
     places: HashMap<String, CommitPlace>,
     /// Commits that HEAD contains under another id, because git rewrote them.
@@ -43,11 +45,7 @@ impl Standing {
     ) -> Result<Self, StorageError> {
         let ids: HashSet<&str> = memories.flat_map(commits_of).collect();
         if ids.is_empty() {
-            return Ok(Self {
-                places: HashMap::new(),
-                rewritten: HashSet::new(),
-                operations: Vec::new(),
-            });
+            return Ok(Self::default());
         }
         let mut places = commit_places(root, &ids.into_iter().collect::<Vec<_>>());
         let is_elsewhere = |place: &CommitPlace| *place != CommitPlace::Head;
@@ -91,7 +89,7 @@ impl Standing {
             matches!(self.places.get(*id), Some(CommitPlace::Elsewhere | CommitPlace::Nowhere))
         };
         let id = commits_of(memory).find(lost)?;
-        let short = id.get(..7).unwrap_or(id);
+        let short = short(id);
         Some(match self.places[id] {
             CommitPlace::Elsewhere => format!("not in HEAD: commit {short} is on another branch"),
             _ => {

@@ -18,7 +18,7 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
 }
 
 /// The beginnings of a summary's parts, one line each.
-pub(super) const DECIDED: &str = "Decided: ";
+const DECIDED: &str = "Decided: ";
 const ASKED_FIRST: &str = "Asked: ";
 const ASKED_LAST: &str = "Asked last: ";
 const CHANGED: &str = "Changed: ";
@@ -30,11 +30,9 @@ const TELLING: usize = 3;
 /// not repeated by the prompts and answers. Only the first piece of a long text is used.
 pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
     let begun = || memories.iter().filter(|m| !m.is_continued());
-    let of = |wanted: HookType| {
-        begun().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
-    };
-    let n_prompts = of(HookType::UserPromptSubmit).count();
-    let any_asked = of(HookType::UserPromptSubmit).next()?;
+    let prompts = || begun().filter(|m| m.is_prompt());
+    let n_prompts = prompts().count();
+    let any_asked = prompts().next()?;
     let mut parts: Vec<String> = Vec::new();
     let mut decided: Vec<&Memory> =
         memories.iter().filter(|m| is_recognised(m) && m.superseded_by.is_none()).collect();
@@ -45,7 +43,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
             .take(8)
             .map(|m| format!("{DECIDED}{}", statements::without_label(&folded(&m.content)))),
     );
-    let asked: Vec<String> = of(HookType::UserPromptSubmit).map(statements::rest).collect();
+    let asked: Vec<String> = prompts().map(statements::rest).collect();
     let mut telling = asked.iter().filter(|text| text.split_whitespace().count() >= TELLING);
     let first_asked = match telling.next() {
         Some(text) => Some(text.clone()),
@@ -59,18 +57,9 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     }
     parts.extend(said);
     let mut files: Vec<&str> = Vec::new();
-    for memory in of(HookType::PostToolUse) {
-        // Older versions stored the path only in the text.
-        let in_text = || {
-            memory
-                .content
-                .lines()
-                .next()?
-                .split_once(' ')
-                .filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write")
-        };
-        let path = memory.source.file_path().or_else(|| Some(in_text()?.1));
-        if let Some(path) = path.filter(|p| !files.contains(p)) {
+    let is_call = |m: &&Memory| matches!(m.source, MemorySource::HookDescription { hook_type, .. } if hook_type == HookType::PostToolUse);
+    for memory in begun().filter(is_call) {
+        if let Some(path) = memory.source.file_path().filter(|p| !files.contains(p)) {
             files.push(path);
         }
     }
@@ -82,14 +71,9 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
             files.iter().take(8).copied().collect::<Vec<_>>().join(", ")
         ));
     }
-    let is_answer = |m: &&Memory| {
-        matches!(m.source, MemorySource::ClaudeResponse { .. })
-            && !is_summary(m)
-            && m.superseded_by.is_none()
-    };
     let answer = begun()
         .rev()
-        .filter(is_answer)
+        .filter(|m| m.is_answer() && m.superseded_by.is_none())
         .map(statements::rest)
         .find(|rest| rest.split_whitespace().count() >= TELLING);
     parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));

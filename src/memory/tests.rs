@@ -237,9 +237,9 @@ fn file_index_crud() {
         None,
         "it did not change"
     );
-    assert_eq!(f.capture.delete_by_file_path("docs/a.md").unwrap(), 3);
-    assert_eq!(f.capture.delete_by_file_path("docs/a.md").unwrap(), 0);
-    assert_eq!(f.capture.delete_by_file_path("unknown.md").unwrap(), 0);
+    assert_eq!(f.store.delete_by_file_path("docs/a.md").unwrap(), 3);
+    assert_eq!(f.store.delete_by_file_path("docs/a.md").unwrap(), 0);
+    assert_eq!(f.store.delete_by_file_path("unknown.md").unwrap(), 0);
     assert!(ids.iter().all(|id| f.store.vectors_of(*id).unwrap().is_empty()));
     assert_eq!(f.store.stats().unwrap().memories, 1);
     assert_eq!(f.store.file_hashes().unwrap().into_keys().collect::<Vec<_>>(), ["docs/b.md"]);
@@ -285,7 +285,7 @@ fn file_modification_clears_old_embeddings() {
         contents(&f.found(&manager, "walrus sleeps", &MemoryFilter::default())),
         ["The pelican sleeps in the reeds."]
     );
-    f.capture.delete_by_file_path("a.md").unwrap();
+    f.store.delete_by_file_path("a.md").unwrap();
     assert!(f.found(&manager, "pelican", &MemoryFilter::default()).is_empty());
 }
 

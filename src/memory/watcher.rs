@@ -243,7 +243,7 @@ impl Follower {
     /// Compares all existing notes with the stored ones.
     fn compare(&mut self) {
         let Some(capture) = self.capture.clone() else { return };
-        let mut done = Statistics::default();
+        let mut done = self.statistics;
         let files = self.files();
         for (notes, file) in files.values() {
             match Self::process_file(&capture, notes, file) {
@@ -269,20 +269,18 @@ impl Follower {
             known.keys().filter(|p| !files.contains_key(Path::new(p)) && is_gone(Path::new(p)))
         {
             let episode = Episode {
-                source: EpisodeSource::FilesystemWatch,
                 operation: Some(Operation::Delete),
                 origin_path: Some(path.clone()),
-                git_batch_id: None,
+                ..Episode::of(EpisodeSource::FilesystemWatch)
             };
             let event = Memory::new(format!("delete {path}"), MemorySource::Episode(episode), "");
-            match capture.delete_by_file_path(path).and_then(|_| capture.capture(event)) {
+            let deleted = capture.store().delete_by_file_path(path).map_err(CaptureError::from);
+            match deleted.and_then(|_| capture.capture(event)) {
                 Ok(_) => done.deleted += 1,
                 Err(e) => tracing::warn!("cannot record that {path} was deleted: {e}"),
             }
         }
-        self.statistics.processed += done.processed;
-        self.statistics.deleted += done.deleted;
-        self.statistics.failed += done.failed;
+        self.statistics = done;
     }
 
     /// Returns the followed folders and files.

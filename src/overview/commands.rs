@@ -208,42 +208,9 @@ fn ci<'t>(tree: &Tree<'t>) -> Option<(&'t str, Vec<String>)> {
 
 /// Returns the commands in a file of CI that build or check something; tests come first.
 fn checks(text: &str) -> Vec<String> {
-    const TOOLS: [&str; 34] = [
-        "cargo",
-        "go",
-        "make",
-        "npm",
-        "npx",
-        "pnpm",
-        "yarn",
-        "bun",
-        "pytest",
-        "tox",
-        "nox",
-        "mypy",
-        "ruff",
-        "python",
-        "uv",
-        "poetry",
-        "hatch",
-        "mvn",
-        "./mvnw",
-        "gradle",
-        "./gradlew",
-        "bundle",
-        "rake",
-        "mix",
-        "dotnet",
-        "swift",
-        "sbt",
-        "stack",
-        "cabal",
-        "zig",
-        "ctest",
-        "cmake",
-        "composer",
-        "just",
-    ];
+    const TOOLS: &str = "cargo go make npm npx pnpm yarn bun pytest tox nox mypy ruff python \
+        uv poetry hatch mvn ./mvnw gradle ./gradlew bundle rake mix dotnet swift sbt stack \
+        cabal zig ctest cmake composer just";
     const CHECKS: [&str; 10] =
         ["test", "build", "check", "lint", "clippy", "fmt", "mypy", "ruff", "vet", "verify"];
     const OTHER: [&str; 9] =
@@ -254,7 +221,7 @@ fn checks(text: &str) -> Vec<String> {
         let line = line.strip_prefix("run:").unwrap_or(line).trim().trim_matches(['"', '\'']);
         let line = line.trim_end_matches('\\').trim_end();
         let mut words = line.split_whitespace();
-        let is_tool = words.next().is_some_and(|first| TOOLS.contains(&first));
+        let is_tool = words.next().is_some_and(|first| TOOLS.split(' ').any(|tool| tool == first));
         let is_check = words.next().is_some() && CHECKS.iter().any(|check| line.contains(check));
         let is_other = OTHER.iter().any(|other| line.contains(other)) || line.contains(": ");
         let is_short = line.chars().count() <= MAX_CI_CHARS;

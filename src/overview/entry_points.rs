@@ -46,20 +46,17 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
     for (path, command) in named(tree).into_iter().filter(|(path, _)| is_beside_source(path)) {
         add(path, command);
     }
-    let mut programs: Vec<&str> =
-        tree.paths.iter().copied().filter(|path| is_program(path)).collect();
-    programs.extend(mains.iter().map(|(path, _)| &**path).filter(|path| is_main_file(path)));
-    programs.retain(|path| (tree.is_source)(path));
-    programs.sort_by_key(|path| (path.matches('/').count(), *path));
-    for path in programs {
-        add(path.to_string(), "program".into());
-    }
-    let mut libraries: Vec<&str> =
-        tree.paths.iter().copied().filter(|path| is_library(path)).collect();
-    libraries.retain(|path| (tree.is_source)(path));
-    libraries.sort_by_key(|path| (path.matches('/').count(), *path));
-    for path in libraries {
-        add(path.to_string(), "library".into());
+    let of_main = mains.iter().map(|(path, _)| &**path).filter(|path| is_main_file(path));
+    let programs = tree.paths.iter().copied().filter(|path| is_program(path)).chain(of_main);
+    let libraries = tree.paths.iter().copied().filter(|path| is_library(path));
+    for (mut paths, what) in
+        [(Vec::from_iter(programs), "program"), (libraries.collect(), "library")]
+    {
+        paths.retain(|path| (tree.is_source)(path));
+        paths.sort_by_key(|path| (path.matches('/').count(), *path));
+        for path in paths {
+            add(path.to_string(), what.into());
+        }
     }
     out.sort_by_key(|entry| entry.what == "library");
     out.truncate(MAX_ENTRIES);
@@ -142,22 +139,8 @@ fn is_main_file(path: &str) -> bool {
 
 /// Whether a file is in a language whose programs begin with the first line.
 fn is_script(path: &str) -> bool {
-    matches!(
-        extension(path),
-        "py" | "rb"
-            | "js"
-            | "jsx"
-            | "mjs"
-            | "cjs"
-            | "ts"
-            | "tsx"
-            | "mts"
-            | "vue"
-            | "svelte"
-            | "php"
-            | "sh"
-            | "bash"
-    )
+    const SCRIPTS: &str = "py rb js jsx mjs cjs ts tsx mts vue svelte php sh bash";
+    SCRIPTS.split(' ').any(|known| known == extension(path))
 }
 
 fn is_library(path: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Tree, directory, file_name, join};
+use super::{Tree, directories_around, directory, file_name, join};
 
 /// A manifest that says whether the files below it are a library.
 struct LibraryManifest {
@@ -75,18 +75,9 @@ impl Libraries {
     pub fn has(&self, path: &str, language: &str) -> bool {
         let of_language = |manifest: &&LibraryManifest| manifest.languages.contains(&language);
         let Some(manifest) = MANIFESTS.iter().find(of_language) else { return true };
-        let mut at = directory(path);
-        loop {
-            if let Some(is_library) =
-                self.of_directory.get(&(manifest.languages[0], at.to_string()))
-            {
-                return *is_library;
-            }
-            if at.is_empty() {
-                return !PROGRAMS.iter().any(|languages| languages.contains(&language));
-            }
-            at = directory(at);
-        }
+        let known = |at: &str| self.of_directory.get(&(manifest.languages[0], at.to_string()));
+        let is_library = directories_around(path).find_map(known).copied();
+        is_library.unwrap_or_else(|| !PROGRAMS.iter().any(|family| family.contains(&language)))
     }
 }
 

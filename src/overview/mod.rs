@@ -19,7 +19,7 @@ pub use libraries::{Libraries, libraries};
 pub use modules::{Module, modules};
 pub use test_commands::{TestCommands, TestPlace, blocks_around, test_commands};
 
-use crate::text::{cut, join};
+use crate::text::{cut, folded, join};
 
 /// The files of a repository.
 #[derive(Clone, Copy)]
@@ -58,6 +58,11 @@ fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
+/// Returns the directory of a path and all above it; the root, which is empty, comes last.
+fn directories_around(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(directory(path)), |&at| (!at.is_empty()).then(|| directory(at)))
+}
+
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -69,7 +74,7 @@ fn extension(path: &str) -> &str {
 
 /// Returns the first sentences of a text, in one line of at most `max_chars` characters.
 fn sentences(text: &str, max_chars: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = folded(text);
     if text.chars().count() <= max_chars {
         return text;
     }
@@ -82,7 +87,7 @@ fn sentences(text: &str, max_chars: usize) -> String {
 
 /// Returns the first sentence of a text, in one line of at most `max_chars` characters.
 fn sentence(text: &str, max_chars: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = folded(text);
     let end = text.find(". ").filter(|end| *end > 15).map_or(text.len(), |end| end + 1);
     cut(&text[..end], max_chars)
 }

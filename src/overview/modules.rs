@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::about::{manifest, readme};
-use super::{Tree, directory, extension, file_name, join, sentence};
+use super::{Tree, directories_around, directory, extension, file_name, join, sentence};
 use crate::syntax::leading_comment;
 
 /// Number of directories that are worth a line.
@@ -86,15 +86,10 @@ impl<'a> Directories<'a> {
         for path in tree.paths.iter().filter(|path| (tree.is_source)(path)) {
             let (own, weight) = (directory(path), weight(path));
             sums.entry(own).or_default().1 += 1;
-            let mut at = own;
-            loop {
+            for at in directories_around(path) {
                 let sum = sums.entry(at).or_default();
                 sum.0 += weight;
                 sum.2 += 1;
-                if at.is_empty() {
-                    break;
-                }
-                at = directory(at);
             }
         }
         Self { sums, closed: Vec::new() }
@@ -147,28 +142,14 @@ fn describe(tree: &Tree, path: &str) -> String {
 
 /// Returns the comment of the file that speaks for a directory.
 fn comment(tree: &Tree, path: &str) -> Option<String> {
-    const NAMES: [&str; 14] = [
-        "mod.rs",
-        "lib.rs",
-        "src/lib.rs",
-        "main.rs",
-        "src/main.rs",
-        "__init__.py",
-        "doc.go",
-        "package-info.java",
-        "index.ts",
-        "index.js",
-        "src/index.ts",
-        "src/index.js",
-        "index.tsx",
-        "mod.ts",
-    ];
+    const NAMES: &str = "mod.rs lib.rs src/lib.rs main.rs src/main.rs __init__.py doc.go \
+        package-info.java index.ts index.js src/index.ts src/index.js index.tsx mod.ts";
     let own = file_name(path);
     let beside =
         ["rs", "ex", "rb", "hs", "lua", "ml"].map(|extension| format!("{path}.{extension}"));
     let inside = ["go", "py", "c", "h", "ts", "js", "rb", "php"]
         .map(|extension| join(path, &format!("{own}.{extension}")));
-    let named = NAMES.iter().map(|name| join(path, name));
+    let named = NAMES.split(' ').map(|name| join(path, name));
     let of_go = tree
         .paths
         .iter()

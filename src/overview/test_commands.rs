@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Tree, directory, extension, file_name, join};
+use super::{Tree, directories_around, directory, extension, file_name, join};
 
 /// A test, a class of tests, or a file of tests.
 #[derive(Debug, Clone, Copy)]
@@ -282,16 +282,8 @@ impl Runner {
 
 /// Returns the nearest directory around a file that has one of these files.
 fn nearest(tree: &Tree, path: &str, manifests: &[&str]) -> Option<String> {
-    let mut at = directory(path);
-    loop {
-        if manifests.iter().any(|manifest| (tree.has)(&join(at, manifest))) {
-            return Some(at.to_string());
-        }
-        if at.is_empty() {
-            return None;
-        }
-        at = directory(at);
-    }
+    let has_one = |at: &&str| manifests.iter().any(|manifest| (tree.has)(&join(at, manifest)));
+    directories_around(path).find(has_one).map(String::from)
 }
 
 fn says(tree: &Tree, file: &str, word: &str) -> bool {

@@ -124,15 +124,19 @@ impl LineMatcher {
         found
     }
 
+    fn searcher(&self) -> SearcherBuilder {
+        let mut builder = SearcherBuilder::new();
+        builder
+            .binary_detection(BinaryDetection::none())
+            .invert_match(self.query.invert)
+            .multi_line(self.query.multiline);
+        builder
+    }
+
     /// Counts the matching lines of a text.
     pub fn count(&self, text: &str) -> usize {
         let mut count = Count(0);
-        let mut searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::none())
-            .line_number(false)
-            .invert_match(self.query.invert)
-            .multi_line(self.query.multiline)
-            .build();
+        let mut searcher = self.searcher().line_number(false).build();
         // A sink in memory does not fail.
         let _ = searcher.search_slice(&self.matcher, text.as_bytes(), &mut count);
         count.0
@@ -141,13 +145,8 @@ impl LineMatcher {
     /// Returns the matching lines of a text with their context.
     pub fn lines(&self, text: &str) -> Vec<FoundLine> {
         let mut found = Collected { lines: Vec::new(), matcher: &self.matcher };
-        let mut searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::none())
-            .invert_match(self.query.invert)
-            .multi_line(self.query.multiline)
-            .before_context(self.query.context)
-            .after_context(self.query.context)
-            .build();
+        let n = self.query.context;
+        let mut searcher = self.searcher().before_context(n).after_context(n).build();
         let _ = searcher.search_slice(&self.matcher, text.as_bytes(), &mut found);
         found.lines
     }

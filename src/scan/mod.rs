@@ -8,5 +8,5 @@ mod unread;
 
 pub use grep::{BadPattern, FoundLine, LineCounts, LineMatcher, LineQuery, grep, lines_of};
 pub use pattern::{PatternMatch, PatternMatches, find, patterns};
-pub use sizes::{By, Size, SizeGroup, Sort, grouped, sizes, total};
+pub use sizes::{By, CountSort, FileCount, Size, grouped, sizes, total};
 pub use unread::Unread;

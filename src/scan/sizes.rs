@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::source;
 
@@ -16,12 +18,16 @@ pub struct Size {
     pub bytes: u64,
 }
 
-/// The sum of the sizes of a group of files.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct SizeGroup {
+/// The counts of one group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileCount {
+    /// Name of the language, directory or file.
     pub name: String,
+    /// Number of files.
     pub files: u64,
+    /// Number of lines.
     pub lines: u64,
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -34,9 +40,11 @@ pub enum By {
     File,
 }
 
-/// The order of groups: largest first, or by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+/// The order of the rows: largest first, or by name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CountSort {
+    #[default]
     Lines,
     Bytes,
     Files,
@@ -60,30 +68,26 @@ pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
 
 /// Groups sizes and sorts the groups. Groups that are equal in `sort` are in the order of names.
 #[must_use]
-pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
-    let mut groups: BTreeMap<&str, SizeGroup> = BTreeMap::new();
+pub fn grouped(sizes: &[Size], by: By, sort: CountSort) -> Vec<FileCount> {
+    let mut groups: BTreeMap<&str, FileCount> = BTreeMap::new();
     for size in sizes {
         let name = match by {
             By::Language => &size.language,
             By::Directory(depth) => directory(&size.path, depth),
             By::File => &size.path,
         };
-        let group = groups.entry(name).or_insert_with(|| SizeGroup {
-            name: name.into(),
-            files: 0,
-            lines: 0,
-            bytes: 0,
-        });
+        let group = groups.entry(name).or_default();
         group.files += 1;
         group.lines += size.lines;
         group.bytes += size.bytes;
     }
-    let mut groups: Vec<SizeGroup> = groups.into_values().collect();
-    let key = |group: &SizeGroup| match sort {
-        Sort::Lines => group.lines,
-        Sort::Bytes => group.bytes,
-        Sort::Files => group.files,
-        Sort::Name => 0,
+    let named = |(name, group): (&str, FileCount)| FileCount { name: name.into(), ..group };
+    let mut groups: Vec<FileCount> = groups.into_iter().map(named).collect();
+    let key = |group: &FileCount| match sort {
+        CountSort::Lines => group.lines,
+        CountSort::Bytes => group.bytes,
+        CountSort::Files => group.files,
+        CountSort::Name => 0,
     };
     groups.sort_by_key(|group| std::cmp::Reverse(key(group)));
     groups
@@ -91,9 +95,9 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
 
 /// Returns the sum of all groups, with the name `total`.
 #[must_use]
-pub fn total(groups: &[SizeGroup]) -> SizeGroup {
-    let sum = |of: fn(&SizeGroup) -> u64| groups.iter().map(of).sum();
-    SizeGroup {
+pub fn total(groups: &[FileCount]) -> FileCount {
+    let sum = |of: fn(&FileCount) -> u64| groups.iter().map(of).sum();
+    FileCount {
         name: "total".into(),
         files: sum(|g| g.files),
         lines: sum(|g| g.lines),
@@ -136,9 +140,12 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let row = |name: &str, files, lines| (name.to_string(), files, lines);
-        assert_eq!(told(By::Language, Sort::Lines), [row("rust", 3, 4), row("markdown", 1, 2)]);
-        assert_eq!(told(By::Directory(1), Sort::Name), [row(".", 1, 2), row("src", 3, 4)]);
-        assert_eq!(told(By::Directory(2), Sort::Files)[0], row("src/deep", 2, 1));
-        assert_eq!(told(By::File, Sort::Bytes)[0], row("a.md", 1, 2));
+        assert_eq!(
+            told(By::Language, CountSort::Lines),
+            [row("rust", 3, 4), row("markdown", 1, 2)]
+        );
+        assert_eq!(told(By::Directory(1), CountSort::Name), [row(".", 1, 2), row("src", 3, 4)]);
+        assert_eq!(told(By::Directory(2), CountSort::Files)[0], row("src/deep", 2, 1));
+        assert_eq!(told(By::File, CountSort::Bytes)[0], row("a.md", 1, 2));
     }
 }

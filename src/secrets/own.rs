@@ -733,81 +733,25 @@ fn is_template(value: &str) -> bool {
 
 /// Whether `value` is a placeholder: a template, `changeme`, `your-token`, `process.env.TOKEN`.
 pub(super) fn is_placeholder(value: &str) -> bool {
+    const STARTS: &str = "your example placeholder dummy todo process.env os.environ env. \
+        std::env env( getenv redacted";
+    const WORDS: &str = "changeme change_me change-me changeit pass pwd passwd none null nil \
+        true false undefined";
     let low = value.trim_matches(['"', '\'', '`']).to_ascii_lowercase();
-    let starts = [
-        "your",
-        "example",
-        "placeholder",
-        "dummy",
-        "todo",
-        "process.env",
-        "os.environ",
-        "env.",
-        "std::env",
-        "env(",
-        "getenv",
-        "redacted",
-    ];
-    let words = [
-        "changeme",
-        "change_me",
-        "change-me",
-        "changeit",
-        "pass",
-        "pwd",
-        "passwd",
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-    ];
     is_template(value)
         // The name of a user or an encoding comes first: `admin:changeme`.
         || value.rsplit_once(':').is_some_and(|(_, rest)| rest.len() > 3 && is_placeholder(rest))
-        || starts.iter().any(|start| low.starts_with(start))
-        || words.contains(&low.as_str())
+        || STARTS.split(' ').any(|start| low.starts_with(start))
+        || WORDS.split(' ').any(|word| word == low)
 }
 
 /// Whether `value` is a word that often follows `password` in forms, schemas and messages.
 fn is_plain_word(value: &str) -> bool {
+    const WORDS: &str = "string text secret token hidden required optional invalid missing \
+        username user email login input number bool boolean object field value prompt plain \
+        bcrypt argon2 argon2id scrypt encrypted hashed unknown empty default type";
     let low = value.to_ascii_lowercase();
-    let words = [
-        "string",
-        "text",
-        "secret",
-        "token",
-        "hidden",
-        "required",
-        "optional",
-        "invalid",
-        "missing",
-        "username",
-        "user",
-        "email",
-        "login",
-        "input",
-        "number",
-        "bool",
-        "boolean",
-        "object",
-        "field",
-        "value",
-        "prompt",
-        "plain",
-        "bcrypt",
-        "argon2",
-        "argon2id",
-        "scrypt",
-        "encrypted",
-        "hashed",
-        "unknown",
-        "empty",
-        "default",
-        "type",
-    ];
-    words.contains(&low.as_str())
+    WORDS.split(' ').any(|word| word == low)
         || (low.matches('.').count() > 1 && low.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
         || (["password", "passwort", "passwd", "passphrase"].iter().any(|word| low.contains(word))
             && low
@@ -869,28 +813,15 @@ fn is_scrambled(value: &str) -> bool {
 const NUMBER_SUFFIXES: &str =
     "u l ul ull lu llu f i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64";
 /// Beginnings of values that say where a secret is.
-const REFERENCES: [&str; 13] = [
-    "#/",
-    "env:",
-    "$env:",
-    "vault:",
-    "arn:",
-    "ssm:",
-    "kms:",
-    "file:",
-    "ref+",
-    "enc[",
-    "keyring:",
-    "sops:",
-    "keyvault:",
-];
+const REFERENCES: &str = "#/ env: $env: vault: arn: ssm: kms: file: ref+ enc[ keyring: sops: \
+    keyvault:";
 
 /// Whether `value` is what a program has in the place of a secret, whatever its name: a number, or a
 /// reference to the secret.
 pub(super) fn is_code(value: &str) -> bool {
     let low = value.to_ascii_lowercase();
     let low = low.trim_matches(['"', '\'', '`', ',', ';', '(', ')']);
-    is_number(low) || REFERENCES.iter().any(|start| low.starts_with(start))
+    is_number(low) || REFERENCES.split(' ').any(|start| low.starts_with(start))
 }
 
 /// Whether `value`, in lower case, is a number as programs write it: `0x18c`, `0b11`, `1_000usize`,

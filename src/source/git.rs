@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -120,9 +120,8 @@ pub fn commits_between(
 /// When there is no git or no repository, the commit does not exist, or git takes too long.
 pub fn newest_commits(root: &Path, head: &str, max: usize) -> io::Result<HashSet<String>> {
     check_repository(root)?;
-    let mut command = command(root);
-    command.args(["rev-list", "--no-merges", &format!("--max-count={max}"), head, "--", "."]);
-    let out = output(&mut command, Vec::new())?;
+    let most = format!("--max-count={max}");
+    let out = run(root, &["rev-list", "--no-merges", &most, head, "--", "."])?;
     if out.code != Some(0) {
         return Err(io::Error::other("git did not answer"));
     }
@@ -133,9 +132,8 @@ pub fn newest_commits(root: &Path, head: &str, max: usize) -> io::Result<HashSet
 /// Whether the commit `old` is part of the history of `new`.
 #[must_use]
 pub fn is_ancestor(root: &Path, old: &str, new: &str) -> bool {
-    let mut command = command(root);
-    command.args(["merge-base", "--is-ancestor", old, new]);
-    GitDir::of(root).is_some() && output(&mut command, Vec::new()).is_ok_and(|o| o.code == Some(0))
+    let arguments = ["merge-base", "--is-ancestor", old, new];
+    GitDir::of(root).is_some() && ask(root, &arguments, String::new()).is_some()
 }
 
 /// Where a commit is.
@@ -155,20 +153,11 @@ pub fn commit_places(root: &Path, ids: &[&str]) -> HashMap<String, CommitPlace> 
     let mut places = HashMap::new();
     let mut left: Vec<&str> =
         ids.iter().copied().filter(|id| object_id(id).as_deref() == Some(id)).collect();
-    let trees = std::iter::once(root.to_path_buf())
-        .chain(submodules(root).into_iter().map(|tree| root.join(tree)));
-    for tree in trees {
+    for tree in trees(root) {
         if left.is_empty() || GitDir::of(&tree).is_none() || head(&tree).is_none() {
             continue;
         }
-        let ask = |arguments: &[&str], input: String| {
-            let mut command = command(&tree);
-            let out = output(command.args(arguments), input.into_bytes()).ok()?;
-            let text = String::from_utf8_lossy(&out.stdout).into_owned();
-            (out.code == Some(0)).then_some(text)
-        };
-        let types = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
-        let Some(known) = ask(&types, left.join("\n") + "\n") else { continue };
+        let Some(known) = ask(&tree, &TYPES, left.join("\n") + "\n") else { continue };
         let here: Vec<&str> =
             left.iter().copied().filter(|id| known.contains(&format!("{id} commit"))).collect();
         if here.is_empty() {
@@ -178,7 +167,7 @@ pub fn commit_places(root: &Path, ids: &[&str]) -> HashMap<String, CommitPlace> 
         // Lists what the commits contain and the other references do not.
         let without = |others: &[&str]| {
             let all = [&["rev-list"], &here[..], &["--not", "HEAD"], others].concat();
-            let out = ask(&all, String::new())?;
+            let out = ask(&tree, &all, String::new())?;
             Some(out.lines().map(String::from).collect::<HashSet<String>>())
         };
         let Some(outside) = without(&[]) else { continue };
@@ -247,6 +236,19 @@ const SETTINGS: [&str; 20] = [
     "submodule.recurse=false",
 ];
 
+/// Options of a command that compares versions: it runs no program that the repository names, reads no
+/// file that its configuration names, and prints in one form, whatever the configuration says.
+const PLAIN_DIFF: [&str; 6] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "-O/dev/null",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+/// The command that says which kinds of objects the ids of its input name.
+const TYPES: [&str; 2] = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
+
 const ENVIRONMENT: [(&str, &str); 11] = [
     // A partial clone lacks objects. Git must not fetch them, since that runs programs that
     // the configuration names.
@@ -291,6 +293,32 @@ struct Output {
     stderr: Vec<u8>,
 }
 
+impl Output {
+    /// Says why a command failed: the limit that it exceeded, or the first line of its errors.
+    fn why(&self) -> String {
+        let said = String::from_utf8_lossy(&self.stderr);
+        let said = said.lines().next().unwrap_or("git did not answer");
+        self.exceeded.unwrap_or(said).to_string()
+    }
+}
+
+/// Runs a git command without input in a tree; see [`output`].
+fn run(tree: &Path, arguments: &[&str]) -> io::Result<Output> {
+    output(command(tree).args(arguments), Vec::new())
+}
+
+/// Returns what git answers in a tree, if it succeeds.
+fn ask(tree: &Path, arguments: &[&str], input: String) -> Option<String> {
+    let out = output(command(tree).args(arguments), input.into_bytes()).ok()?;
+    (out.code == Some(0)).then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// Returns the names in an output, each of which ends with NUL.
+fn names_in(output: &[u8]) -> impl Iterator<Item = String> {
+    let names = output.split(|&b| b == 0).filter(|name| !name.is_empty());
+    names.map(|name| String::from_utf8_lossy(name).into_owned())
+}
+
 /// Runs a git command with `input`. A command that prints nothing for [`SILENCE`], more than
 /// [`MAX_OUTPUT_BYTES`], or for longer than [`MAX_DURATION`] is killed; its output until then is
 /// returned.
@@ -315,16 +343,8 @@ fn stream(
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, parts) = channel();
     let writer = child.stdin.take().map(|mut stdin| thread::spawn(move || stdin.write_all(&input)));
-    let reader = child.stdout.take().map(|mut stdout| {
-        thread::spawn(move || {
-            let mut part = vec![0; 1 << 16];
-            while let Ok(n @ 1..) = stdout.read(&mut part) {
-                if said.send(part[..n].to_vec()).is_err() {
-                    break;
-                }
-            }
-        })
-    });
+    let reader = child.stdout.take();
+    let reader = reader.map(|stdout| read_parts(stdout, move |part| said.send(part).is_ok()));
     let errors = child.stderr.take().map(|stderr| {
         thread::spawn(move || {
             let mut text = Vec::new();
@@ -358,12 +378,26 @@ fn stream(
     Ok(Output { code, exceeded, stdout: Vec::new(), stderr })
 }
 
+/// Hands over the output of a command part by part, until it ends or `take` returns false.
+fn read_parts(
+    mut output: ChildStdout,
+    take: impl Fn(Vec<u8>) -> bool + Send + 'static,
+) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        let mut part = vec![0; 1 << 16];
+        while let Ok(n @ 1..) = output.read(&mut part) {
+            if !take(part[..n].to_vec()) {
+                break;
+            }
+        }
+    })
+}
+
 /// Returns settings that disable the filters of the repository's configuration, which are programs.
 /// The user's own filters, such as LFS, stay. Returns `None` if not all can be disabled.
 fn without_own_filters(directory: &Path) -> Option<Vec<String>> {
-    let mut command = command(directory);
-    command.args(["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."]);
-    let asked = output(&mut command, Vec::new()).ok()?;
+    let list = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."];
+    let asked = run(directory, &list).ok()?;
     // The code 1 means that there are none.
     if !matches!(asked.code, Some(0 | 1)) {
         return None;
@@ -403,34 +437,18 @@ fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
     let mut command = command(root);
     command
         // A configuration can name files for mail maps and orders.
-        .args([
-            "log",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-mailmap",
-            "-O/dev/null",
-            "--no-renames",
-            "--relative",
-            "--name-only",
-            "-z",
-        ])
+        .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null"])
+        .args(["--no-renames", "--relative", "--name-only", "-z"])
         .arg("--format=%x00%x00%H%x00%ct%x00%an%x00%s%x00%b")
         .args(which)
         .args(["--", "."]);
     let out = output(&mut command, Vec::new())?;
     let mut commits = parse_log(&out.stdout);
-    let cut = if out.code == Some(0) {
-        None
-    } else {
-        if out.exceeded.is_some() {
-            // The output may end within the last commit.
-            commits.pop();
-        }
-        let said = String::from_utf8_lossy(&out.stderr);
-        let said = said.lines().next().unwrap_or("git did not answer");
-        Some(out.exceeded.unwrap_or(said).to_string())
-    };
-    match cut {
+    if out.exceeded.is_some() {
+        // The output may end within the last commit.
+        commits.pop();
+    }
+    match (out.code != Some(0)).then(|| out.why()) {
         Some(why) if commits.is_empty() => Err(io::Error::other(why)),
         cut => Ok(CommitLog { commits, cut }),
     }
@@ -471,22 +489,21 @@ pub fn submodules(root: &Path) -> Vec<String> {
     let Ok(tree) = Dir::open(root) else { return Vec::new() };
     let text = tree.read(".gitmodules", MAX_LIST_BYTES).unwrap_or_default();
     let text = String::from_utf8(text).unwrap_or_default();
-    let path = |line: &str| {
-        Some(
-            line.trim()
-                .strip_prefix("path")?
-                .trim_start()
-                .strip_prefix('=')?
-                .trim()
-                .trim_matches('"')
-                .to_string(),
-        )
-    };
-    text.lines()
-        .filter_map(path)
-        .filter(|path| is_folder(&tree, path))
-        .take(MAX_SUBMODULES)
-        .collect()
+    let paths = text.lines().filter_map(|line| setting(line, "path"));
+    let folders = paths.filter(|path| is_folder(&tree, path)).take(MAX_SUBMODULES);
+    folders.map(String::from).collect()
+}
+
+/// Returns the value that a line of a configuration gives to a name.
+fn setting<'t>(line: &'t str, name: &str) -> Option<&'t str> {
+    let value = line.trim().strip_prefix(name)?.trim_start().strip_prefix('=')?;
+    Some(value.trim().trim_matches('"'))
+}
+
+/// Returns the roots of a tree and of its submodules.
+fn trees(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let below = submodules(root).into_iter().map(move |tree| root.join(tree));
+    std::iter::once(root.to_path_buf()).chain(below)
 }
 
 /// Whether a path names a folder below the tree, without links.
@@ -535,9 +552,7 @@ fn name_of_origin(config: &str) -> Option<String> {
     let mut lines = config.lines().map(str::trim);
     lines.find(|line| *line == "[remote \"origin\"]")?;
     let mut section = lines.take_while(|line| !line.starts_with('['));
-    let url =
-        section.find_map(|line| line.strip_prefix("url")?.trim_start().strip_prefix('='))?.trim();
-    let url = url.trim_matches('"').trim_end_matches('/');
+    let url = section.find_map(|line| setting(line, "url"))?.trim_end_matches('/');
     let url = url.strip_suffix("/.git").or_else(|| url.strip_suffix(".git")).unwrap_or(url);
     let name = url.rsplit(['/', ':']).next()?;
     (!name.is_empty()).then(|| name.to_string())
@@ -640,18 +655,7 @@ impl GitDir {
         } else if own == common {
             // For a submodule, the configuration of its repository names the work tree.
             let config = small_text(&own, "config")?;
-            let value = |line: &str| {
-                Some(
-                    line.trim()
-                        .strip_prefix("worktree")?
-                        .trim_start()
-                        .strip_prefix('=')?
-                        .trim()
-                        .trim_matches('"')
-                        .to_string(),
-                )
-            };
-            real(&own.join(config.lines().find_map(value)?))? == top
+            real(&own.join(config.lines().find_map(|line| setting(line, "worktree"))?))? == top
         } else {
             // For a linked work tree, `worktrees/<name>/gitdir` in the repository names its `.git`.
             let named = path_in(&own, "gitdir")?;

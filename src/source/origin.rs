@@ -55,19 +55,8 @@ const MAX_LICENCE: u64 = 64 << 10;
 /// Most licences that are read in a folder.
 const MAX_LICENCES: usize = 16;
 /// Files that describe a package. A package with a licence of its own is a part of the project.
-const PACKAGES: [&str; 11] = [
-    "Cargo.toml",
-    "build.gradle",
-    "build.gradle.kts",
-    "composer.json",
-    "go.mod",
-    "mix.exs",
-    "package.json",
-    "pom.xml",
-    "pubspec.yaml",
-    "pyproject.toml",
-    "setup.py",
-];
+const PACKAGES: &str = "Cargo.toml build.gradle build.gradle.kts composer.json go.mod \
+    mix.exs package.json pom.xml pubspec.yaml pyproject.toml setup.py";
 
 /// The rules that apply in a folder.
 #[derive(Debug, Clone, Default)]
@@ -115,17 +104,17 @@ impl OriginRules {
         if files().any(|name| name == ATTRIBUTES) {
             self.attributes = Attributes::within(self.attributes, dir, path);
         }
-        let licences = || {
-            let texts = files().filter(|name| is_licence(name)).take(MAX_LICENCES);
-            texts.filter_map(|name| dir.read(name, MAX_LICENCE).ok())
+        let holders = || -> BTreeSet<String> {
+            let names = files().filter(|name| is_licence(name)).take(MAX_LICENCES);
+            let texts = names.filter_map(|name| dir.read(name, MAX_LICENCE).ok());
+            texts.flat_map(|text| holders(&text)).collect()
         };
         if is_root {
-            let found: BTreeSet<String> = licences().flat_map(|text| holders(&text)).collect();
-            self.own = Some(found).filter(|found| !found.is_empty()).map(Arc::new);
+            self.own = Some(holders()).filter(|found| !found.is_empty()).map(Arc::new);
         } else if let Some(own) = self.own.as_ref().filter(|_| !self.is_of_others)
-            && !files().any(|name| PACKAGES.contains(&name))
+            && !files().any(|name| PACKAGES.split(' ').any(|known| known == name))
         {
-            let found: BTreeSet<String> = licences().flat_map(|text| holders(&text)).collect();
+            let found = holders();
             self.is_of_others = !found.is_empty() && found.is_disjoint(own);
         }
         self
@@ -134,19 +123,10 @@ impl OriginRules {
     /// Returns what is declared about a file. `full` is its absolute path, `path` that relative to
     /// the root.
     pub(super) fn of(&self, settings: &OriginSettings, full: &Path, path: &str) -> DeclaredOrigin {
-        if settings.ordinary.is_match(path) {
-            return DeclaredOrigin {
-                generated: Some(false),
-                vendored: Some(false),
-                ..DeclaredOrigin::default()
-            };
-        }
-        if settings.vendored.is_match(path) {
-            return DeclaredOrigin {
-                generated: Some(false),
-                vendored: Some(true),
-                ..DeclaredOrigin::default()
-            };
+        let is_ordinary = settings.ordinary.is_match(path);
+        if is_ordinary || settings.vendored.is_match(path) {
+            let (generated, vendored) = (Some(false), Some(!is_ordinary));
+            return DeclaredOrigin { generated, vendored, built: false };
         }
         let nearest = |of: fn(&Attributes) -> &Gitignore| {
             let mut chain =
@@ -225,31 +205,9 @@ pub(super) fn is_licence(name: &str) -> bool {
 /// Returns the words of the names in the copyright lines of a licence, in lower case, without those
 /// that say nothing about who it is.
 fn holders(text: &[u8]) -> BTreeSet<String> {
-    const NOBODY: [&str; 23] = [
-        "all",
-        "and",
-        "author",
-        "authors",
-        "com",
-        "contributors",
-        "copyright",
-        "corporation",
-        "foundation",
-        "github",
-        "http",
-        "https",
-        "inc",
-        "llc",
-        "ltd",
-        "org",
-        "other",
-        "others",
-        "present",
-        "project",
-        "reserved",
-        "rights",
-        "the",
-    ];
+    const NOBODY: &str = "all and author authors com contributors copyright corporation \
+        foundation github http https inc llc ltd org other others present project reserved \
+        rights the";
     let text = String::from_utf8_lossy(text).to_lowercase();
     let lines = text
         .lines()
@@ -271,7 +229,7 @@ fn holders(text: &[u8]) -> BTreeSet<String> {
     lines
         .filter(is_copyright)
         .flat_map(|line| line.split(|c: char| !c.is_alphabetic()))
-        .filter(|word| word.chars().count() > 2 && !NOBODY.contains(word))
+        .filter(|word| word.chars().count() > 2 && !NOBODY.split(' ').any(|nobody| nobody == *word))
         .map(String::from)
         .collect()
 }

@@ -43,140 +43,39 @@ impl Skip {
 }
 
 /// File names, in lower case, that are skipped without reading them.
-const BY_NAME: &[(Skip, &[&str])] = &[
+const BY_NAME: [(Skip, &str); 3] = [
     (
         Skip::LockFile,
-        &[
-            "cargo.lock",
-            "package-lock.json",
-            "npm-shrinkwrap.json",
-            "yarn.lock",
-            "pnpm-lock.yaml",
-            "bun.lock",
-            "bun.lockb",
-            "composer.lock",
-            "gemfile.lock",
-            "poetry.lock",
-            "pdm.lock",
-            "uv.lock",
-            "pipfile.lock",
-            "go.sum",
-            "go.work.sum",
-            "mix.lock",
-            "pubspec.lock",
-            "podfile.lock",
-            "packages.lock.json",
-            "flake.lock",
-            "deno.lock",
-            "gradle.lockfile",
-            "package.resolved",
-            "cabal.project.freeze",
-            "stack.yaml.lock",
-        ],
+        "cargo.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock \
+        bun.lockb composer.lock gemfile.lock poetry.lock pdm.lock uv.lock pipfile.lock go.sum \
+        go.work.sum mix.lock pubspec.lock podfile.lock packages.lock.json flake.lock \
+        deno.lock gradle.lockfile package.resolved cabal.project.freeze stack.yaml.lock",
     ),
     (
         Skip::Secret,
-        &[
-            ".env",
-            ".env.*",
-            "*.env",
-            "*.pem",
-            "*.key",
-            "*.p12",
-            "*.pfx",
-            "*.p8",
-            "*.jks",
-            "*.keystore",
-            "*.kdbx",
-            "*.ppk",
-            "id_rsa*",
-            "id_dsa*",
-            "id_ecdsa*",
-            "id_ed25519*",
-            ".netrc",
-            "_netrc",
-            ".npmrc",
-            ".pypirc",
-            ".htpasswd",
-            ".pgpass",
-            ".git-credentials",
-            ".boto",
-            ".dockercfg",
-            ".s3cfg",
-            ".terraformrc",
-            ".vault-token",
-            ".*_history",
-            "credentials",
-            "credentials.{json,yaml,yml,toml,ini,xml}",
-            "secrets.{json,yaml,yml,toml,ini}",
-            "client_secret*.json",
-            "service-account*.json",
-            "service_account*.json",
-        ],
+        ".env .env.* *.env *.pem *.key *.p12 *.pfx *.p8 *.jks *.keystore *.kdbx *.ppk id_rsa* \
+        id_dsa* id_ecdsa* id_ed25519* .netrc _netrc .npmrc .pypirc .htpasswd .pgpass \
+        .git-credentials .boto .dockercfg .s3cfg .terraformrc .vault-token .*_history \
+        credentials credentials.{json,yaml,yml,toml,ini,xml} secrets.{json,yaml,yml,toml,ini} \
+        client_secret*.json service-account*.json service_account*.json",
     ),
     (
         Skip::Minified,
-        &[
-            "*.min.js",
-            "*.min.mjs",
-            "*.min.css",
-            "*.bundle.js",
-            "*.chunk.js",
-            "*.js.map",
-            "*.css.map",
-            "*.ts.map",
-            "*-min.js",
-        ],
+        "*.min.js *.min.mjs *.min.css *.bundle.js *.chunk.js *.js.map *.css.map *.ts.map \
+        *-min.js",
     ),
 ];
 
 /// Hidden folders and files that people mean when they speak of a repository: CI, containers,
 /// builds, and the settings of tools. None of these usually holds secrets.
-const SHOWN_FOLDERS: &[&str] = &[
-    ".buildkite",
-    ".cargo",
-    ".changeset",
-    ".circleci",
-    ".devcontainer",
-    ".github",
-    ".gitlab",
-    ".husky",
-    ".storybook",
-    ".woodpecker",
-];
-const SHOWN_FILES: &[&str] = &[
-    ".appveyor.yml",
-    ".babelrc",
-    ".cirrus.yml",
-    ".clang-format",
-    ".clang-tidy",
-    ".dockerignore",
-    ".editorconfig",
-    ".eslintrc",
-    ".eslintrc.cjs",
-    ".eslintrc.js",
-    ".eslintrc.json",
-    ".eslintrc.yml",
-    ".flake8",
-    ".gitlab-ci.yml",
-    ".golangci.yaml",
-    ".golangci.yml",
-    ".goreleaser.yaml",
-    ".goreleaser.yml",
-    ".nvmrc",
-    ".pre-commit-config.yaml",
-    ".prettierrc",
-    ".prettierrc.json",
-    ".pylintrc",
-    ".python-version",
-    ".readthedocs.yaml",
-    ".readthedocs.yml",
-    ".rubocop.yml",
-    ".rustfmt.toml",
-    ".swiftlint.yml",
-    ".tool-versions",
-    ".travis.yml",
-];
+const SHOWN_FOLDERS: &str = ".buildkite .cargo .changeset .circleci .devcontainer .github \
+    .gitlab .husky .storybook .woodpecker";
+const SHOWN_FILES: &str = ".appveyor.yml .babelrc .cirrus.yml .clang-format .clang-tidy \
+    .dockerignore .editorconfig .eslintrc .eslintrc.cjs .eslintrc.js .eslintrc.json \
+    .eslintrc.yml .flake8 .gitlab-ci.yml .golangci.yaml .golangci.yml .goreleaser.yaml \
+    .goreleaser.yml .nvmrc .pre-commit-config.yaml .prettierrc .prettierrc.json .pylintrc \
+    .python-version .readthedocs.yaml .readthedocs.yml .rubocop.yml .rustfmt.toml \
+    .swiftlint.yml .tool-versions .travis.yml";
 
 /// Names that are never looked at, in lower case: what version control and Cortex keep, and folders
 /// of keys.
@@ -196,7 +95,7 @@ pub(super) fn is_never(name: &[u8]) -> bool {
 /// Whether a name is hidden, and not one of those that people mean.
 pub(super) fn is_hidden(name: &[u8], is_dir: bool) -> bool {
     let shown = if is_dir { SHOWN_FOLDERS } else { SHOWN_FILES };
-    name.starts_with(b".") && !shown.iter().any(|known| known.as_bytes() == name)
+    name.starts_with(b".") && !shown.split(' ').any(|known| known.as_bytes() == name)
 }
 
 /// Whether a file at this path is never indexed and never read: its name is in the table of names
@@ -218,9 +117,9 @@ pub fn may_hold_secrets(path: &str) -> bool {
 pub(super) fn by_name(file_name: &str) -> Option<Skip> {
     static SETS: OnceLock<Vec<(Skip, GlobSet)>> = OnceLock::new();
     let sets = SETS.get_or_init(|| {
-        let set = |names: &[&str]| {
+        let set = |names: &str| {
             let mut b = GlobSetBuilder::new();
-            for name in names {
+            for name in names.split(' ') {
                 // This cannot fail: the patterns are the table above, and a
                 // test compiles all of them.
                 b.add(GlobBuilder::new(name).case_insensitive(true).build().expect("a valid glob"));

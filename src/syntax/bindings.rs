@@ -8,8 +8,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::place::PlaceKind;
-use super::place::kind_of;
+use super::place::{PlaceKind, kind_of, statement};
 use crate::languages::{Names, Scoping};
 
 /// A place that binds a name.
@@ -22,6 +21,13 @@ pub(super) struct Binder {
     pub(super) is_member: bool,
     /// Whether it is the name of a type.
     pub(super) is_type: bool,
+}
+
+impl Binder {
+    /// Returns what binds a name that is not one of a type.
+    fn new(kind: BinderKind, scope: Range<usize>, is_member: bool) -> Self {
+        Self { kind, scope, is_member, is_type: false }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +46,8 @@ const MAX_CLIMB: usize = 10;
 pub(super) fn binder(node: Node, text: &str, names: &Names, place: PlaceKind) -> Option<Binder> {
     if place == PlaceKind::Import {
         let scope = scope_above(statement(node), names);
-        return is_bound_by_import(node, text).then(|| Binder {
-            kind: BinderKind::Import,
-            scope: scope.byte_range(),
-            is_member: false,
-            is_type: false,
-        });
+        let import = Binder::new(BinderKind::Import, scope.byte_range(), false);
+        return is_bound_by_import(node, text).then_some(import);
     }
     if node.kind() == "implicit_parameter" {
         return Some(of_parameter(node));
@@ -323,7 +325,7 @@ fn of_parameter(part: Node) -> Binder {
         }
         scope = parent;
     }
-    Binder { kind: BinderKind::Local, scope: scope.byte_range(), is_member: false, is_type: false }
+    Binder::new(BinderKind::Local, scope.byte_range(), false)
 }
 
 /// A definition is valid in the scope around it, before it as well.
@@ -343,12 +345,7 @@ fn of_definition(definition: Node, names: &Names) -> Binder {
     }
     let scope = scope_above(outermost, names);
     let is_method = definition.child_by_field_name("receiver").is_some();
-    Binder {
-        kind: BinderKind::Definition,
-        scope: scope.byte_range(),
-        is_member: is_method || is_type_body(scope),
-        is_type: false,
-    }
+    Binder::new(BinderKind::Definition, scope.byte_range(), is_method || is_type_body(scope))
 }
 
 fn of_variable(name: Node, declaration: Node, text: &str, names: &Names) -> Binder {
@@ -363,12 +360,7 @@ fn of_variable(name: Node, declaration: Node, text: &str, names: &Names) -> Bind
     };
     let is_outside = scope.parent().is_none() || is_type_body(scope) || is_namespace(scope);
     if is_outside {
-        return Binder {
-            kind: BinderKind::Definition,
-            scope: scope.byte_range(),
-            is_member: is_type_body(scope),
-            is_type: false,
-        };
+        return Binder::new(BinderKind::Definition, scope.byte_range(), is_type_body(scope));
     }
     let mut bytes = scope.byte_range();
     if names.scoping == Scoping::After {
@@ -383,7 +375,7 @@ fn of_variable(name: Node, declaration: Node, text: &str, names: &Names) -> Bind
     {
         bytes.end = end.end_byte().max(bytes.start);
     }
-    Binder { kind: BinderKind::Local, scope: bytes, is_member: false, is_type: false }
+    Binder::new(BinderKind::Local, bytes, false)
 }
 
 /// Returns where a variable begins to be valid: behind its declaration, or where the loop or the
@@ -480,12 +472,6 @@ pub(super) fn is_in_function(node: Node, scope: &Range<usize>) -> bool {
             && !kind.contains("call")
             && !kind.contains("invocation")
     })
-}
-
-/// Returns the import statement around a node.
-pub(super) fn statement(node: Node) -> Node {
-    let all = std::iter::successors(Some(node), Node::parent);
-    all.filter(|node| kind_of(node.kind()) == Some(PlaceKind::Import)).last().unwrap_or(node)
 }
 
 /// Whether a name in an import is the one under which the file uses what is imported.

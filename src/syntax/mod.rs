@@ -22,7 +22,7 @@ pub use bindings::BinderKind;
 pub use colours::{Colour, Run, colours};
 pub use markup::{Section, sections};
 pub use occurrence::{
-    Occurrence, Occurrences, Role, may_be_renamed, occurrences, plain_occurrences,
+    Occurrence, Occurrences, Role, is_longer_name, may_be_renamed, occurrences, plain_occurrences,
 };
 pub use opening::{Preamble, is_description, leading_comment, paragraphs, preambles};
 pub use outline::{Outline, ParseLimit, outline, with_limit};
@@ -30,7 +30,7 @@ pub use pattern::{Pattern, PatternError};
 pub use place::{PlaceKind, Places};
 pub use relations::{
     Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, as_written,
-    outline_and_relations, relations,
+    outline_and_relations, pascal_case, relations,
 };
 pub use routes::{
     Constant, Expression, Handler, MountAt, Mounted, Request, RouteAt, RouteFile, RouterAt,

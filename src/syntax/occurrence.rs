@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::bindings::{Binder, BinderKind, binder, field_of, is_in_function, statement};
+use super::bindings::{Binder, BinderKind, binder, field_of, is_in_function};
 use super::outline;
-use super::place::{PlaceKind, Places, kind_of};
+use super::place::{PlaceKind, Places, kind_of, statement};
 use super::relations::{receiver_before, relations};
 use super::symbol::Symbol;
 use crate::languages::{Called, Grammar, Scoping};
@@ -193,16 +193,7 @@ impl Reader<'_> {
             role = Role::Plain;
         }
         let mark = text[..range.start].chars().next_back();
-        let marks: &[char] = match names.family {
-            "php" | "perl" | "powershell" => &['$', '@', '%'],
-            // `${name}` as well.
-            "shell" => &['$', '{'],
-            "ruby" => &['@', '$'],
-            "elixir" => &['@'],
-            "ecmascript" => &['#'],
-            _ => &[],
-        };
-        let is_marked = mark.is_some_and(|mark| marks.contains(&mark))
+        let is_marked = mark.is_some_and(|mark| names.marks().contains(&mark))
             || leaf.is_some_and(|leaf| names.family == "shell" && leaf.kind() == "variable_name");
         if place == PlaceKind::Code && is_marked {
             role = Role::Variable;
@@ -517,94 +508,10 @@ pub fn may_be_renamed(grammar: &Grammar, text: &str, range: Range<usize>, new: &
     }
 }
 
-/// Words that a language reserves although its grammar reads them as names.
-const RESERVED: &[(&str, &[&str])] = &[
-    (
-        "rust",
-        &[
-            "abstract", "async", "await", "become", "box", "do", "dyn", "final", "gen", "macro",
-            "override", "priv", "try", "typeof", "unsized", "virtual", "yield", "Self", "self",
-            "crate", "super", "static", "_",
-        ],
-    ),
-    ("python", &["async", "await", "None", "True", "False", "print", "exec", "match", "nonlocal"]),
-    ("java", &["goto", "const", "enum", "assert", "strictfp", "native", "_"]),
-    ("javascript", &["await", "enum", "implements", "interface", "package", "private", "let"]),
-    ("typescript", &["await", "enum", "implements", "interface", "package", "private", "let"]),
-    ("tsx", &["await", "enum", "implements", "interface", "package", "private", "let"]),
-    ("go", &["nil", "true", "false", "iota", "init", "_"]),
-];
-
-/// Words of a grammar that are names as well.
-const SOFT: &[(&str, &[&str])] = &[
-    (
-        "rust",
-        &[
-            "union",
-            "default",
-            "auto",
-            "raw",
-            "block",
-            "expr",
-            "expr_2021",
-            "ident",
-            "item",
-            "literal",
-            "lifetime",
-            "meta",
-            "pat",
-            "pat_param",
-            "path",
-            "stmt",
-            "tt",
-            "ty",
-            "vis",
-        ],
-    ),
-    ("python", &["case", "type"]),
-    ("go", &["make", "new"]),
-    ("javascript", ECMASCRIPT_SOFT),
-    ("typescript", ECMASCRIPT_SOFT),
-    ("tsx", ECMASCRIPT_SOFT),
-];
-const ECMASCRIPT_SOFT: &[&str] = &[
-    "get",
-    "set",
-    "of",
-    "from",
-    "as",
-    "async",
-    "type",
-    "declare",
-    "abstract",
-    "readonly",
-    "namespace",
-    "module",
-    "is",
-    "infer",
-    "require",
-    "asserts",
-    "accessor",
-    "override",
-    "satisfies",
-    "unique",
-    "object",
-    "number",
-    "string",
-    "boolean",
-    "symbol",
-    "global",
-    "target",
-    "meta",
-    "using",
-];
-
 fn is_reserved(grammar: &Grammar, name: &str) -> bool {
-    let is_in = |lists: &[(&str, &[&str])]| {
-        lists.iter().any(|(of, words)| *of == grammar.spec.name && words.contains(&name))
-    };
     let is_token = grammar.language().id_for_node_kind(name, false) != 0;
-    is_in(RESERVED) || (is_token && !is_in(SOFT))
+    grammar.spec.reserved.contains(&name)
+        || (is_token && !grammar.spec.soft_keywords.contains(&name))
 }
 
 /// Returns line and bytes of each whole word.
@@ -618,9 +525,7 @@ fn words(text: &str, name: &str, language: &str) -> Vec<(u32, Range<usize>)> {
     for (start, _) in text.match_indices(name) {
         let end = start + name.len();
         let (before, after) = (text[..start].chars().next_back(), text[end..].chars().next());
-        let is_longer = matches!(language, "ruby" | "elixir" | "crystal")
-            && text[end..].starts_with(['?', '!'])
-            && !text[end..].starts_with("!=");
+        let is_longer = is_longer_name(language, &text[end..]);
         if before.is_some_and(is_part) || after.is_some_and(is_part) || is_longer {
             continue;
         }
@@ -629,6 +534,14 @@ fn words(text: &str, name: &str, language: &str) -> Vec<(u32, Range<usize>)> {
         out.push((u32::try_from(line).unwrap_or(u32::MAX), start..end));
     }
     out
+}
+
+/// Whether a name goes on after a word of it: `save` is no use in `save!` of Ruby.
+#[must_use]
+pub fn is_longer_name(language: &str, after: &str) -> bool {
+    matches!(language, "ruby" | "elixir" | "crystal")
+        && after.starts_with(['?', '!'])
+        && !after.starts_with("!=")
 }
 
 fn line_start(text: &str, offset: usize) -> usize {

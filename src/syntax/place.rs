@@ -62,9 +62,7 @@ impl Places {
 
     /// Returns the first and last line of the import around a node, else those of the node itself.
     pub(super) fn statement(node: Node) -> (u32, u32) {
-        let around = std::iter::successors(Some(node), Node::parent);
-        let import = around.filter(|node| kind_of(node.kind()) == Some(PlaceKind::Import)).last();
-        let node = import.unwrap_or(node);
+        let node = statement(node);
         let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
         (line(node.start_position().row), line(node.end_position().row))
     }
@@ -84,6 +82,12 @@ impl Places {
             kind => kind,
         }
     }
+}
+
+/// Returns the import statement around a node, else the node itself.
+pub(super) fn statement(node: Node) -> Node {
+    let all = std::iter::successors(Some(node), Node::parent);
+    all.filter(|node| kind_of(node.kind()) == Some(PlaceKind::Import)).last().unwrap_or(node)
 }
 
 /// Returns what a node says about everything in it, by the words that the grammars use.

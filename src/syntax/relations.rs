@@ -264,6 +264,17 @@ pub fn as_written(receiver: &str) -> String {
     format!("{written}{}", &receiver[root.len()..])
 }
 
+/// Returns `UserCard` of `user-card`.
+#[must_use]
+pub fn pascal_case(kebab: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(letters).collect::<String>()
+    };
+    kebab.split('-').map(capital).collect()
+}
+
 /// The captures of one match.
 struct Captures<'m, 't> {
     /// The labels of the query, by the index of a capture.
@@ -336,8 +347,8 @@ impl<'a> RelationReader<'a> {
     fn take(&mut self, captures: &Captures) {
         for (label, node) in captures.iter() {
             match label {
-                "call" => self.call(node, captures.get("receiver")),
-                "call.macro" => self.named(node, ReferenceKind::Macro, None),
+                "call" => self.use_of(node, ReferenceKind::Call, captures.get("receiver")),
+                "call.macro" => self.use_of(node, ReferenceKind::Macro, None),
                 "call.token" => self.token_call(node),
                 "call.symbol" => self.symbol_call(node),
                 "call.word" => self.word(node, ReferenceKind::Call),
@@ -345,10 +356,10 @@ impl<'a> RelationReader<'a> {
                 "component" => self.component(node),
                 "own" => _ = self.definition_ends.insert(node.end_byte()),
                 "call.value" => {
-                    self.named(node, ReferenceKind::Value, captures.get("receiver"));
+                    self.use_of(node, ReferenceKind::Value, captures.get("receiver"));
                 }
-                "name" => self.named(node, ReferenceKind::Value, None),
-                "type" => self.named(node, ReferenceKind::Type, None),
+                "name" => self.use_of(node, ReferenceKind::Value, None),
+                "type" => self.use_of(node, ReferenceKind::Type, None),
                 "binding" | "field" => self.binding(node, captures),
                 "inner" => self.inner(node, captures),
                 "element" => self.element(node),
@@ -419,22 +430,7 @@ impl<'a> RelationReader<'a> {
         }
     }
 
-    fn call(&mut self, callee: Node, receiver: Option<Node>) {
-        let arguments = arguments(callee);
-        self.use_of(callee, ReferenceKind::Call, receiver, arguments);
-    }
-
-    fn named(&mut self, node: Node, kind: ReferenceKind, receiver: Option<Node>) {
-        self.use_of(node, kind, receiver, None);
-    }
-
-    fn use_of(
-        &mut self,
-        node: Node,
-        kind: ReferenceKind,
-        receiver: Option<Node>,
-        arguments: Option<u32>,
-    ) {
+    fn use_of(&mut self, node: Node, kind: ReferenceKind, receiver: Option<Node>) {
         let written = source(node, self.text);
         // A token is a name as it stands: in Ruby it may end with `?` or `!`.
         let is_token = node.child_count() == 0 && written.ends_with(['?', '!', '=']);
@@ -451,6 +447,7 @@ impl<'a> RelationReader<'a> {
             Some(receiver) => chain(source(receiver, self.text)).unwrap_or_else(|| "?".into()),
             None => before.to_string(),
         };
+        let arguments = if kind == ReferenceKind::Call { arguments(node) } else { None };
         self.note(node, kind, &receiver, name, arguments);
     }
 
@@ -471,14 +468,7 @@ impl<'a> RelationReader<'a> {
     fn component(&mut self, tag: Node) {
         let written = source(tag, self.text);
         if written.contains('-') || written.starts_with(char::is_uppercase) {
-            let capitalised = written.split('-').map(|part| {
-                let mut letters = part.chars();
-                letters
-                    .next()
-                    .map(|first| first.to_uppercase().chain(letters).collect::<String>())
-                    .unwrap_or_default()
-            });
-            self.note(tag, ReferenceKind::Call, "", &capitalised.collect::<String>(), None);
+            self.note(tag, ReferenceKind::Call, "", &pascal_case(written), None);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reads from a text which routes it registers, under which prefixes, and which of its strings are
 //! paths in the arguments of a call. `python/routes.scm` explains the captures of the queries.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use tree_sitter::{
@@ -9,6 +9,7 @@ use tree_sitter::{
 };
 
 use super::outline;
+use super::outline::definition::line as line_of;
 use super::relations::receiver_before;
 use crate::languages::{
     ACTIONS, GROUPS, Grammar, NO_REQUESTS, RouteRules, framework_in, framework_of,
@@ -202,23 +203,21 @@ pub fn routes(grammar: &Grammar, rules: &'static RouteRules, text: &str) -> Opti
             out.is_cut = true;
             break;
         }
-        let mut captured = Captured::default();
-        for capture in matched.captures() {
-            captured.set(names[capture.index as usize], capture.node);
-        }
+        let named = matched.captures().iter().map(|c| (names[c.index as usize], c.node));
+        let captured = Captured(named.collect());
         let setting = |key: &str| {
             let all = query.property_settings(matched.pattern_index);
             all.iter().find(|p| &*p.key == key).and_then(|p| p.value.as_deref())
         };
         let n = out.routes.len();
         reader.add(&mut out, &captured, &setting);
-        if let Some(function) = captured.plugin {
+        if let Some(function) = captured.get("plugin") {
             let function = reader.source(function).to_string();
             plugins.extend(out.routers.pop().map(|router| (function, router)));
         }
-        let strings = [captured.path, captured.prefix, captured.mount, captured.resource];
+        let strings = ["path", "prefix", "mount", "resource"].map(|name| captured.get(name));
         out.strings.extend(strings.into_iter().flatten().map(|node| node.start_byte()));
-        match (setting("inside"), captured.route.or(captured.scope)) {
+        match (setting("inside"), captured.get("route").or(captured.get("scope"))) {
             (Some(_), Some(node)) => {
                 let end = steps_around(node).end_byte();
                 inner.extend(out.routes.drain(n..).map(|route| (route, end)));
@@ -316,7 +315,7 @@ fn request(tree: &Tree, text: &str, offset: usize) -> Option<Request> {
     let mut method = methods_in(name);
     if method.is_empty() {
         let rest = &text[call.start_byte()
-            ..floor(text, call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
+            ..text.floor_char_boundary(call.end_byte().min(string.end_byte() + MAX_OPTION_BYTES))];
         method = option(rest, "method").map(methods_in).unwrap_or_default();
     }
     if method.is_empty() && matches!(name.trim(), "fetch" | "$fetch" | "visit") {
@@ -361,47 +360,12 @@ fn methods_in_upper(text: &str) -> String {
     word.unwrap_or_default().to_string()
 }
 
-#[derive(Default)]
-struct Captured<'t> {
-    route: Option<Node<'t>>,
-    method: Option<Node<'t>>,
-    path: Option<Node<'t>>,
-    handler: Option<Node<'t>>,
-    member: Option<Node<'t>>,
-    router: Option<Node<'t>>,
-    scope: Option<Node<'t>>,
-    prefix: Option<Node<'t>>,
-    mount: Option<Node<'t>>,
-    define: Option<Node<'t>>,
-    name: Option<Node<'t>>,
-    resource: Option<Node<'t>>,
-    owner: Option<Node<'t>>,
-    /// A call that may go on from a router, and the function whose parameter is one.
-    group: Option<Node<'t>>,
-    plugin: Option<Node<'t>>,
-}
+/// The captures of one match by their names; of several with one name, the last.
+struct Captured<'q, 't>(HashMap<&'q str, Node<'t>>);
 
-impl<'t> Captured<'t> {
-    fn set(&mut self, name: &str, node: Node<'t>) {
-        let slot = match name {
-            "route" => &mut self.route,
-            "method" => &mut self.method,
-            "path" => &mut self.path,
-            "handler" => &mut self.handler,
-            "member" => &mut self.member,
-            "router" => &mut self.router,
-            "scope" => &mut self.scope,
-            "prefix" => &mut self.prefix,
-            "mount" => &mut self.mount,
-            "define" => &mut self.define,
-            "name" => &mut self.name,
-            "resource" => &mut self.resource,
-            "owner" => &mut self.owner,
-            "group" => &mut self.group,
-            "plugin" => &mut self.plugin,
-            _ => return,
-        };
-        *slot = Some(node);
+impl<'t> Captured<'_, 't> {
+    fn get(&self, name: &str) -> Option<Node<'t>> {
+        self.0.get(name).copied()
     }
 }
 
@@ -424,7 +388,8 @@ impl Reader<'_> {
     ) {
         let text = self.text;
         // `r.Group("/a")` is the router `r` with a prefix.
-        let (groups, router) = match captured.router.map(|node| self.group(&mut out.names, node)) {
+        let router = captured.get("router").map(|node| self.group(&mut out.names, node));
+        let (groups, router) = match router {
             // A chain that begins with a new router is a part of what defines it.
             Some((prefix, root)) => {
                 let is_new = root.ends_with(')')
@@ -433,12 +398,13 @@ impl Reader<'_> {
             }
             None => (String::new(), None),
         };
-        let mut prefix = match (captured.prefix, setting("fixed"), setting("prefix")) {
+        let mut prefix = match (captured.get("prefix"), setting("fixed"), setting("prefix")) {
             (_, Some(fixed), _) => fixed.to_string(),
             (Some(node), ..) => self.path(&mut out.names, node, 0),
             // The value of an option.
             (None, None, Some(key)) => {
-                let all = captured.route.or(captured.define).or(captured.scope);
+                let all =
+                    captured.get("route").or(captured.get("define")).or(captured.get("scope"));
                 all.map_or(String::new(), |node| self.option_path(&mut out.names, node, key))
             }
             (None, None, None) => String::new(),
@@ -451,14 +417,11 @@ impl Reader<'_> {
         }
         if let Some(framework) = setting("global").and_then(known) {
             out.globals.push((framework, prefix));
-        } else if let Some(node) = captured.resource {
+        } else if let Some(node) = captured.get("resource") {
             self.add_resource(out, node, captured, setting);
-        } else if let Some(scope) = captured.scope {
+        } else if let Some(scope) = captured.get("scope") {
             // The decorator of a class applies to all routes in its body.
-            let scope = match setting("class") {
-                Some(_) => class_body(scope),
-                None => scope,
-            };
+            let scope = if setting("class").is_some() { class_body(scope) } else { scope };
             let mut range = match setting("chain") {
                 Some(_) => scope.end_byte()..chain(scope).end_byte(),
                 None => scope.byte_range(),
@@ -466,7 +429,7 @@ impl Reader<'_> {
             range.end = range.end.max(range.start);
             let mut module = String::new();
             if let Some(key) = setting("module") {
-                let head = captured.route.map_or("", |r| self.head(r));
+                let head = captured.get("route").map_or("", |r| self.head(r));
                 module = if key == "prefix" { prefix.clone() } else { String::new() };
                 if let Some(path) = option(head, "path").and_then(unquoted) {
                     prefix = path;
@@ -478,32 +441,32 @@ impl Reader<'_> {
             if let Some(way) = setting("pop") {
                 prefix = way.into();
             }
-            if let Some(owner) = captured.owner {
+            if let Some(owner) = captured.get("owner") {
                 prefix = of_controller(&prefix, self.source(owner));
             }
-            let controller = captured.handler.map(|node| self.expression(node));
+            let controller = captured.get("handler").map(|node| self.expression(node));
             let only_with = setting("only_with").and_then(known);
             if only_with.is_some() && prefix != UNKNOWN {
                 prefix.insert(0, 'v');
             }
             // Of a class with several prefixes, each route has several paths.
             let same = out.scopes.iter_mut().find(|s| s.range == range);
-            if let Some(other) = same.filter(|_| captured.owner.is_some()) {
+            if let Some(other) = same.filter(|_| captured.get("owner").is_some()) {
                 other.prefix = UNKNOWN.into();
                 return;
             }
             let resource = String::new();
             out.scopes.push(ScopeAt { prefix, module, controller, resource, range, only_with });
-        } else if let Some(node) = captured.mount {
+        } else if let Some(node) = captured.get("mount") {
             let target = match literal(node, text).or_else(|| self.required(node)) {
                 Some(module) => Mounted::Module(module, line_of(node)),
                 None => Mounted::Name(self.expression(node)),
             };
             let replaces = setting("replaces").is_some() && !prefix.is_empty();
             out.mounts.push(MountAt { prefix, router, target, at: node.start_byte(), replaces });
-        } else if let (Some(node), Some(name)) = (captured.define, captured.name) {
+        } else if let (Some(node), Some(name)) = (captured.get("define"), captured.get("name")) {
             let (mut prefix, mut base) = (prefix, router);
-            if let Some(group) = captured.group {
+            if let Some(group) = captured.get("group") {
                 let (Some(of), root) = self.group(&mut out.names, group) else { return };
                 (prefix, base) = (of, Some(root));
             }
@@ -526,7 +489,7 @@ impl Reader<'_> {
                 visible,
                 framework: family.and_then(|of| framework_of(of, self.source(node))),
             });
-        } else if let Some(node) = captured.route {
+        } else if let Some(node) = captured.get("route") {
             self.add_route(out, node, captured, &groups, router, setting);
         }
     }
@@ -579,9 +542,8 @@ impl Reader<'_> {
             if !matches!(operator, "+" | ".") {
                 return unknown();
             }
-            let mut cursor = node.walk();
-            let parts: Vec<Node> = node.named_children(&mut cursor).collect();
-            return parts.into_iter().map(|part| self.path(names, part, depth + 1)).collect();
+            let parts = children(node).into_iter();
+            return parts.map(|part| self.path(names, part, depth + 1)).collect();
         }
         let written = literal_with(node, self.text, &mut |part| match part.named_child(0) {
             Some(inner) if !part.kind().contains("variable") => self.path(names, inner, depth + 1),
@@ -609,7 +571,7 @@ impl Reader<'_> {
         // The caller decides what a parameter is.
         let is_parameter = around(node).any(|up| {
             let all = ["parameters", "parameter"].iter().find_map(|k| up.child_by_field_name(k));
-            all.is_some_and(|all| has_word(self.source(all), source))
+            all.is_some_and(|all| places_of(self.source(all), source).next().is_some())
         });
         if is_parameter {
             return unknown();
@@ -669,15 +631,15 @@ impl Reader<'_> {
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
         let Some(framework) = setting("framework").and_then(known) else { return };
-        let at = captured.method.or(captured.path).unwrap_or(node).start_byte();
+        let at = captured.get("method").or(captured.get("path")).unwrap_or(node).start_byte();
         // A handler is something that can be called.
         let is_constant = |node: Node| framework != "net/http" && is_value(node.kind());
-        if captured.handler.is_some_and(is_constant) {
+        if captured.get("handler").is_some_and(is_constant) {
             return;
         }
         let is_text = |node: Node| literal(node, self.text).is_some();
         let takes_text = setting("action").is_some() || framework == "laravel";
-        if !takes_text && captured.handler.is_some_and(is_text) {
+        if !takes_text && captured.get("handler").is_some_and(is_text) {
             return;
         }
         let framework = framework_in(framework, self.text);
@@ -688,7 +650,8 @@ impl Reader<'_> {
         });
         // The package `net/http` has a router of its own.
         let router = router.filter(|name| !(framework == "net/http" && name == "http"));
-        let mut path = captured.path.map_or(String::new(), |p| self.path(&mut out.names, p, 0));
+        let mut path =
+            captured.get("path").map_or(String::new(), |p| self.path(&mut out.names, p, 0));
         if framework == "aspnet" && router.is_none() && path.starts_with('/') {
             path.insert(0, '~');
         }
@@ -699,7 +662,10 @@ impl Reader<'_> {
             method = UNKNOWN_METHOD.into();
         }
         if method.is_empty() {
-            method = captured.method.map(|node| methods_in(self.source(node))).unwrap_or_default();
+            method = captured
+                .get("method")
+                .map(|node| methods_in(self.source(node)))
+                .unwrap_or_default();
         }
         if method.is_empty() {
             method = setting("method").unwrap_or_default().to_string();
@@ -714,17 +680,17 @@ impl Reader<'_> {
             path = from_regex(&path);
         }
         if path.contains("[action]") {
-            let action = captured.handler.map_or(UNKNOWN, |node| self.source(node));
+            let action = captured.get("handler").map_or(UNKNOWN, |node| self.source(node));
             path = path.replace("[action]", &action.to_lowercase());
         }
-        let mut handler = captured.handler.map_or(Handler::Here, |node| self.handler(node));
-        if let (Handler::Named(class), Some(member)) = (&handler, captured.member)
+        let mut handler = captured.get("handler").map_or(Handler::Here, |node| self.handler(node));
+        if let (Handler::Named(class), Some(member)) = (&handler, captured.get("member"))
             && let Some(name) = literal(member, self.text)
         {
             handler = Handler::Member(class.clone(), name);
         }
         if setting("action").is_some() {
-            let written = match captured.handler.and_then(|n| literal(n, self.text)) {
+            let written = match captured.get("handler").and_then(|n| literal(n, self.text)) {
                 Some(written) => Some(written),
                 None => option(self.head(node), "to").and_then(unquoted),
             };
@@ -739,7 +705,8 @@ impl Reader<'_> {
         if !groups.is_empty() {
             path = format!("{groups}/{path}");
         }
-        let line = captured.method.or(captured.path).map_or_else(|| line_of(node), line_of);
+        let line =
+            captured.get("method").or(captured.get("path")).map_or_else(|| line_of(node), line_of);
         let is_telling = setting("telling").is_some();
         out.routes.push(RouteAt { framework, method, path, handler, router, is_telling, line, at });
     }
@@ -778,7 +745,8 @@ impl Reader<'_> {
         captured: &Captured,
         setting: &dyn Fn(&str) -> Option<&'q str>,
     ) {
-        let (Some(node), Some(framework)) = (captured.route, setting("framework").and_then(known))
+        let (Some(node), Some(framework)) =
+            (captured.get("route"), setting("framework").and_then(known))
         else {
             return;
         };
@@ -821,7 +789,7 @@ impl Reader<'_> {
             } else {
                 rest.replace("{id}", &format!("{{{id}}}"))
             };
-            let handler = match captured.handler {
+            let handler = match captured.get("handler") {
                 Some(class) => match self.handler(class) {
                     Handler::Named(class) => Handler::Member(class, (*action).to_string()),
                     other => other,
@@ -848,13 +816,13 @@ impl Reader<'_> {
                 method: (*method).to_string(),
                 path: format!("{path}{rest}"),
                 handler,
-                router: captured.router.map(|n| self.source(n).to_string()),
+                router: captured.get("router").map(|n| self.source(n).to_string()),
                 is_telling: true,
                 line: line_of(name_node),
                 at,
             });
         }
-        if let Some(scope) = captured.scope {
+        if let Some(scope) = captured.get("scope") {
             let prefix = if is_single { path } else { format!("{path}/{{{singular}_{id}}}") };
             out.scopes.push(ScopeAt {
                 prefix,
@@ -873,8 +841,8 @@ impl Reader<'_> {
 
     /// Returns the beginning of a node, where its options are.
     fn head(&self, node: Node) -> &str {
-        let end = floor(self.text, node.end_byte().min(node.start_byte() + MAX_OPTION_BYTES));
-        self.text.get(node.start_byte()..end).unwrap_or_default()
+        let end = node.end_byte().min(node.start_byte() + MAX_OPTION_BYTES);
+        self.text.get(node.start_byte()..self.text.floor_char_boundary(end)).unwrap_or_default()
     }
 
     fn handler(&self, node: Node) -> Handler {
@@ -925,10 +893,7 @@ impl Reader<'_> {
                 });
             }
             // A handler in a wrapper: the last argument.
-            let last = arguments.and_then(|all| {
-                let mut cursor = all.walk();
-                all.named_children(&mut cursor).last()
-            });
+            let last = arguments.and_then(|all| children(all).pop());
             return match last {
                 Some(last) if is_function(last.kind()) => Handler::Here,
                 Some(last)
@@ -1044,14 +1009,6 @@ fn is_string(node: Node) -> bool {
         && !node.kind().contains("substitution")
 }
 
-fn line_of(node: Node) -> u32 {
-    u32::try_from(node.start_position().row + 1).unwrap_or(u32::MAX)
-}
-
-fn floor(text: &str, index: usize) -> usize {
-    text.floor_char_boundary(index)
-}
-
 /// Returns the text of a string or a symbol, with `{}` for each part that is computed; `None` if the
 /// node is something else.
 fn literal(node: Node, text: &str) -> Option<String> {
@@ -1073,7 +1030,8 @@ fn literal_with(
     }
     let mut written = String::new();
     let mut copied_to = node.start_byte();
-    for child in children_of_all_kinds(node) {
+    let mut cursor = node.walk();
+    for child in node.children(&mut cursor) {
         let kind = child.kind();
         let is_computed = kind.contains("interpolation")
             || kind.contains("substitution")
@@ -1086,11 +1044,6 @@ fn literal_with(
     }
     written.push_str(text.get(copied_to..node.end_byte())?);
     unquoted(&written)
-}
-
-fn children_of_all_kinds(node: Node) -> Vec<Node> {
-    let mut cursor = node.walk();
-    node.children(&mut cursor).collect()
 }
 
 fn children(node: Node) -> Vec<Node> {
@@ -1136,10 +1089,6 @@ fn has_own_names(kind: &str) -> bool {
 
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
-}
-
-fn has_word(text: &str, word: &str) -> bool {
-    places_of(text, word).next().is_some()
 }
 
 /// Returns the places of a word in a text.

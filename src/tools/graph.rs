@@ -361,7 +361,7 @@ impl Reply for GraphAnswer {
         if self.total_targets > self.targets.len() {
             text.push(format!("of {} more", self.total_targets - self.targets.len()));
         }
-        if self.lists_users() {
+        if self.operation.lists_users() {
             text.extend(self.users(look, &|_, _| false));
             text.extend(self.tests_to_run(look));
         } else if self.test_files.is_some() {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use strsim::normalized_damerau_levenshtein;
+
 use crate::address::{self, Address};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::engine::AskError;
@@ -212,21 +214,26 @@ fn lines_of(
 ) -> Result<(u32, u32), AskError> {
     let named = symbols_named(of_file, symbol);
     named.first().copied().ok_or_else(|| {
-        let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names);
-        let mut near: Vec<(f64, &str)> = names
-            .map(|name| (strsim::normalized_damerau_levenshtein(symbol, &name.name), &*name.name))
-            .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        near.dedup_by_key(|n| n.1);
-        let near: Vec<&str> = near.into_iter().take(MAX_PROPOSALS).map(|(_, name)| name).collect();
-        let advice = if near.is_empty() {
+        let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names).map(|n| &*n.name);
+        let advice = similar(names, |name| normalized_damerau_levenshtein(symbol, name));
+        let advice = advice.unwrap_or_else(|| {
             format!("{} lists the symbols of {path}", project.front_end.name(Advised::Outline))
-        } else {
-            format!("similar: {}", near.join(", "))
-        };
+        });
         AskError::NotFound(format!("`{path}` has no symbol `{symbol}`; {advice}"))
     })
+}
+
+/// Names those that are most similar to what was asked for, each once; `None` if none is.
+fn similar<'n>(
+    all: impl Iterator<Item = &'n str>,
+    similarity: impl Fn(&str) -> f64,
+) -> Option<String> {
+    let mut near: Vec<(f64, &str)> =
+        all.map(|name| (similarity(name), name)).filter(|(s, _)| *s >= MIN_SIMILARITY).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    near.dedup_by_key(|n| n.1);
+    let near: Vec<&str> = near.into_iter().take(MAX_PROPOSALS).map(|(_, name)| name).collect();
+    (!near.is_empty()).then(|| format!("similar: {}", near.join(", ")))
 }
 
 /// Returns a path in the form that the index uses: relative to the root, without `.`. It is empty
@@ -391,18 +398,12 @@ fn unknown(project: &Project, chunks: &ChunkSet, path: &str) -> String {
     let name = |p: &str| p.rsplit('/').next().unwrap_or_default().to_lowercase();
     let wanted = name(path);
     let similarity = |p: &str| {
-        strsim::normalized_damerau_levenshtein(path, p)
-            .max(strsim::normalized_damerau_levenshtein(&wanted, &name(p)))
+        normalized_damerau_levenshtein(path, p)
+            .max(normalized_damerau_levenshtein(&wanted, &name(p)))
     };
-    let mut nearest: Vec<(f64, &str)> =
-        chunks.files().map(|p| (similarity(p), p)).filter(|(s, _)| *s >= MIN_SIMILARITY).collect();
-    nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let nearest: Vec<&str> = nearest.into_iter().take(MAX_PROPOSALS).map(|(_, p)| p).collect();
-    let advice = if nearest.is_empty() {
+    let advice = similar(chunks.files(), similarity).unwrap_or_else(|| {
         format!("{} lists the indexed files", project.front_end.name(Advised::Outline))
-    } else {
-        format!("similar: {}", nearest.join(", "))
-    };
+    });
     let why = not_indexed(project, path);
     format!("`{path}` is not in the index: {why}; {advice}")
 }

@@ -51,6 +51,12 @@ pub struct Project {
     memory_home: OnceLock<MemoryHome>,
 }
 
+/// Returns a directory, or the current one.
+fn start(path: Option<&Path>) -> Result<PathBuf, ProjectError> {
+    path.map_or_else(std::env::current_dir, |path| Ok(path.to_path_buf()))
+        .map_err(ProjectError::NoDirectory)
+}
+
 fn archives_at(place: String) -> Option<Archives> {
     Some(Archives::new(place, config::cache_home()?))
 }
@@ -127,10 +133,7 @@ impl Project {
     /// # Errors
     /// When the directory does not exist, or the settings of the user are not valid.
     pub fn absent(path: Option<&Path>, why: &ProjectError) -> Result<Self, ProjectError> {
-        let start = match path {
-            Some(path) => path.to_path_buf(),
-            None => std::env::current_dir().map_err(ProjectError::NoDirectory)?,
-        };
+        let start = start(path)?;
         let layout = Layout::absent(&start)?;
         let project = Self::new(layout, Self::user_config()?);
         Ok(Self { state: config::state_home(), absent: Some(why.to_string()), ..project })
@@ -159,10 +162,7 @@ impl Project {
             Vec<(String, String)>,
         ) -> Result<Config, ConfigError>,
     ) -> Result<Self, ProjectError> {
-        let start = match path {
-            Some(path) => path.to_path_buf(),
-            None => std::env::current_dir().map_err(ProjectError::NoDirectory)?,
-        };
+        let start = start(path)?;
         let layout = Layout::discover(&start, config::home().as_deref())?;
         let config =
             load(&layout.own_place(), config::user_file().as_deref(), config::environment())?;

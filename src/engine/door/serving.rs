@@ -19,11 +19,11 @@ use crate::index::{
     Found, IndexError, IndexEvent, Indexer, IndexingService, Mode, Progress, Summary,
 };
 use crate::live::{ChunkManager, GivenUp, MemoryBudget, Reloader, Served, Snapshot};
-use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed, Recording};
+use crate::memory::{Facts, MDFileWatcher, Memories, MemoryFeed};
 use crate::source::{self, DirectoryWatcher, FileChange};
 use crate::store::{Activity, ChunkFiles, Manifest};
 use crate::text::chain;
-use crate::worker::{Pace, WorkerHandle};
+use crate::worker::{Pace, Worker, WorkerHandle};
 
 /// How long an answer waits for the first load of the index, or for a damaged one to be replaced.
 const FIRST_LOAD: Duration = Duration::from_secs(5);
@@ -149,7 +149,7 @@ pub(in crate::engine) struct ServingState {
     /// When an answer last requested that damaged files are written anew.
     repaired_at: Mutex<Option<Instant>>,
     /// Records changes of files as memories until it is dropped.
-    _recording: Option<Recording>,
+    _recording: Option<Worker>,
 }
 
 impl ServingState {
@@ -729,7 +729,7 @@ impl Engine {
 fn follow(
     project: &Project,
     told: impl Fn(IndexEvent) + Send + Sync + 'static,
-) -> Result<(IndexingService, Recording), ProjectError> {
+) -> Result<(IndexingService, Worker), ProjectError> {
     let (journal, window) = (project.memory_home().journal(), project.config.window);
     let recording: Arc<OnceLock<WorkerHandle>> = Arc::default();
     let wake = recording.clone();

@@ -26,7 +26,7 @@ pub struct StatusRequest {
 }
 
 /// The state of the index and of the process.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct StatusAnswer {
     /// Root of the project, an absolute path.
     pub root: String,
@@ -110,7 +110,7 @@ pub struct StatusAnswer {
 }
 
 /// The secrets that were found in files.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Secrets {
     /// Number of secrets.
     pub total: usize,
@@ -256,7 +256,7 @@ pub struct ResidentMemory {
 }
 
 /// Progress of indexing.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Indexing {
     /// Whether this process watches the source tree.
     pub leads: bool,
@@ -409,11 +409,7 @@ impl Engine {
             foreign: layout.is_foreign(),
             open: self.opened(),
             other_files: layout.other_chunk_files(),
-            stale: None,
-            new_commits: None,
             embedder: self.project.embedder().id().to_string(),
-            published: Vec::new(),
-            vectors_in_hnsw: None,
             skipped: table.n_skipped(),
             skipped_files: if request.verbose {
                 table.all_skipped().map(skipped).collect()
@@ -429,11 +425,9 @@ impl Engine {
                 first: table.all_secrets().take(n_secrets).map(secret).collect(),
             },
             ignored_settings: self.project.config.ignored.clone(),
-            files_parsed: 0,
-            reload: None,
-            memory: None,
             indexing: self.indexing_status(),
             state,
+            ..StatusAnswer::default()
         }
     }
 

@@ -9,18 +9,16 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
 
 use crate::address::Address;
-use crate::chunk::Chunk;
 use crate::embed::Embedder;
 use crate::engine::door::filters::{of_languages, of_paths};
 use crate::engine::door::freshness::{AnswerState, PublishedState};
-use crate::engine::door::paths::is_verbatim;
 use crate::engine::door::serving::Engine;
 use crate::engine::read::grep::{
     GrepAnswer, GrepRequest, Matches, Reading, matcher, position, wanted,
 };
 use crate::engine::read::patterns::find_lines;
 use crate::engine::read::places::{
-    AskedPlace, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order,
+    AskedPlace, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order, text_of,
 };
 use crate::engine::{AskError, Call};
 use crate::excerpt::symbols_named;
@@ -431,25 +429,6 @@ impl PublishedRepository<'_> {
 
 /// Most chunks of a published repository that are searched for a text.
 pub(in crate::engine) const MAX_HOLDING: usize = 1_000;
-
-/// Returns the text of a file from its chunks. Lines that no chunk holds are empty.
-fn text_of(chunks: &[Arc<Chunk>]) -> String {
-    let mut lines: Vec<&str> = Vec::new();
-    for chunk in chunks.iter().filter(|chunk| is_verbatim(chunk)) {
-        let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize - 1;
-        let last = first + chunk.text.lines().count();
-        // Chunk files of other programs may hold any numbers.
-        if last > MAX_LINES {
-            continue;
-        }
-        lines.resize(lines.len().max(last), "");
-        lines[first..last].iter_mut().zip(chunk.text.lines()).for_each(|(to, from)| *to = from);
-    }
-    lines.join("\n")
-}
-
-/// Longest file that is put together, in lines.
-const MAX_LINES: usize = 1_000_000;
 
 /// Returns the words that a matching line surely holds, or one of them.
 fn words_in(pattern: &str, is_regex: bool) -> String {

@@ -10,14 +10,11 @@ use crate::engine::graph::query::NameUse;
 use crate::engine::read::grep::{FileLines, GrepRequest};
 use crate::engine::read::patterns::pattern_in;
 use crate::engine::{AskError, Call, Engine};
-use crate::text::cut;
 
 /// An entry of more words is a question.
 const MAX_WORDS: usize = 6;
 /// The shortest text whose lines are sought, in bytes.
 const LEAST_TEXT: usize = 3;
-/// Most characters of a line.
-const MAX_TEXT: usize = 120;
 /// Most lines that an answer keeps, and most files that it counts.
 const MAX_LINES: usize = 40;
 const MAX_FILES: usize = 20;
@@ -64,16 +61,7 @@ impl Engine {
         let mut files = found.counts.to_vec();
         files.sort_by_key(|file| Reverse(file.lines));
         files.truncate(MAX_FILES);
-        let lines = found.files.into_iter().flat_map(|file| {
-            let path = file.path;
-            file.lines.into_iter().filter(|line| line.is_match).map(move |line| NameUse {
-                path: path.clone(),
-                line: u32::try_from(line.line).unwrap_or(u32::MAX),
-                symbol: line.symbol,
-                text: cut(line.text.trim(), MAX_TEXT),
-            })
-        });
-        let lines = lines.collect();
+        let lines = found.files.into_iter().flat_map(NameUse::in_file).collect();
         Ok(Some(TextLines { total: found.total, total_files: found.total_files, lines, files }))
     }
 }

@@ -27,7 +27,7 @@ const MAX_UNTESTED: usize = 50;
 const SHOWN_UNTESTED: usize = 8;
 
 /// The tests of one class, or of one file outside of classes, that reach a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TestGroup {
     /// Relative to the root.
     pub path: String,
@@ -194,12 +194,8 @@ impl TestsByClass {
             self.test_groups.push(TestGroup {
                 path: node.file.clone(),
                 class: if node.line > 0 { node.symbol.clone() } else { String::new() },
-                tests: 0,
-                direct: 0,
                 lines: sites.iter().copied().take(MAX_LINES).collect(),
-                how: None,
-                is_called: false,
-                is_reached: false,
+                ..TestGroup::default()
             });
             self.total_groups += 1;
             self.n_files += 1;
@@ -284,16 +280,8 @@ fn grouped(found: &TestsAnswer) -> Vec<TestGroup> {
         let node = &test.neighbour.node;
         let class = class_of(node);
         let at = *known.entry((node.file.clone(), class.clone())).or_insert_with(|| {
-            groups.push(TestGroup {
-                path: node.file.clone(),
-                class,
-                tests: 0,
-                direct: 0,
-                lines: Vec::new(),
-                how: None,
-                is_called,
-                is_reached: false,
-            });
+            let path = node.file.clone();
+            groups.push(TestGroup { path, class, is_called, ..TestGroup::default() });
             groups.len() - 1
         });
         let group = &mut groups[at];

@@ -16,14 +16,14 @@ use crate::engine::graph::changed::{
 };
 use crate::engine::graph::query::{GraphNode, GraphRow, NO_SOURCES, NameUse, steps};
 use crate::engine::read::search::SearchRequest;
-use crate::engine::{AskError, Call};
+use crate::engine::{AskError, Call, is_zero};
 use crate::graph::{
     CodeGraph, ImpactAnswer as Affected, ImpactQuery, ImpactTarget, Node, TestsAnswer,
 };
 use crate::languages::is_test_file;
 use crate::search::ChangedTogether;
 use crate::source::{self, DiffError, DiffFile, Difference};
-use crate::text::count;
+use crate::text::{count, file_name, file_stem};
 use crate::work::WorkBudget;
 
 /// The arguments of a question about a change.
@@ -122,18 +122,13 @@ pub struct NextFile {
     /// Relative to the root.
     pub path: String,
     /// Where to begin; 0 for the whole file.
-    #[serde(skip_serializing_if = "is_no_line")]
+    #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub line: u32,
     /// Why, the strongest reason first.
     pub reasons: Vec<String>,
     /// How likely it changes, too, 0 to 1.
     pub score: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_no_line(line: &u32) -> bool {
-    *line == 0
 }
 
 /// A line that uses the name of a deleted symbol.
@@ -354,12 +349,8 @@ impl Engine {
         let mut uses = Vec::new();
         for ((_, symbol, near), known) in deleted.into_iter().zip(known) {
             let found = self.other_uses(&known, near, MAX_USES, work, call)?;
-            uses.extend(
-                found
-                    .uses
-                    .into_iter()
-                    .map(|name_use| DeletedUse { deleted: symbol.clone(), name_use }),
-            );
+            let of_symbol = |name_use| DeletedUse { deleted: symbol.clone(), name_use };
+            uses.extend(found.uses.into_iter().map(of_symbol));
         }
         Ok(uses)
     }
@@ -367,8 +358,7 @@ impl Engine {
     /// Searches for the names of the change: the first changed file, and the symbols that change.
     fn found_by_search(&self, change: &Change, call: &Call) -> Result<Vec<String>, AskError> {
         let Some(first) = change.rows.first() else { return Ok(Vec::new()) };
-        let file = first.node.path.rsplit('/').next().unwrap_or(&first.node.path);
-        let mut words = vec![file.split('.').next().unwrap_or(file)];
+        let mut words = vec![file_stem(&first.node.path)];
         for row in change.rows.iter().filter(|row| row.node.kind != "file") {
             let is_part = |c: char| c.is_alphanumeric() || c == '_';
             let name = row.node.symbol.rsplit(|c| !is_part(c)).next().unwrap_or_default();
@@ -433,7 +423,7 @@ impl Engine {
             evidence.add(&node.file, Kind::Tests, node.line, chance, why);
         }
         for file in together {
-            let name = file.with.rsplit('/').next().unwrap_or(&file.with);
+            let name = file_name(&file.with);
             let share = match (file.confidence * 100.0).round() {
                 0.0 => String::new(),
                 share => format!(" ({share}% of its commits)"),
@@ -569,17 +559,8 @@ impl Change {
         if is_target {
             self.targets.push((ImpactTarget::File(path.into()), None));
         }
-        self.rows.push(ChangedSymbol {
-            node: GraphNode {
-                path: path.into(),
-                line: 0,
-                end_line: 0,
-                symbol: path.into(),
-                kind: "file".into(),
-            },
-            how,
-            public: None,
-        });
+        let node = GraphNode::at(path, 0, path, "file");
+        self.rows.push(ChangedSymbol { node, how, public: None });
     }
 
     fn add_symbol(&mut self, path: &str, symbol: SymbolChange) {

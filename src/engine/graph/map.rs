@@ -19,6 +19,7 @@ use crate::live::Served;
 use crate::overview::{self, About, Commands, EntryPoint, Module, Tree};
 use crate::scan;
 use crate::search::FileGroup;
+use crate::text::{directory, file_stem};
 
 /// How long references are counted. Of a larger project, a sample is.
 const RANKING: Duration = Duration::from_secs(3);
@@ -286,10 +287,8 @@ impl Engine {
 
 /// Whether a file holds tests, or is below a directory with what they need, such as `test_helpers`.
 fn is_for_tests(path: &str) -> bool {
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split('.').next().unwrap_or_default();
-    folders.split('/').any(|folder| folder.to_lowercase().starts_with("test"))
-        || matches!(stem, "test" | "tests")
+    directory(path).split('/').any(|folder| folder.to_lowercase().starts_with("test"))
+        || matches!(file_stem(path), "test" | "tests")
 }
 
 /// Returns the languages of programs with their lines. A project without programs has those of its
@@ -301,8 +300,11 @@ fn main_languages<'s>(sizes: impl Iterator<Item = &'s scan::Size>) -> Vec<MapLan
                 && matches!(language.kind, LanguageKind::Code(_) | LanguageKind::Text)
         })
     };
-    let groups =
-        scan::grouped(&sizes.cloned().collect::<Vec<_>>(), scan::By::Language, scan::Sort::Lines);
+    let groups = scan::grouped(
+        &sizes.cloned().collect::<Vec<_>>(),
+        scan::By::Language,
+        scan::CountSort::Lines,
+    );
     let all = groups.into_iter().map(|g| MapLanguage { name: g.name, lines: g.lines });
     let (mut main, others): (Vec<_>, Vec<_>) = all.partition(|group| is_program(&group.name));
     if main.is_empty() {

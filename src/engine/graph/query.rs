@@ -16,9 +16,10 @@ use crate::engine::door::project::Project;
 use crate::engine::door::serving::{Engine, Step, Upkeep, View};
 use crate::engine::elsewhere::outside::OutsideName;
 use crate::engine::graph::affected::{TEST_DEPTH, TestPlan, TestsByClass};
+use crate::engine::read::grep::GrepFile;
 use crate::engine::{AskError, Call, is_zero};
 use crate::graph::{
-    self, Affected, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation, TestsAnswer,
+    self, Affected, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation,
 };
 use crate::index::{IndexingService, Progress};
 use crate::languages::{detect, implements_silently};
@@ -59,11 +60,13 @@ const LIMIT: usize = 30;
 const CALLERS_DEPTH: usize = 3;
 /// Most direct users that an answer lists without a limit of the request.
 const MAX_DIRECT: usize = 200;
+/// Most characters of a line that a use shows.
+pub(in crate::engine) const MAX_TEXT: usize = 120;
 /// Least number of groups of tests that a shortened answer keeps.
 const LEAST_GROUPS: usize = 5;
 
 /// The answer of the code graph.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct GraphAnswer {
     /// The operation of the request.
     #[schemars(with = "String")]
@@ -161,7 +164,7 @@ pub struct NotListed {
 }
 
 /// A definition, or a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GraphNode {
     /// Relative to the root.
     pub path: String,
@@ -187,6 +190,19 @@ pub struct NameUse {
     pub symbol: Option<String>,
     /// The line, without its indentation.
     pub text: String,
+}
+
+impl NameUse {
+    /// Returns the matching lines of a file that a search for lines found.
+    pub(in crate::engine) fn in_file(file: GrepFile) -> impl Iterator<Item = Self> {
+        let GrepFile { path, lines, .. } = file;
+        lines.into_iter().filter(|line| line.is_match).map(move |line| Self {
+            path: path.clone(),
+            line: u32::try_from(line.line).unwrap_or(u32::MAX),
+            symbol: line.symbol,
+            text: cut(line.text.trim(), MAX_TEXT),
+        })
+    }
 }
 
 /// Lines of one file that use the name of a target, and whose meaning is unknown.
@@ -243,7 +259,7 @@ impl UnknownName {
 }
 
 /// A definition on the other side of a use.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct GraphRow {
     #[serde(flatten)]
     pub node: GraphNode,
@@ -367,7 +383,7 @@ impl Engine {
         let query = GraphQuery { operation, target, to: to.as_deref(), depth, limit };
         let mut state = self.state(call)?;
         let ask = |graph: &CodeGraph, work: &WorkBudget| answered(graph, query, test_depth, work);
-        let (AnsweredQuery { mut answer, through, tests }, has_sources, _) =
+        let (Affected { mut answer, through, tests }, has_sources, _) =
             self.ask_graph_in_time(call, ask)?;
         call.check()?;
         let (n_matched, n_followed) = (answer.n_matched, answer.targets.len());
@@ -475,11 +491,11 @@ impl Engine {
             depth: found.depth,
             via: found.via.clone(),
             reason: found.is_value.then(|| AS_VALUE.to_string()),
-            text: None,
             test: found.is_test,
             context_start_line: around.as_ref().map(|(first, _)| *first),
             context: around.map(|(_, lines)| lines),
             used_in,
+            ..GraphRow::default()
         }
     }
 
@@ -611,14 +627,6 @@ impl Engine {
     }
 }
 
-/// What the graph says to a query: if that is about users, also what reaches the target through a
-/// method that it overrides, and the tests of the target.
-struct AnsweredQuery {
-    answer: graph::GraphAnswer,
-    through: Vec<(graph::Node, String)>,
-    tests: Option<TestsAnswer>,
-}
-
 /// Returns the candidates, each with the method through which it reaches the target if the target
 /// overrides that. These come first, and tests after all other code.
 fn with_methods<'a>(
@@ -634,18 +642,18 @@ fn with_methods<'a>(
     all
 }
 
+/// Returns what the graph says to a query: if that is about users, also what reaches the target through
+/// a method that it overrides, and the tests of the target.
 fn answered(
     graph: &CodeGraph,
     query: GraphQuery,
     test_depth: usize,
     work: &WorkBudget,
-) -> Result<AnsweredQuery, GraphError> {
+) -> Result<Affected, GraphError> {
     if query.operation.lists_users() {
-        let Affected { answer, through, tests } = graph.affected(query, test_depth, work)?;
-        return Ok(AnsweredQuery { answer, through, tests });
+        return graph.affected(query, test_depth, work);
     }
-    let answer = graph.answer(query, work)?;
-    Ok(AnsweredQuery { answer, through: Vec::new(), tests: None })
+    Ok(Affected { answer: graph.answer(query, work)?, through: Vec::new(), tests: None })
 }
 
 impl Project {
@@ -720,6 +728,11 @@ impl GraphNode {
         targets.iter().take(LISTED_TARGETS).map(Self::new).collect()
     }
 
+    /// Returns a node of one line; with line 0, a file or a folder as a whole.
+    pub(in crate::engine) fn at(path: &str, line: u32, symbol: &str, kind: &str) -> Self {
+        Self { path: path.into(), line, end_line: line, symbol: symbol.into(), kind: kind.into() }
+    }
+
     pub(in crate::engine) fn new(node: &graph::Node) -> Self {
         Self {
             path: node.file.clone(),
@@ -734,43 +747,13 @@ impl GraphNode {
 impl GraphAnswer {
     /// Returns an answer without results.
     pub(in crate::engine) fn new(operation: Operation, state: AnswerState) -> Self {
-        Self {
-            operation,
-            targets: Vec::new(),
-            total_targets: 0,
-            results: Vec::new(),
-            candidates: Vec::new(),
-            unresolved: Vec::new(),
-            total_unresolved: 0,
-            namesakes: Vec::new(),
-            named: NamedLines::default(),
-            unknown: Vec::new(),
-            outside: Vec::new(),
-            unresolved_in: Vec::new(),
-            complete: None,
-            total: 0,
-            total_users: 0,
-            depth: 0,
-            truncated: false,
-            tests: TestsByClass::default(),
-            commands: Vec::new(),
-            test_files: None,
-            not_listed: Vec::new(),
-            state,
-        }
+        Self { operation, state, ..Self::default() }
     }
 
     /// Whether the answer lists HTTP routes, which have no target.
     #[must_use]
     pub fn is_routes(&self) -> bool {
         self.operation == Operation::Routes
-    }
-
-    /// Whether the results are what uses the target, so that an answer in text lists the tests among
-    /// them by class.
-    #[must_use]
-    pub fn lists_users(&self) -> bool {
-        self.operation.lists_users()
     }
 
     /// Whether the answer lists what uses a symbol, so that it speaks of all uses of its name.
@@ -855,7 +838,7 @@ impl GraphAnswer {
     /// Returns the candidates that an answer in text shows: of users those outside of tests, because
     /// the tests are listed by class.
     pub fn further_candidates(&self) -> impl Iterator<Item = &GraphRow> {
-        let lists_users = self.lists_users();
+        let lists_users = self.operation.lists_users();
         self.candidates.iter().filter(move |row| !(lists_users && row.test))
     }
 

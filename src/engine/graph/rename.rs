@@ -11,10 +11,10 @@ use crate::edit::{Edit, EditError, ExactText, FileEdit};
 use crate::engine::door::freshness::AnswerState;
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::query::{GraphNode, NO_SOURCES};
+use crate::engine::read::grep::own_matcher;
 use crate::engine::{AskError, Call, is_zero};
 use crate::graph::{NamedIn, OTHER_LANGUAGE, RenamePlan, Verdict};
 use crate::languages::{LanguageKind, detect};
-use crate::scan::{LineMatcher, LineQuery};
 use crate::store::SourceTable;
 use crate::syntax::{Occurrences, may_be_renamed, occurrences, plain_occurrences};
 use crate::text::{count, cut};
@@ -226,9 +226,7 @@ impl Engine {
         work: &WorkBudget,
         call: &Call,
     ) -> Result<(Files, Vec<NamedIn>), AskError> {
-        let pattern = regex::escape(name);
-        let query = LineQuery { pattern, regex: true, word: true, ..LineQuery::default() };
-        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+        let matcher = own_matcher(regex::escape(name), true)?;
         // The answer has waited as the call asks.
         let View { code, .. } =
             self.view(&Call { cancel: call.cancel.clone(), ..Call::default() })?;

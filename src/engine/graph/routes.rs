@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rayon::prelude::*;
 
 use crate::engine::door::serving::{Engine, View};
-use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRow, TargetRows};
+use crate::engine::graph::changed::is_code;
+use crate::engine::graph::query::{GraphAnswer, GraphNode, GraphRow, TargetRows, around};
+use crate::engine::read::grep::own_matcher;
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{AskedMeaning, Node, Operation};
 use crate::languages::{LanguageKind, all_route_rules, detect, is_test_file, route_rules};
 use crate::routes::RoutePath;
-use crate::scan::{LineMatcher, LineQuery};
 use crate::syntax::{
     self, Constant, Expression, Handler, Mounted, RouteAt, RouteFile, RouterAt, UNKNOWN,
     UNKNOWN_METHOD,
 };
-use crate::text::count;
+use crate::text::{count, cut, directory};
 use crate::work::WorkBudget;
 
 /// Default of the number of results.
@@ -98,7 +99,7 @@ impl Engine {
             return Err(AskError::NotFound(format!(
                 "none of the {} matches `{}`: give a path (/users/{{id}}), a method and a path (GET /users), a handler or a file; `.` lists all",
                 count(table.routes.len(), "route"),
-                crate::text::cut(&of.target, 100)
+                cut(&of.target, 100)
             )));
         }
         let mut callers =
@@ -185,31 +186,19 @@ impl Engine {
         let method = if route.method.is_empty() { "ANY" } else { &route.method };
         let (node, confidence) = match &route.handler {
             Some((node, confidence)) => (GraphNode::new(node), f64::from(*confidence)),
-            None => (
-                GraphNode {
-                    path: route.file.clone(),
-                    line: route.line,
-                    end_line: route.line,
-                    symbol: String::new(),
-                    kind: "route".into(),
-                },
-                1.0,
-            ),
+            None => (GraphNode::at(&route.file, route.line, "", "route"), 1.0),
         };
-        let around =
-            crate::engine::graph::query::around(&self.project, &node.path, node.line, context);
+        let around = around(&self.project, &node.path, node.line, context);
         GraphRow {
             node,
             sites: vec![route.line],
             confidence: (confidence * 100.0).round() / 100.0,
-            depth: 0,
             via: route.file.clone(),
             reason: Some(format!("{method} {} ({}{partial})", route.path, route.framework)),
-            text: None,
-            test: false,
             context_start_line: around.as_ref().map(|(first, _)| *first),
             context: around.map(|(_, lines)| lines),
             used_in: route.file.clone(),
+            ..GraphRow::default()
         }
     }
 
@@ -233,9 +222,7 @@ impl Engine {
             if files.is_empty() {
                 continue;
             }
-            let query =
-                LineQuery { pattern: rules.markers.join("|"), regex: true, ..LineQuery::default() };
-            let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+            let matcher = own_matcher(rules.markers.join("|"), false)?;
             let found = self.lines_in(&files, &matcher, work);
             is_cut |= found.unread.n() > 0;
             marked.extend(found.files.iter().map(|(at, _)| files[*at]));
@@ -261,12 +248,8 @@ impl Engine {
         call: &Call,
         work: &WorkBudget,
     ) -> Result<HashMap<String, HashSet<usize>>, AskError> {
-        Ok(self
-            .route_files(call, work)?
-            .0
-            .into_iter()
-            .map(|(path, file)| (path, file.strings))
-            .collect())
+        let (files, _) = self.route_files(call, work)?;
+        Ok(files.into_iter().map(|(path, file)| (path, file.strings)).collect())
     }
 
     fn route_table(&self, call: &Call, work: &WorkBudget) -> Result<RouteTable, AskError> {
@@ -393,12 +376,9 @@ impl Engine {
             return Ok(Vec::new());
         }
         let View { code, .. } = self.view(call)?;
-        let is_code = |path: &str| matches!(detect(path, "").kind, LanguageKind::Code(_));
         let files: Vec<&str> = code.corpus.chunks().files().filter(|path| is_code(path)).collect();
         let pattern: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
-        let pattern = format!("[\"'`/](?:{})", pattern.join("|"));
-        let query = LineQuery { pattern, regex: true, ..LineQuery::default() };
-        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+        let matcher = own_matcher(format!("[\"'`/](?:{})", pattern.join("|")), false)?;
         let found = self.lines_in(&files, &matcher, work);
         let look = |(at, _): &(usize, usize)| -> Vec<Caller> {
             let path = files[*at];
@@ -443,23 +423,15 @@ impl Engine {
                     out.push(Caller {
                         route,
                         row: GraphRow {
-                            node: GraphNode {
-                                path: shown.clone(),
-                                line: request.line,
-                                end_line: request.line,
-                                symbol: symbol.clone(),
-                                kind: what.into(),
-                            },
+                            node: GraphNode::at(&shown, request.line, &symbol, what),
                             sites: vec![request.line],
                             confidence: (sure * 100.0).round() / 100.0,
                             depth: 1,
                             via: routes[route].path.to_string(),
                             reason: Some(format!("requests {method} {asked} ({what})")),
-                            text: None,
                             test: is_test,
-                            context: None,
-                            context_start_line: None,
                             used_in: shown,
+                            ..GraphRow::default()
                         },
                     });
                 }
@@ -588,11 +560,6 @@ fn foreign_routers(files: &[(String, RouteFile)]) -> Vec<(usize, &str, Expressio
     out
 }
 
-/// Returns the directory of a file.
-fn directory(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(directory, _)| directory)
-}
-
 /// Returns what to ask the graph about the handler of a route; `None` if it has no name.
 fn handler(file: &str, route: &RouteAt) -> Option<AskedMeaning> {
     Some(match &route.handler {
@@ -614,13 +581,7 @@ fn handler(file: &str, route: &RouteAt) -> Option<AskedMeaning> {
 
 /// Returns the likeliest meaning, the first of equal ones.
 fn best(all: &[(Node, f32)]) -> Option<(Node, f32)> {
-    let mut best: Option<&(Node, f32)> = None;
-    for one in all {
-        if best.is_none_or(|b| one.1 > b.1) {
-            best = Some(one);
-        }
-    }
-    best.cloned()
+    all.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1)).cloned()
 }
 
 /// Returns the routes that a text asks for, in their order.

@@ -9,7 +9,7 @@ use crate::engine::read::grep::GrepRequest;
 use crate::engine::{AskError, Call};
 use crate::graph::{FoundTest, GraphQuery, Operation, TestsAnswer};
 use crate::languages::is_test_file;
-use crate::text::{count, cut};
+use crate::text::{count, file_stem};
 
 /// Default of the number of results.
 const LIMIT: usize = 20;
@@ -17,8 +17,6 @@ const LIMIT: usize = 20;
 const MAX_MENTIONS: usize = 10;
 /// Maximum number of matching lines that are looked at for these.
 const MAX_MATCHES: usize = 5_000;
-/// Maximum number of characters of such a line.
-const MAX_CHARS: usize = 120;
 
 /// A question about the tests that reach a symbol.
 #[derive(Debug, Clone)]
@@ -98,11 +96,7 @@ impl Engine {
     /// Returns lines of files of tests that have the name of a target as a word.
     fn mentions(&self, found: &TestsAnswer, call: &Call) -> Result<Vec<NameUse>, AskError> {
         let Some(target) = found.targets.first() else { return Ok(Vec::new()) };
-        let file_stem = || {
-            let name = target.file.rsplit('/').next().unwrap_or(&target.file);
-            name.split('.').next().unwrap_or(name)
-        };
-        let name = if target.line > 0 { &*target.name } else { file_stem() };
+        let name = if target.line > 0 { &*target.name } else { file_stem(&target.file) };
         let request = GrepRequest {
             pattern: name.to_string(),
             word: true,
@@ -111,14 +105,7 @@ impl Engine {
             ..GrepRequest::default()
         };
         let files = self.grep(&request, call)?.found.files;
-        let lines = files.into_iter().filter(|file| is_test_file(&file.path)).flat_map(|file| {
-            file.lines.into_iter().map(move |line| NameUse {
-                path: file.path.clone(),
-                line: u32::try_from(line.line).unwrap_or(u32::MAX),
-                symbol: line.symbol,
-                text: cut(line.text.trim(), MAX_CHARS),
-            })
-        });
-        Ok(lines.take(MAX_MENTIONS).collect())
+        let of_tests = files.into_iter().filter(|file| is_test_file(&file.path));
+        Ok(of_tests.flat_map(NameUse::in_file).take(MAX_MENTIONS).collect())
     }
 }

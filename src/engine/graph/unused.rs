@@ -7,7 +7,7 @@ use crate::engine::graph::query::{
     GraphAnswer, GraphNode, GraphRow, NO_SOURCES, NotListed, TargetRows,
 };
 use crate::engine::{AskError, Call};
-use crate::graph::{Exempt, Operation, UnusedQuery, UnusedSymbol, WhyUnused};
+use crate::graph::{Exempt, Neighbour, Operation, UnusedQuery, UnusedSymbol, WhyUnused};
 use crate::overview::{self, Tree};
 
 /// Default of the number of results.
@@ -86,14 +86,7 @@ impl Engine {
             .collect();
         let path = if is_whole { "." } else { target };
         let is_file = files.binary_search(&path).is_ok();
-        let kind = if is_file { "file" } else { "folder" };
-        let asked = GraphNode {
-            path: path.into(),
-            line: 0,
-            end_line: 0,
-            symbol: path.into(),
-            kind: kind.into(),
-        };
+        let asked = GraphNode::at(path, 0, path, if is_file { "file" } else { "folder" });
         // Nobody looks for unused code among tests.
         let left_out = found.exempt.iter().filter(|(why, _)| **why != Exempt::Test);
         let not_listed =
@@ -110,38 +103,24 @@ impl Engine {
     }
 
     fn unused_row(&self, symbol: &UnusedSymbol, context: usize) -> GraphRow {
-        let confidence = match symbol.why {
-            WhyUnused::Nowhere => 0.98,
-            WhyUnused::OnlyItself => 0.95,
-            WhyUnused::OnlyNamesakes => 0.9,
-            WhyUnused::OnlyComments | WhyUnused::OnlyUnused(_) => 0.8,
-            WhyUnused::OnlyTests => 0.6,
-        };
-        let found = crate::graph::Neighbour {
-            node: symbol.node.clone(),
-            sites: Vec::new(),
-            confidence,
-            depth: 0,
-            via: String::new(),
-            is_value: false,
-            is_test: false,
-        };
-        let mut row = self.graph_row(&found, symbol.node.file.clone(), context);
-        row.reason = Some(reason(&symbol.why));
-        row
+        let (confidence, reason) = judged(&symbol.why);
+        let found = Neighbour::new(symbol.node.clone(), Vec::new(), confidence, 0);
+        let row = self.graph_row(&found, symbol.node.file.clone(), context);
+        GraphRow { reason: Some(reason), ..row }
     }
 }
 
-/// Says in a few words why a symbol counts as unused.
-fn reason(why: &WhyUnused) -> String {
-    match why {
-        WhyUnused::Nowhere => "its name is nowhere else in the project".into(),
-        WhyUnused::OnlyItself => "only itself uses it".into(),
-        WhyUnused::OnlyUnused(root) => format!("only unused code uses it ({root})"),
-        WhyUnused::OnlyNamesakes => "its name is elsewhere only defined, and not used".into(),
-        WhyUnused::OnlyComments => "its name is elsewhere only in comments or documents".into(),
-        WhyUnused::OnlyTests => "only tests or examples use it".into(),
-    }
+/// Says how sure it is that a symbol is unused, and in a few words why.
+fn judged(why: &WhyUnused) -> (f32, String) {
+    let (confidence, reason) = match why {
+        WhyUnused::Nowhere => (0.98, "its name is nowhere else in the project"),
+        WhyUnused::OnlyItself => (0.95, "only itself uses it"),
+        WhyUnused::OnlyNamesakes => (0.9, "its name is elsewhere only defined, and not used"),
+        WhyUnused::OnlyComments => (0.8, "its name is elsewhere only in comments or documents"),
+        WhyUnused::OnlyUnused(root) => return (0.8, format!("only unused code uses it ({root})")),
+        WhyUnused::OnlyTests => (0.6, "only tests or examples use it"),
+    };
+    (confidence, reason.into())
 }
 
 /// Names a group of symbols that are not listed.

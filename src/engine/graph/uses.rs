@@ -10,14 +10,15 @@ use regex::Regex;
 
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::query::{
-    GraphNode, NameUse, NamedLines, Namesake, USES_BESIDE, UsesInFile,
+    GraphNode, MAX_TEXT, NameUse, NamedLines, Namesake, USES_BESIDE, UsesInFile,
 };
+use crate::engine::read::grep::own_matcher;
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
 use crate::graph::{self, GraphQuery, Operation};
 use crate::languages::{LanguageKind, detect, is_test_file};
-use crate::scan::{LineCounts, LineMatcher, LineQuery};
-use crate::syntax::{PlaceKind, Places};
+use crate::scan::LineCounts;
+use crate::syntax::{PlaceKind, Places, is_longer_name};
 use crate::text::cut;
 use crate::work::WorkBudget;
 
@@ -27,8 +28,6 @@ const MAX_READ: usize = 150;
 /// only beside results. The first files are parsed whatever their size.
 const MAX_BYTES_BESIDE: usize = 512 << 10;
 const LEAST_PARSED: usize = 8;
-/// Most characters of a line that a use shows.
-const MAX_TEXT: usize = 120;
 /// Most targets whose files are looked at for a default export.
 const MAX_DEFAULTS: usize = 4;
 /// Most files with uses that an answer lists beside results, and most lines of each.
@@ -71,9 +70,7 @@ impl Engine {
         if names.is_empty() || limit == 0 {
             return Ok(OtherUses::default());
         }
-        let query =
-            LineQuery { pattern: names.join("|"), regex: true, word: true, ..LineQuery::default() };
-        let matcher = LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))?;
+        let matcher = own_matcher(names.join("|"), true)?;
         // The answer has waited as the call asks.
         let View { code, .. } =
             self.view(&Call { cancel: call.cancel.clone(), ..Call::default() })?;
@@ -170,9 +167,7 @@ impl Engine {
         let in_files = most_used(in_files);
         Ok(OtherUses { uses, total, in_files, namesakes, named })
     }
-}
 
-impl Engine {
     /// Adds the lines that import the files whose default exports the targets are: they name them as
     /// they like. Returns a note about the first such target.
     pub(in crate::engine) fn add_default_imports(
@@ -279,11 +274,4 @@ fn is_default_export(text: &str, name: &str) -> bool {
 /// Returns the number of leading names that two paths have in common.
 fn in_common(a: &str, b: &str) -> usize {
     a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count()
-}
-
-/// Whether the name goes on after a match: `save` is no use in `save!` of Ruby.
-fn is_longer_name(language: &str, after: &str) -> bool {
-    matches!(language, "ruby" | "elixir" | "crystal")
-        && after.starts_with(['?', '!'])
-        && !after.starts_with("!=")
 }

@@ -176,10 +176,8 @@ impl Engine {
     pub fn recall(&self, request: &RecallRequest, call: &Call) -> Result<RecallAnswer, AskError> {
         let filter = request.filter()?;
         let Some(memories) = self.memories_so_far()? else {
-            return Ok(RecallAnswer {
-                results: Vec::new(),
-                state: self.state_without_memories(call),
-            });
+            let (results, state) = (Vec::new(), self.state_without_memories(call));
+            return Ok(RecallAnswer { results, state });
         };
         self.serve(&memories, call)?;
         let find = |snapshot: &Snapshot| match self.recall_in(snapshot, &memories) {
@@ -194,7 +192,7 @@ impl Engine {
     }
 
     /// Selects memories relevant to `prompt`, without those in `given`. Returns their text and ids.
-    /// Searches the memories that are loaded; see [`Engine::load_memories`].
+    /// Searches the memories that are loaded.
     ///
     /// # Errors
     /// When the memories cannot be searched.
@@ -212,10 +210,7 @@ impl Engine {
     }
 
     /// Loads the memories for searches.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn load_memories(&self) -> Result<(), AskError> {
+    pub(in crate::engine) fn load_memories(&self) -> Result<(), AskError> {
         self.manager.reload_feed(MemoryFeed::NAME, &Cancel::new(false))?;
         Ok(())
     }
@@ -235,23 +230,14 @@ impl Engine {
     /// # Errors
     /// When memories cannot be read.
     pub fn briefing(&self, call: &Call) -> Result<BriefingAnswer, AskError> {
-        Ok(match self.memories_so_far()? {
-            Some(memories) => {
-                let (text, _) = memory::briefing(
-                    &memories.store,
-                    self.project.layout.root(),
-                    &[],
-                    BRIEFING_TOKENS,
-                )?;
-                BriefingAnswer {
-                    text,
-                    state: self.state_with(self.project.memory_home().notice(), call),
-                }
-            }
-            None => {
-                BriefingAnswer { text: String::new(), state: self.state_without_memories(call) }
-            }
-        })
+        let Some(memories) = self.memories_so_far()? else {
+            let (text, state) = (String::new(), self.state_without_memories(call));
+            return Ok(BriefingAnswer { text, state });
+        };
+        let root = self.project.layout.root();
+        let (text, _) = memory::briefing(&memories.store, root, &[], BRIEFING_TOKENS)?;
+        let state = self.state_with(self.project.memory_home().notice(), call);
+        Ok(BriefingAnswer { text, state })
     }
 
     /// Stores a memory.
@@ -394,10 +380,8 @@ impl Engine {
     /// When memories cannot be read.
     pub fn sessions(&self, limit: usize, call: &Call) -> Result<SessionsAnswer, AskError> {
         let Some(memories) = self.memories_so_far()? else {
-            return Ok(SessionsAnswer {
-                sessions: Vec::new(),
-                state: self.state_without_memories(call),
-            });
+            let (sessions, state) = (Vec::new(), self.state_without_memories(call));
+            return Ok(SessionsAnswer { sessions, state });
         };
         Ok(SessionsAnswer {
             sessions: memories.store.sessions(limit)?.into_iter().map(SessionRow::of).collect(),
@@ -441,19 +425,14 @@ impl Engine {
 
     fn is_behind(&self, memories: &Memories) -> Result<bool, AskError> {
         let wanted = memories.store.generation()?;
-        Ok(self
-            .manager
-            .current()
-            .feed(MemoryFeed::NAME)
-            .is_none_or(|served| served.generation < wanted))
+        let snapshot = self.manager.current();
+        Ok(snapshot.feed(MemoryFeed::NAME).is_none_or(|served| served.generation < wanted))
     }
 
     /// The state of an answer that is empty because nothing was ever remembered.
     pub(in crate::engine) fn state_without_memories(&self, call: &Call) -> AnswerState {
-        self.state_with(
-            self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())),
-            call,
-        )
+        let notice = self.project.memory_home().notice();
+        self.state_with(notice.or_else(|| Some(NOTHING_YET.into())), call)
     }
 
     /// The state of an answer that does not depend on which memories are loaded.

@@ -53,7 +53,7 @@ fn fifty() -> usize {
 }
 
 /// Memories with their sessions.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct MemoriesAnswer {
     pub memories: Vec<MemoryRow>,
     /// Whether there are more than these.
@@ -160,15 +160,8 @@ impl Engine {
         };
         let filter = wanted.filter()?;
         let Some(memories) = self.memories_so_far()? else {
-            return Ok(MemoriesAnswer {
-                memories: Vec::new(),
-                more: false,
-                sessions: Vec::new(),
-                sources: BTreeMap::new(),
-                pinned: 0,
-                redacted: 0,
-                state: self.state_without_memories(call),
-            });
+            let state = self.state_without_memories(call);
+            return Ok(MemoriesAnswer { state, ..MemoriesAnswer::default() });
         };
         let is_wanted = |found: &RecalledMemory| {
             (!request.pinned || found.memory.pinned)

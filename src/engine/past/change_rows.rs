@@ -150,7 +150,7 @@ pub struct TestChanges {
 }
 
 /// A folder with changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangedArea {
     /// Relative to the root; `.` for files of the root.
     pub path: String,
@@ -361,18 +361,7 @@ impl Rows {
             }
             let path = area_of(&file.path, directories);
             let (weight, area) = areas.entry(path).or_insert_with(|| {
-                (
-                    0.0,
-                    ChangedArea {
-                        path: path.into(),
-                        total_files: 0,
-                        added_lines: 0,
-                        deleted_lines: 0,
-                        files: Vec::new(),
-                        commits: Vec::new(),
-                        total_commits: 0,
-                    },
-                )
+                (0.0, ChangedArea { path: path.into(), ..ChangedArea::default() })
             });
             area.total_files += 1;
             for hunk in &file.hunks {
@@ -527,11 +516,7 @@ impl ChangesAnswer {
 
     /// Returns the answer with at most `limit` rows in each list.
     pub(in crate::engine) fn with_at_most(mut self, limit: usize) -> Self {
-        self.uncommitted.truncate(limit);
-        self.signatures.truncate(limit);
-        self.dead.truncate(limit);
-        self.callers.truncate(limit);
-        self.tests.files.truncate(limit);
+        self.truncate_lists(limit);
         self.areas.truncate(limit);
         for area in &mut self.areas {
             area.files.truncate(limit);
@@ -541,16 +526,20 @@ impl ChangesAnswer {
         self
     }
 
+    fn truncate_lists(&mut self, n: usize) {
+        self.uncommitted.truncate(n);
+        self.signatures.truncate(n);
+        self.dead.truncate(n);
+        self.callers.truncate(n);
+        self.tests.files.truncate(n);
+    }
+
     /// Returns a copy with fewer details: `level` of them in the first areas, fewer in the later ones,
     /// and none in the last ones.
     #[must_use]
     pub fn first(&self, level: usize) -> Self {
         let mut answer = self.clone();
-        answer.uncommitted.truncate(level);
-        answer.signatures.truncate(level);
-        answer.dead.truncate(level);
-        answer.callers.truncate(level);
-        answer.tests.files.truncate(level);
+        answer.truncate_lists(level);
         for (n, area) in answer.areas.iter_mut().enumerate() {
             let level = if n < 2 * level { level >> (n / 3).min(63) } else { 0 };
             area.files.truncate(level * 2);

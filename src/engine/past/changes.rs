@@ -25,7 +25,7 @@ use crate::engine::{AskError, Call};
 use crate::graph::{self, CodeGraph, UnusedQuery};
 use crate::languages::is_test_file;
 use crate::live::Served;
-use crate::memory::{Period, Select, Session, SessionStatus, now};
+use crate::memory::{Period, Session, SessionStatus, now};
 use crate::source::{self, Beginning, Commit, DiffError, DiffFile, Hunk};
 use crate::text::count;
 
@@ -232,9 +232,7 @@ impl Engine {
             return Ok(Some(ended_at));
         }
         // An abandoned session was ended long after its last memory.
-        let newest = Select { session_id: Some(last.id.clone()), limit: 1, ..Select::default() };
-        let newest = memories.store.select(&newest)?.first().map(|memory| memory.created_at);
-        Ok(newest.max(Some(last.started_at)).filter(|at| *at <= now()))
+        Ok(Some(memories.store.last_activity(last)?).filter(|at| *at <= now()))
     }
 
     /// Returns the commits that changed something wanted, newest first, and whether there are more.

@@ -390,11 +390,8 @@ impl HistoryRow {
             more,
             files: meta.files.iter().take(MAX_FILES).cloned().collect(),
             total_files,
-            places: Vec::new(),
-            added_lines: 0,
-            removed_lines: 0,
-            reverts: Vec::new(),
             score: score - damped + SAID * wanted.share_in(&chunk.text),
+            ..Self::default()
         }
     }
 }

@@ -25,19 +25,8 @@ const MAX_FILES: usize = 6;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Words that ask for the past or for a reason.
-const PAST: [&str; 11] = [
-    "why",
-    "rationale",
-    "motivation",
-    "introduced",
-    "reintroduced",
-    "regression",
-    "regressions",
-    "regressed",
-    "reverted",
-    "historically",
-    "originally",
-];
+const PAST: &str = "why rationale motivation introduced reintroduced regression regressions \
+    regressed reverted historically originally";
 /// Words that do so together.
 const PAST_PAIRS: [(&str, &str); 10] = [
     ("since", "when"),
@@ -53,11 +42,16 @@ const PAST_PAIRS: [(&str, &str); 10] = [
 ];
 /// Words that ask for the past in a sentence, unless it asks how or where something is done: a program
 /// may have a history of its own. A single word is a name that somebody guesses.
-const SUBJECTS: [&str; 6] = ["history", "reason", "reasons", "decision", "decisions", "decided"];
+const SUBJECTS: &str = "history reason reasons decision decisions decided";
 /// A sentence with fewer words beside these does not say what it is about.
 const LEAST_WORDS: usize = 2;
 /// Shorter words say nothing of the subject.
 const LEAST_LETTERS: usize = 4;
+
+/// Whether a word is one of a list.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 /// Returns the words of a sentence, in lower case. What is marked or written as code keeps its marks.
 fn words(text: &str) -> Vec<String> {
@@ -73,9 +67,9 @@ fn words(text: &str) -> Vec<String> {
 #[must_use]
 pub(in crate::engine) fn asks_for_past(entry: &str) -> bool {
     let words = words(entry);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&&**word));
+    let has = |known: &str| words.iter().any(|word| is_in(known, word));
     let has_pair = words.windows(2).any(|two| PAST_PAIRS.contains(&(&*two[0], &*two[1])));
-    has(&PAST) || has_pair || words.len() > 1 && has(&SUBJECTS) && !has(&["how", "where"])
+    has(PAST) || has_pair || words.len() > 1 && has(SUBJECTS) && !has("how where")
 }
 
 /// Returns what the entries ask of the past. An entry such as `since when` leaves the subject to the
@@ -84,9 +78,7 @@ fn question_of(about: &[String]) -> Option<String> {
     let asking: Vec<&str> =
         about.iter().map(String::as_str).filter(|entry| asks_for_past(entry)).collect();
     let is_subject = |word: &String| {
-        word.chars().count() >= LEAST_LETTERS
-            && !PAST.contains(&&**word)
-            && !SUBJECTS.contains(&&**word)
+        word.chars().count() >= LEAST_LETTERS && !is_in(PAST, word) && !is_in(SUBJECTS, word)
     };
     let has_subject =
         |entry: &&str| words(entry).iter().filter(|word| is_subject(word)).count() >= LEAST_WORDS;

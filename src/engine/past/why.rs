@@ -27,7 +27,7 @@ use crate::index::chunk_file;
 use crate::source::{
     self, Blame, BlamedCommit, BlamedLine, LineOrigin, MAX_BLAMED_LINES, Passed, PassedCommit,
 };
-use crate::text::{count, cut, folded};
+use crate::text::{count, cut, folded, regex};
 
 /// Most commits of an answer.
 const MAX_COMMITS: usize = 8;
@@ -437,35 +437,30 @@ fn short(id: &str) -> String {
 
 /// Returns the lines of a message that say something: not its trailers.
 fn reasons(body: &str) -> Vec<String> {
-    static TRAILER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
+    static TRAILER: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
             r"^(?i:[a-z]+(-[a-z]+)*-by|cc|change-id|fixes|closes|resolves|refs?|see-also|link|bug|pr-url|git-svn-id|changelog|release-note|x-[a-z-]+): ?\S|^(?i)(close[sd]?|fix(e[sd])?|resolve[sd]?) #?\S+\.?$",
         )
-        .ok()
     });
-    let is_trailer = |line: &str| TRAILER.as_ref().is_some_and(|trailer| trailer.is_match(line));
-    let is_said = |line: &&str| line.chars().any(char::is_alphanumeric) && !is_trailer(line);
+    let is_said = |line: &&str| line.chars().any(char::is_alphanumeric) && !TRAILER.is_match(line);
     let lines = body.lines().map(str::trim).filter(is_said).take(MAX_REASONS);
     lines.map(|line| cut(line, MAX_REASON_CHARS)).collect()
 }
 
 /// Returns the issues, pull requests and links of a message, as they are written.
 fn references(message: &str) -> Vec<String> {
-    static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
+    static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
             r"https?://[^\s<>()]{1,200}|\b(?:[\w.-]+/[\w.-]+)?#\d{1,9}\b|\bGH-\d{1,9}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,9}\b",
         )
-        .ok()
     });
+    static HASH: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:^|[\s(\[,:])(#\d{1,9})\b"));
     /// Standards and algorithms look like issues.
     const STANDARDS: [&str; 9] =
         ["UTF-", "SHA-", "ISO-", "RFC-", "MD-", "AES-", "BASE-", "UCS-", "CP-"];
     let mut found: Vec<String> = Vec::new();
-    let plain = Regex::new(r"(?:^|[\s(\[,:])(#\d{1,9})\b").ok();
-    let hashes = plain.iter().flat_map(|plain| plain.captures_iter(message));
-    let hashes = hashes.filter_map(|found| found.get(1));
-    let others = REFERENCE.iter().flat_map(|reference| reference.find_iter(message));
-    let mut all: Vec<regex::Match> = hashes.chain(others).collect();
+    let hashes = HASH.captures_iter(message).filter_map(|found| found.get(1));
+    let mut all: Vec<regex::Match> = hashes.chain(REFERENCE.find_iter(message)).collect();
     all.sort_by_key(regex::Match::start);
     for reference in all {
         let text = reference.as_str().trim_end_matches(['.', ',', ';', ':']);

@@ -209,9 +209,7 @@ impl Engine {
         };
         Ok(page.answer(request, &reading, state.in_brief(call)))
     }
-}
 
-impl Engine {
     /// Counts the matching lines of indexed files. Reads only files that changed since they were
     /// indexed, and those whose filter does not rule out a match.
     pub(in crate::engine) fn lines_in(
@@ -386,6 +384,14 @@ impl GrepLines {
         self.files.iter().map(GrepFile::n_units).sum()
     }
 
+    /// Returns the lines as `path:line`.
+    pub(in crate::engine) fn addresses(&self) -> Vec<String> {
+        let of_file = |file: &GrepFile| -> Vec<String> {
+            file.lines.iter().map(|line| format!("{}:{}", file.path, line.line)).collect()
+        };
+        self.files.iter().flat_map(of_file).collect()
+    }
+
     /// Replaces the lines of each symbol by its first one, and leaves out the first `skip` symbols.
     fn by_symbol(mut self, mut skip: usize) -> Self {
         self.all_units = 0;
@@ -474,6 +480,12 @@ fn shown_of(request: &GrepRequest, n_matches: usize) -> usize {
     request.max_per_file.map_or(n_matches, |most| n_matches.min(most))
 }
 
+/// Returns the matcher of a regular expression that we made, of whole words if `word`.
+pub(in crate::engine) fn own_matcher(pattern: String, word: bool) -> Result<LineMatcher, AskError> {
+    let query = LineQuery { pattern, regex: true, word, ..LineQuery::default() };
+    LineMatcher::new(query).map_err(|e| AskError::Failed(e.to_string()))
+}
+
 pub(in crate::engine) fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
     let lists_lines = !(request.count || request.files_only || request.symbols);
     let around = if lists_lines { request.context } else { 0 };
@@ -491,12 +503,15 @@ pub(in crate::engine) fn matcher(request: &GrepRequest) -> Result<LineMatcher, A
 
 pub(in crate::engine) fn position(cursor: Option<&str>) -> Result<usize, AskError> {
     let Some(cursor) = cursor else { return Ok(0) };
-    cursor.trim().parse().map_err(|_| {
-        let cursor = cut(cursor, 40);
-        AskError::Arguments(format!(
-            "cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"
-        ))
-    })
+    cursor.trim().parse().map_err(|_| bad_cursor(cursor))
+}
+
+/// Returns the error of a cursor that no reply has.
+pub(in crate::engine) fn bad_cursor(cursor: &str) -> AskError {
+    let cursor = cut(cursor, 40);
+    AskError::Arguments(format!(
+        "cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"
+    ))
 }
 
 /// Returns the paths of the indexed files that match.

@@ -1,7 +1,6 @@
 //! Reads the current lines of files, and lines that match patterns. Only indexed files can be read.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -34,6 +33,8 @@ const LONG_FILE: usize = 400;
 const SHORT_LINE: usize = 100;
 /// A place that does not fit shows no fewer lines, unless it is the only one.
 const LEAST_OF_CUT: usize = 8;
+/// Longest file whose text is put together from chunks, in lines.
+const MAX_REBUILT: usize = 1_000_000;
 /// First and last line, 1-based.
 type Lines = (usize, usize);
 
@@ -906,23 +907,26 @@ fn current(
     match from_disk(project, path) {
         Err(AskError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
             warnings.push(format!("`{path}` was deleted. These are its lines as they were indexed; those that no chunk holds are empty"));
-            Ok(as_indexed(found.iter().filter(|c| is_verbatim(c))))
+            Ok(text_of(&found))
         }
         read => read,
     }
 }
 
-/// Rebuilds the text of a file from its chunks. Lines that no chunk holds are empty.
-fn as_indexed<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> String {
-    let mut lines = BTreeMap::new();
-    for chunk in chunks {
-        lines.extend((chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
+/// Returns the text of a file from its chunks. Lines that no chunk holds are empty.
+pub(in crate::engine) fn text_of(chunks: &[Arc<Chunk>]) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for chunk in chunks.iter().filter(|chunk| is_verbatim(chunk)) {
+        let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize - 1;
+        let last = first + chunk.text.lines().count();
+        // Chunk files of other programs may hold any numbers.
+        if last > MAX_REBUILT {
+            continue;
+        }
+        lines.resize(lines.len().max(last), "");
+        lines[first..last].iter_mut().zip(chunk.text.lines()).for_each(|(to, from)| *to = from);
     }
-    let last = lines.last_key_value().map_or(0, |(number, _)| *number);
-    (1..=last)
-        .map(|number| lines.get(&number).copied().unwrap_or_default())
-        .collect::<Vec<_>>()
-        .join("\n")
+    lines.join("\n")
 }
 
 fn from_disk(project: &Project, path: &str) -> Result<String, AskError> {

@@ -11,7 +11,8 @@ use crate::engine::door::project::Project;
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::read::grep::GrepRequest;
 use crate::engine::{AskError, Call};
-use crate::scan::{self, By, PatternMatch, Size, SizeGroup, Sort};
+use crate::scan::{self, By, PatternMatch, Size};
+pub use crate::scan::{CountSort, FileCount};
 use crate::search::{LanguageFilter, PathFilter};
 use crate::store::SourceTable;
 use crate::text::count;
@@ -100,17 +101,6 @@ pub enum CountBy {
     File,
 }
 
-/// The order of the rows: largest first, or by name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CountSort {
-    #[default]
-    Lines,
-    Bytes,
-    Files,
-    Name,
-}
-
 /// The counts of files, lines and bytes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FilesAnswer {
@@ -125,19 +115,6 @@ pub struct FilesAnswer {
     pub by: CountBy,
     #[serde(flatten)]
     pub state: AnswerState,
-}
-
-/// The counts of one group.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FileCount {
-    /// Name of the language, directory or file.
-    pub name: String,
-    /// Number of files.
-    pub files: u64,
-    /// Number of lines.
-    pub lines: u64,
-    /// Number of bytes.
-    pub bytes: u64,
 }
 
 impl Engine {
@@ -212,11 +189,7 @@ impl Engine {
             call,
         )?;
         let found = answer.found;
-        let lines = found
-            .files
-            .iter()
-            .flat_map(|file| file.lines.iter().map(|line| format!("{}:{}", file.path, line.line)));
-        let lines: Vec<String> = lines.collect();
+        let lines = found.addresses();
         Ok(Some(match found.total {
             0 => format!("no line has the name {name} either"),
             n => {
@@ -243,21 +216,9 @@ impl Engine {
             CountBy::Directory => By::Directory(request.depth),
             CountBy::File => By::File,
         };
-        let sort = match request.sort {
-            CountSort::Lines => Sort::Lines,
-            CountSort::Bytes => Sort::Bytes,
-            CountSort::Files => Sort::Files,
-            CountSort::Name => Sort::Name,
-        };
-        let row = |g: SizeGroup| FileCount {
-            name: g.name,
-            files: g.files,
-            lines: g.lines,
-            bytes: g.bytes,
-        };
-        let groups = scan::grouped(&sizes, by, sort);
-        let (total_rows, total) = (groups.len(), row(scan::total(&groups)));
-        let rows = groups.into_iter().take(request.limit).map(row).collect();
+        let mut rows = scan::grouped(&sizes, by, request.sort);
+        let (total_rows, total) = (rows.len(), scan::total(&rows));
+        rows.truncate(request.limit);
         Ok(FilesAnswer { rows, total_rows, total, by: request.by, state })
     }
 }

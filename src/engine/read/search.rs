@@ -15,6 +15,7 @@ use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::read::beside::Lines;
+use crate::engine::read::grep::bad_cursor;
 use crate::engine::{AskError, Call, RecallRequest};
 use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
@@ -23,7 +24,7 @@ use crate::search::{
     Corpus, Filter, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
     places_first,
 };
-use crate::text::{count, cut};
+use crate::text::count;
 
 /// Number of places of a stack trace that come before other results.
 const MAX_NAMED: usize = 5;
@@ -271,7 +272,11 @@ impl Engine {
     ) -> Result<SearchAnswer, AskError> {
         call.check()?;
         if request.memories > 0 {
-            (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;
+            answer.state.warnings.extend(self.project.memory_home().notice());
+            if self.remembers() {
+                let recall = RecallRequest::about(&request.query, request.memories);
+                answer.memories = self.recall(&recall, call)?.results;
+            }
         }
         Ok(answer)
     }
@@ -363,28 +368,6 @@ impl Engine {
         };
         Ok(Found { results, warning })
     }
-
-    /// Returns the memories to show with the code, and the state of the answer with their warnings.
-    fn beside(
-        &self,
-        request: &SearchRequest,
-        state: AnswerState,
-        call: &Call,
-    ) -> Result<(Vec<RecalledMemory>, AnswerState), AskError> {
-        let state = AnswerState {
-            warnings: state
-                .warnings
-                .into_iter()
-                .chain(self.project.memory_home().notice())
-                .collect(),
-            ..state
-        };
-        if !self.remembers() {
-            return Ok((Vec::new(), state));
-        }
-        let recall = RecallRequest::about(&request.query, request.memories);
-        Ok((self.recall(&recall, call)?.results, state))
-    }
 }
 
 /// Returns the indexed places that a question names by file and line, such as those of a pasted stack
@@ -460,14 +443,7 @@ impl Page {
     ) -> Result<Self, AskError> {
         let offset = match cursor {
             None => 0,
-            Some(cursor) => {
-                parse(cursor)
-                    .ok_or_else(|| {
-                        let cursor = cut(cursor, 40);
-                        AskError::Arguments(format!("cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"))
-                    })?
-                    .1
-            }
+            Some(cursor) => parse(cursor).ok_or_else(|| bad_cursor(cursor))?.1,
         };
         Ok(Self { generation, offset, limit, n_found: 0 })
     }

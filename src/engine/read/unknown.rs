@@ -57,10 +57,7 @@ impl Engine {
             ..GrepRequest::default()
         };
         let found = self.grep(&request, call)?.found;
-        let lines = found.files.iter().flat_map(|file| {
-            file.lines.iter().map(move |line| format!("{}:{}", file.path, line.line))
-        });
-        let lines: Vec<String> = lines.collect();
+        let lines = found.addresses();
         let (text, all) = (cut(text, MAX_TEXT), count(found.total, "line"));
         Ok(match found.total {
             0 => String::new(),

@@ -15,6 +15,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         "package p\n\n§",
         "package p\ntype t struct {\n§\n}",
     ],
+    reserved: &["nil", "true", "false", "iota", "init", "_"],
+    soft_keywords: &["make", "new"],
     names: Names {
         reach: Visibility::Directory,
         structural: true,

@@ -13,6 +13,7 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         "class C {\n§\n}",
         "class C {\nvoid f() {\n§;\n}\n}",
     ],
+    reserved: &["goto", "const", "enum", "assert", "strictfp", "native", "_"],
     names: Names {
         reach: Visibility::Package,
         implicit_self: true,

@@ -12,6 +12,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     export: Export::NotUnderscore,
     metavariable: 'µ',
     contexts: &["class C:\n    §"],
+    reserved: &["async", "await", "None", "True", "False", "print", "exec", "match", "nonlocal"],
+    soft_keywords: &["case", "type"],
     names: Names {
         reach: Visibility::File,
         redefines: true,

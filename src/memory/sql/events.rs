@@ -39,22 +39,10 @@ pub(in crate::memory) struct Recorded {
     pub undone: Vec<Uuid>,
 }
 
-/// Limits of the stored events.
-#[derive(Debug, Clone)]
-pub(in crate::memory) struct EventLimits {
-    /// Most events of each source.
-    pub most: usize,
-    /// Older events are deleted.
-    pub since: DateTime<Utc>,
-}
-
 impl MemoryStore {
     /// Stores changes of files until the recorder knows their cause, each with its session and
     /// time.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn note_changes(
+    pub(in crate::memory) fn note_changes(
         &self,
         changes: &[(FileChange, String, DateTime<Utc>)],
     ) -> Result<(), StorageError> {
@@ -78,7 +66,7 @@ impl MemoryStore {
             Ok(Noted { number: r.get(0)?, change, session_id: r.get(5)?, at: time(r.get(6)?) })
         };
         let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes WHERE worktree = ?1 ORDER BY number";
-        self.read(|c| c.prepare_cached(sql)?.query_map([&self.worktree], noted)?.collect())
+        self.rows(sql, [&self.worktree], noted)
     }
 
     /// Stores the position in each work tree's git logs, for work trees without one.
@@ -107,11 +95,8 @@ impl MemoryStore {
     pub(in crate::memory) fn git_positions(
         &self,
     ) -> Result<BTreeMap<String, String>, StorageError> {
-        let all: Vec<(String, String)> = self.read(|c| {
-            c.prepare_cached("SELECT tree, position FROM git_positions")?
-                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
-                .collect()
-        })?;
+        let sql = "SELECT tree, position FROM git_positions";
+        let all: Vec<(String, String)> = self.rows(sql, [], |r| Ok((r.get(0)?, r.get(1)?)))?;
         let own = |(key, position): (String, String)| {
             let (worktree, tree) = key.split_once(BELOW).unwrap_or(("", key.as_str()));
             (worktree == self.worktree).then(|| (tree.to_string(), position))
@@ -128,13 +113,14 @@ impl MemoryStore {
         }
     }
 
-    /// Replaces changes by the episodes that were made of them, and deletes episodes beyond the
-    /// limits. Returns false and changes nothing if another process has recorded since the changes
-    /// and positions were read.
+    /// Replaces changes by the episodes that were made of them, and deletes events beyond the newest
+    /// `most` of each source, and those before `since`. Returns false and changes nothing if another
+    /// process has recorded since the changes and positions were read.
     pub(in crate::memory) fn record(
         &self,
         recorded: &Recorded,
-        limits: &EventLimits,
+        most: usize,
+        since: DateTime<Utc>,
     ) -> Result<bool, StorageError> {
         recorded.episodes.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
@@ -172,19 +158,19 @@ impl MemoryStore {
                 .undone
                 .iter()
                 .try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
-            forget_events(t, limits)?;
+            forget_events(t, most, since)?;
             Ok(true)
         })
     }
 }
 
-/// Deletes events beyond the limits. Pinned ones stay.
-fn forget_events(t: &Transaction, limits: &EventLimits) -> rusqlite::Result<()> {
-    let oldest = limits.since.timestamp_millis();
+/// Deletes events beyond the newest `most` of each source, and older ones. Pinned ones stay.
+fn forget_events(t: &Transaction, most: usize, since: DateTime<Utc>) -> rusqlite::Result<()> {
+    let oldest = since.timestamp_millis();
     for source in EpisodeSource::ALL.iter().filter(|s| s.is_event()).map(|s| s.as_str()) {
         delete(t, "source_name = ?1 AND NOT pinned AND created_at < ?2", &[&source, &oldest])?;
         let beyond = "number IN (SELECT number FROM memories WHERE source_name = ?1 AND NOT pinned ORDER BY created_at DESC, number DESC LIMIT -1 OFFSET ?2)";
-        delete(t, beyond, &[&source, &limits.most])?;
+        delete(t, beyond, &[&source, &most])?;
     }
     Ok(())
 }

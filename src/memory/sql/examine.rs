@@ -49,12 +49,12 @@ impl MemoryStore {
                 .collect::<rusqlite::Result<BTreeMap<String, usize>>>()
         };
         let mut stats = self.read(|c| {
+            let count = |sql: &str| c.query_row(sql, [], |r| r.get(0));
             Ok(Stats {
-                memories: c.query_row("SELECT count(*) FROM memories", [], |r| r.get(0))?,
-                sessions: c.query_row("SELECT count(*) FROM sessions", [], |r| r.get(0))?,
+                memories: count("SELECT count(*) FROM memories")?,
+                sessions: count("SELECT count(*) FROM sessions")?,
                 sources: by_name(c, "SELECT source_name, count(*) FROM memories GROUP BY 1")?,
-                pinned: c
-                    .query_row("SELECT count(*) FROM memories WHERE pinned", [], |r| r.get(0))?,
+                pinned: count("SELECT count(*) FROM memories WHERE pinned")?,
                 redacted: n_redacted(c)?,
                 vectors: by_name(c, "SELECT embedder, count(*) FROM vectors GROUP BY 1")?,
                 bytes: 0,

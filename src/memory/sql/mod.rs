@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction};
 
 use super::RedactedMemory;
 use super::folder::{folder_of, trace};
@@ -31,7 +31,7 @@ mod write;
 
 pub use error::StorageError;
 use error::{read_error, write_error};
-pub(super) use events::{EventLimits, Noted, Recorded};
+pub(super) use events::{Noted, Recorded};
 pub use examine::Stats;
 pub(super) use examine::{copy, examine, holds_any};
 pub(super) use id::claimed;
@@ -152,6 +152,26 @@ impl MemoryStore {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StorageError> {
         work(&self.connection()?.connection).map_err(|e| read_error(&self.path, e))
+    }
+
+    /// Returns what `read` makes of each row of a query.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StorageError> {
+        self.read(|c| c.prepare_cached(sql)?.query_map(values, read)?.collect())
+    }
+
+    /// Returns what `read` makes of the first row of a query, if there is one.
+    fn row<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StorageError> {
+        self.read(|c| c.prepare_cached(sql)?.query_row(values, read).optional())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params_from_iter};
+use rusqlite::{Row, params_from_iter};
 use uuid::Uuid;
 
 use super::super::Memory;
@@ -78,17 +78,13 @@ impl MemoryStore {
     /// When it cannot be read.
     pub fn get(&self, id: Uuid) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.id = ?1");
-        let row = self.read(|c| {
-            c.prepare_cached(&sql)?.query_row([id.to_string()], |r| Ok(memory(r))).optional()
-        })?;
-        row.transpose()
+        self.row(&sql, [id.to_string()], |r| Ok(memory(r)))?.transpose()
     }
 
     /// Returns the memory with this row number.
     pub(in crate::memory) fn numbered(&self, number: u32) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.number = ?1");
-        self.read(|c| c.prepare_cached(&sql)?.query_row([number], |r| Ok(memory(r))).optional())?
-            .transpose()
+        self.row(&sql, [number], |r| Ok(memory(r)))?.transpose()
     }
 
     /// Returns at most ten memories whose ids begin or end with `id`.
@@ -99,23 +95,12 @@ impl MemoryStore {
         let sql = format!(
             "SELECT {COLUMNS} {FROM} WHERE ?1 IN (substr(m.id, 1, ?2), substr(m.id, -?2)) ORDER BY m.number LIMIT 10"
         );
-        self.all(
-            &sql,
-            vec![
-                id.to_string().into(),
-                i64::try_from(id.chars().count()).unwrap_or(i64::MAX).into(),
-            ],
-        )
+        let n_chars = i64::try_from(id.chars().count()).unwrap_or(i64::MAX);
+        self.all(&sql, vec![id.to_string().into(), n_chars.into()])
     }
 
     pub(super) fn all(&self, sql: &str, values: Vec<Value>) -> Result<Vec<Memory>, StorageError> {
-        self.read(|c| {
-            c.prepare_cached(sql)?
-                .query_map(params_from_iter(values), |r| Ok(memory(r)))?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        })?
-        .into_iter()
-        .collect()
+        self.rows(sql, params_from_iter(values), |r| Ok(memory(r)))?.into_iter().collect()
     }
 
     /// Returns the selected memories, newest first.
@@ -154,35 +139,22 @@ impl MemoryStore {
     }
 
     /// Returns the memories about a file, newest first.
-    ///
-    /// # Errors
-    /// As [`MemoryStore::select`].
-    pub fn get_by_file_path(&self, path: &str) -> Result<Vec<Memory>, StorageError> {
+    pub(in crate::memory) fn get_by_file_path(
+        &self,
+        path: &str,
+    ) -> Result<Vec<Memory>, StorageError> {
         self.select(&Select { file_path: Some(path.into()), ..Select::default() })
     }
 
     /// Returns the hash of a file whose pieces are stored.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
-        self.read(|c| {
-            c.prepare_cached("SELECT hash FROM file_hashes WHERE path = ?1")?
-                .query_row([path], |r| r.get(0))
-                .optional()
-        })
+    pub(in crate::memory) fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
+        self.row("SELECT hash FROM file_hashes WHERE path = ?1", [path], |r| r.get(0))
     }
 
     /// Returns the hashes of all files whose pieces are stored, by path.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
-        self.read(|c| {
-            c.prepare_cached("SELECT path, hash FROM file_hashes")?
-                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
-                .collect()
-        })
+    pub(in crate::memory) fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
+        let sql = "SELECT path, hash FROM file_hashes";
+        Ok(self.rows(sql, [], |r| Ok((r.get(0)?, r.get(1)?)))?.into_iter().collect())
     }
 
     /// Returns the number of the last change; it is the generation of the memory corpus.
@@ -208,20 +180,12 @@ impl MemoryStore {
     ) -> Result<Vec<(u32, Memory)>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.change > ?1 ORDER BY m.number");
         let numbered = |r: &Row| Ok((r.get::<_, u32>(12)?, memory(r)));
-        let rows = self.read(|c| {
-            c.prepare_cached(&sql)?
-                .query_map([change], numbered)?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        })?;
+        let rows = self.rows(&sql, [change], numbered)?;
         rows.into_iter().map(|(number, memory)| Ok((number, memory?))).collect()
     }
 
     /// Returns the row numbers of all memories, in order.
     pub(in crate::memory) fn numbers(&self) -> Result<Vec<u32>, StorageError> {
-        self.read(|c| {
-            c.prepare_cached("SELECT number FROM memories ORDER BY number")?
-                .query_map([], |r| r.get(0))?
-                .collect()
-        })
+        self.rows("SELECT number FROM memories ORDER BY number", [], |r| r.get(0))
     }
 }

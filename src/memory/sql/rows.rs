@@ -1,13 +1,13 @@
 //! Reads, writes and deletes the row of one memory, within a transaction of the caller.
 
+use std::error::Error;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::super::{
-    CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource, Operation, RedactedMemory, Speaker,
-};
+use super::super::{MAX_CONTENT_CHARS, Memory, Operation, RedactedMemory, Speaker};
 use super::{StorageError, Vector};
 
 pub(super) const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number, m.derived_from, m.said_by, m.superseded_by";
@@ -134,54 +134,28 @@ pub(super) fn counter(c: &Connection, name: &str) -> rusqlite::Result<i64> {
 /// Reads a memory from a row of [`COLUMNS`].
 pub(super) fn memory(r: &Row) -> Result<Memory, StorageError> {
     let id: String = r.get(0).unwrap_or_default();
-    let damaged = |message: String| StorageError::SerializationFailed { id: id.clone(), message };
-    let read = || -> rusqlite::Result<_> {
-        let texts: (String, String, String, Option<String>, String, String) =
-            (r.get(1)?, r.get(2)?, r.get(3)?, r.get(8)?, r.get(11)?, r.get(13)?);
-        Ok((
-            texts,
-            r.get::<_, String>(4)?,
-            r.get::<_, String>(5)?,
-            time(r.get(6)?),
-            time(r.get(7)?),
-            r.get::<_, u32>(9)?,
-            r.get::<_, bool>(10)?,
-        ))
-    };
-    let (
-        (name, content, source, chunk, code, derived_from),
-        session_id,
-        group_id,
-        created_at,
-        updated_at,
-        word_count,
-        pinned,
-    ) = read().map_err(|e| damaged(e.to_string()))?;
-    let source: MemorySource = serde_json::from_str(&source).map_err(|e| damaged(e.to_string()))?;
-    let code: Vec<CodeReference> =
-        serde_json::from_str(&code).map_err(|e| damaged(e.to_string()))?;
-    let chunk_metadata =
-        chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
-    let derived_from: Vec<Uuid> =
-        serde_json::from_str(&derived_from).map_err(|e| damaged(e.to_string()))?;
-    let optional = |at: usize| r.get::<_, Option<String>>(at).map_err(|e| damaged(e.to_string()));
-    let (said_by, superseded_by) = (optional(14)?, optional(15)?);
+    read(r, &id).map_err(|e| StorageError::SerializationFailed { id, message: e.to_string() })
+}
+
+fn read(r: &Row, id: &str) -> Result<Memory, Box<dyn Error>> {
+    let text = |at: usize| r.get::<_, String>(at);
+    let optional = |at: usize| r.get::<_, Option<String>>(at);
     Ok(Memory {
-        id: Uuid::parse_str(&id).map_err(|e| damaged(e.to_string()))?,
-        name,
-        content,
-        source,
-        created_at,
-        updated_at,
-        session_id,
-        group_id,
-        chunk_metadata,
-        word_count,
-        pinned,
-        code,
-        derived_from,
-        said_by: said_by.as_deref().and_then(Speaker::parse),
-        superseded_by: superseded_by.and_then(|id| Uuid::parse_str(&id).ok()),
+        id: Uuid::parse_str(id)?,
+        name: text(1)?,
+        content: text(2)?,
+        source: serde_json::from_str(&text(3)?)?,
+        session_id: text(4)?,
+        group_id: text(5)?,
+        created_at: time(r.get(6)?),
+        updated_at: time(r.get(7)?),
+        chunk_metadata: optional(8)?.map(|chunk| serde_json::from_str(&chunk)).transpose()?,
+        word_count: r.get(9)?,
+        pinned: r.get(10)?,
+        code: serde_json::from_str(&text(11)?)?,
+        derived_from: serde_json::from_str(&text(13)?)?,
+        said_by: optional(14)?.as_deref().and_then(Speaker::parse),
+        superseded_by: optional(15)?.and_then(|id| Uuid::parse_str(&id).ok()),
     })
 }
 

@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Row, params, params_from_iter};
 use uuid::Uuid;
 
 use super::super::now;
 use super::super::session::{Session, SessionStatus};
 use super::rows::time;
-use super::{MemoryStore, StorageError};
+use super::{MemoryStore, Select, StorageError};
 
 /// What happens this long after the last prompt, answer or tool call of a session does not belong
 /// to it: its agent may have ended without a word.
@@ -16,10 +16,7 @@ const SILENT: TimeDelta = TimeDelta::hours(1);
 
 impl MemoryStore {
     /// Stores a session, or its new state.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn put_session(&self, session: &Session) -> Result<(), StorageError> {
+    pub(in crate::memory) fn put_session(&self, session: &Session) -> Result<(), StorageError> {
         let Session { id, started_at, ended_at, status, .. } = session;
         self.write(|t| {
             t.execute(
@@ -52,6 +49,16 @@ impl MemoryStore {
         self.sessions_where("status = ?1", vec![SessionStatus::Active.as_str().to_string().into()])
     }
 
+    /// Returns when a session began or stored something last.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::select`].
+    pub fn last_activity(&self, session: &Session) -> Result<DateTime<Utc>, StorageError> {
+        let newest = Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
+        let newest = self.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
+        Ok(newest.max(session.started_at))
+    }
+
     /// Returns the id of the active session that began or stored something last.
     pub(in crate::memory) fn latest_active_session(&self) -> Result<Option<String>, StorageError> {
         self.latest_session("status = 'Active'", now())
@@ -77,7 +84,7 @@ impl MemoryStore {
             "SELECT id FROM (SELECT id, started_at, ended_at, status, max(started_at, coalesce((SELECT max(created_at) FROM memories m WHERE m.session_id = s.id AND m.created_at < ?1 + 1000 AND m.source_name IN ('hook_description', 'claude_response')), 0)) AS last FROM sessions s WHERE started_at < ?1 + 1000) WHERE ?2 > 0 AND {condition} ORDER BY last DESC, started_at DESC, id DESC LIMIT 1"
         );
         let values = params![at.timestamp_millis(), SILENT.num_milliseconds()];
-        self.read(|c| c.prepare_cached(&sql)?.query_row(values, |r| r.get(0)).optional())
+        self.row(&sql, values, |r| r.get(0))
     }
 
     fn sessions_where(
@@ -98,9 +105,7 @@ impl MemoryStore {
                 memory_count: r.get(4)?,
             })
         };
-        self.read(|c| {
-            c.prepare_cached(&sql)?.query_map(params_from_iter(values), session)?.collect()
-        })
+        self.rows(&sql, params_from_iter(values), session)
     }
 
     /// Records that a session received these memories, and returns those that it had not received
@@ -137,10 +142,6 @@ impl MemoryStore {
     /// When they cannot be read.
     pub fn given(&self, session_id: &str) -> Result<Vec<Uuid>, StorageError> {
         let id = |r: &Row| Ok(Uuid::parse_str(&r.get::<_, String>(0)?).unwrap_or_default());
-        self.read(|c| {
-            c.prepare_cached("SELECT memory FROM given WHERE session_id = ?1")?
-                .query_map([session_id], id)?
-                .collect()
-        })
+        self.rows("SELECT memory FROM given WHERE session_id = ?1", [session_id], id)
     }
 }

@@ -13,10 +13,7 @@ const EMBEDDER: &str = "embedder";
 
 impl MemoryStore {
     /// Returns the vectors of a memory.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
+    pub(in crate::memory) fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
         let sql = "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
         let vector = |r: &Row| {
             Ok(Vector {
@@ -25,7 +22,7 @@ impl MemoryStore {
                 vector: quantized(r, 2)?,
             })
         };
-        self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
+        self.rows(sql, [id.to_string()], vector)
     }
 
     /// Returns memories without a vector of this embedder, newest first.
@@ -84,7 +81,7 @@ impl MemoryStore {
     ) -> Result<Vec<(Fingerprint, Quantized)>, StorageError> {
         let sql = "SELECT passage, scale, components FROM vectors WHERE embedder = ?1";
         let vector = |r: &Row| Ok((fingerprint(&r.get::<_, Vec<u8>>(0)?), quantized(r, 1)?));
-        self.read(|c| c.prepare_cached(sql)?.query_map([embedder], vector)?.collect())
+        self.rows(sql, [embedder], vector)
     }
 
     /// Returns the vector of one passage.
@@ -95,11 +92,7 @@ impl MemoryStore {
     ) -> Result<Option<Quantized>, StorageError> {
         let sql =
             "SELECT scale, components FROM vectors WHERE embedder = ?1 AND passage = ?2 LIMIT 1";
-        self.read(|c| {
-            c.prepare_cached(sql)?
-                .query_row(params![embedder, passage.to_le_bytes()], |r| quantized(r, 0))
-                .optional()
-        })
+        self.row(sql, params![embedder, passage.to_le_bytes()], |r| quantized(r, 0))
     }
 }
 

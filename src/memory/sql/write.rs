@@ -20,10 +20,7 @@ impl MemoryStore {
 
     /// Replaces the memories made of a file by new ones, and stores the file's hash. A `hash` of
     /// `None` means that the file is gone. Returns how many memories were replaced.
-    ///
-    /// # Errors
-    /// As [`MemoryStore::store`].
-    pub fn replace_file(
+    pub(in crate::memory) fn replace_file(
         &self,
         path: &str,
         hash: Option<&str>,
@@ -54,46 +51,29 @@ impl MemoryStore {
         self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
     }
 
-    /// Deletes memories and stores others, in one transaction.
+    /// Deletes memories, stores others, and notes for each of `superseded` (first) which memory holds in
+    /// its place (second), in one transaction.
     pub(in crate::memory) fn exchange(
         &self,
         gone: &[Uuid],
-        new: &[Stored],
-    ) -> Result<(), StorageError> {
-        new.iter().try_for_each(|(memory, _)| check(memory))?;
-        self.write(|t| {
-            gone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
-            new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))
-        })
-    }
-
-    /// Stores memories, and notes for each of `superseded` (first) which memory holds in its place
-    /// (second), in one transaction.
-    pub(in crate::memory) fn store_all(
-        &self,
         new: &[Stored],
         superseded: &[(Uuid, Uuid)],
     ) -> Result<(), StorageError> {
         new.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
+            gone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
             new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))?;
             superseded.iter().try_for_each(|(old, by)| supersede(t, *old, *by))
         })
     }
 
     /// Deletes the memories made of a file's pieces. Returns how many there were.
-    ///
-    /// # Errors
-    /// When the deletion cannot be written.
-    pub fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
+    pub(in crate::memory) fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
         self.replace_file(path, None, &[])
     }
 
     /// Adds to the number of removed secrets.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
+    pub(in crate::memory) fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
         if n == 0 {
             return Ok(());
         }

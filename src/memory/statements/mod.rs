@@ -34,29 +34,22 @@ pub(super) enum StatementKind {
     Fact,
 }
 
-/// A sentence that is stored as a memory of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Statement {
-    /// The original words, on one line.
-    pub text: String,
-    pub kind: StatementKind,
-}
-
-/// Returns the statements of a text in order. Code, quotations and program output are ignored.
-pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
-    let mut found: Vec<(usize, Statement)> = Vec::new();
+/// Returns the statements of a text in order: the sentences that are memories of their own, in their
+/// original words, each on one line. Code, quotations and program output are ignored.
+fn statements(text: &str, speaker: Speaker) -> Vec<String> {
+    let mut found: Vec<(StatementKind, usize, String)> = Vec::new();
     let mut known = BTreeSet::new();
     for (at, sentence) in sentences(text, speaker).into_iter().enumerate() {
         if let Some(kind) = sentence.kind
             && known.insert(key(&sentence.text))
         {
-            found.push((at, Statement { text: cut(&sentence.text, LONGEST), kind }));
+            found.push((kind, at, cut(&sentence.text, LONGEST)));
         }
     }
-    found.sort_by_key(|(at, statement)| (statement.kind, *at));
+    found.sort();
     found.truncate(MOST);
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, statement)| statement).collect()
+    found.sort_by_key(|(_, at, _)| *at);
+    found.into_iter().map(|(.., statement)| statement).collect()
 }
 
 /// Returns the sentences of a memory that are not statements and name a subject, on one line.
@@ -81,20 +74,15 @@ pub(super) fn key(text: &str) -> String {
 /// Returns a memory for each statement of a text. They are deleted with `origin`, the first piece
 /// of the text.
 pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
-    let source = MemorySource::Episode(Episode {
-        source: EpisodeSource::Message,
-        operation: None,
-        origin_path: None,
-        git_batch_id: None,
-    });
-    let memory = |statement: Statement| Memory {
-        id: id_of(&statement.text),
+    let source = MemorySource::Episode(Episode::of(EpisodeSource::Message));
+    let memory = |statement: String| Memory {
+        id: id_of(&statement),
         created_at: origin.created_at,
         updated_at: origin.updated_at,
         group_id: origin.group_id.clone(),
         derived_from: vec![origin.id],
         said_by: Some(origin.speaker()),
-        ..Memory::new(statement.text, source.clone(), &origin.session_id)
+        ..Memory::new(statement, source.clone(), &origin.session_id)
     };
     statements(&origin.content, origin.speaker()).into_iter().map(memory).collect()
 }
@@ -209,10 +197,11 @@ fn recognised(
             && speaker == Speaker::Person
             && (is_any(&RULES.orders) || refuses())
     };
-    let is_excepted =
-        |kind: &StatementKind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
+    let is_one = |known: &BTreeMap<StatementKind, Vec<Rule>>, kind: &StatementKind| {
+        known.get(kind).is_some_and(|rules| is_any(rules))
+    };
     let holds = |kind: &StatementKind| {
-        (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind)
+        (is_one(&RULES.kinds, kind) || is_ordered(kind)) && !is_one(&RULES.exceptions, kind)
     };
     [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].into_iter().find(holds)
 }
@@ -443,6 +432,7 @@ fn in_full(word: &str, all: &mut Vec<String>) {
 }
 
 /// The rules of the data file.
+#[derive(Default)]
 struct Rules {
     kinds: BTreeMap<StatementKind, Vec<Rule>>,
     orders: Vec<Rule>,
@@ -484,65 +474,43 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(include_str!("rules.
 
 impl Rules {
     fn new(text: &'static str) -> Self {
-        let mut rules = Self {
-            kinds: [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact]
-                .map(|kind| (kind, Vec::new()))
-                .into(),
-            orders: Vec::new(),
-            refusals: Vec::new(),
-            not_refusals: Vec::new(),
-            substitutes: Vec::new(),
-            replaces: Vec::new(),
-            negations: BTreeSet::new(),
-            clauses: BTreeSet::new(),
-            common: BTreeSet::new(),
-            exceptions: BTreeMap::new(),
-            not: Vec::new(),
-            chat: Vec::new(),
-            openers: BTreeSet::new(),
-            leans: Vec::new(),
-            dangles: Vec::new(),
-            stands: Vec::new(),
-            same: BTreeSet::new(),
-            labels: BTreeSet::new(),
-            lines: Vec::new(),
-        };
-        let listed = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
+        let mut rules = Self::default();
         for (what, rule) in
             text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once('\t'))
         {
-            match what {
-                "decision" => {
-                    rules.kinds.entry(StatementKind::Decision).or_default().push(Rule::new(rule));
+            let words = rule.split(' ').map(String::from);
+            let list = match what {
+                "decision" => rules.kinds.entry(StatementKind::Decision).or_default(),
+                "rule" => rules.kinds.entry(StatementKind::Rule).or_default(),
+                "fact" => rules.kinds.entry(StatementKind::Fact).or_default(),
+                "not-rule" => rules.exceptions.entry(StatementKind::Rule).or_default(),
+                "not-fact" => rules.exceptions.entry(StatementKind::Fact).or_default(),
+                "order" => &mut rules.orders,
+                "refusal" => &mut rules.refusals,
+                "not-refusal" => &mut rules.not_refusals,
+                "substitutes" => &mut rules.substitutes,
+                "replaces" => &mut rules.replaces,
+                "chat" => &mut rules.chat,
+                "not" => &mut rules.not,
+                "dangles" => &mut rules.dangles,
+                "leans" => &mut rules.leans,
+                "stands" => &mut rules.stands,
+                other => {
+                    match other {
+                        "negation" => rules.negations.extend(words),
+                        "clause" => rules.clauses.extend(words),
+                        "common" => rules.common.extend(words),
+                        "opener" => rules.openers.extend(words),
+                        "same" => rules.same.extend(words),
+                        "label" => drop(rules.labels.insert(rule.into())),
+                        "line" => rules.lines.push(rule.into()),
+                        // A test checks that the file has no other kind of rule.
+                        _ => {}
+                    }
+                    continue;
                 }
-                "rule" => rules.kinds.entry(StatementKind::Rule).or_default().push(Rule::new(rule)),
-                "fact" => rules.kinds.entry(StatementKind::Fact).or_default().push(Rule::new(rule)),
-                "not-rule" => {
-                    rules.exceptions.entry(StatementKind::Rule).or_default().push(Rule::new(rule));
-                }
-                "not-fact" => {
-                    rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule));
-                }
-                "order" => rules.orders.push(Rule::new(rule)),
-                "refusal" => rules.refusals.push(Rule::new(rule)),
-                "not-refusal" => rules.not_refusals.push(Rule::new(rule)),
-                "substitutes" => rules.substitutes.push(Rule::new(rule)),
-                "replaces" => rules.replaces.push(Rule::new(rule)),
-                "negation" => rules.negations.extend(listed(rule)),
-                "clause" => rules.clauses.extend(listed(rule)),
-                "common" => rules.common.extend(listed(rule)),
-                "chat" => rules.chat.push(Rule::new(rule)),
-                "not" => rules.not.push(Rule::new(rule)),
-                "opener" => rules.openers.extend(listed(rule)),
-                "dangles" => rules.dangles.push(Rule::new(rule)),
-                "leans" => rules.leans.push(Rule::new(rule)),
-                "stands" => rules.stands.push(Rule::new(rule)),
-                "label" => drop(rules.labels.insert(rule.into())),
-                "same" => rules.same.extend(listed(rule)),
-                "line" => rules.lines.push(rule.into()),
-                // A test checks that the file has no other kind of rule.
-                _ => {}
-            }
+            };
+            list.push(Rule::new(rule));
         }
         rules
     }

@@ -4,7 +4,7 @@ const SEEN: &str = include_str!("seen.tsv");
 const UNSEEN: &str = include_str!("unseen.tsv");
 
 fn texts(text: &str, speaker: Speaker) -> Vec<String> {
-    statements(text, speaker).into_iter().map(|s| s.text).collect()
+    statements(text, speaker)
 }
 
 /// Returns precision and recall over sentences that are marked `+` or `-`, and the errors.

@@ -1,16 +1,16 @@
 //! Finds out afterwards what git did where its log does not say so: which files a reset restored,
 //! that a reset was part of a stash which is gone, and that a commit is a squashed merge.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::reflog::{Log, ReflogLine, lines};
 use super::rewritten::patch_ids;
 use super::watch::{GitOperation, GitWatch, OperationKind, modified, time};
-use super::whose::ask;
-use super::{OBJECTS, object_id};
+use super::{OBJECTS, TYPES, object_id};
 use crate::dir::Dir;
-use crate::platform::{name_bytes, name_of_bytes};
+use crate::platform::name_of_bytes;
 
 /// Git states its times in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,9 +31,9 @@ impl GitWatch {
         // Git holds the lock of its index meanwhile; another command may have written the index since.
         let lock = self.evidence.rewrites.iter().rev().find(|r| (first..=last).contains(&r.end));
         let during = lock.map_or(first..=last, |lock| lock.start..=lock.end);
-        let mut command = self.git();
-        command.args(["ls-files", "-s", "-z"]);
-        let Some((out, true)) = ask(&mut command, Vec::new()) else { return Vec::new() };
+        let Some((out, true)) = self.ask(&["ls-files", "-s", "-z"], Vec::new()) else {
+            return Vec::new();
+        };
         let file = |entry: &[u8]| {
             let tab = entry.iter().position(|&b| b == b'\t')?;
             let (about, name) = (std::str::from_utf8(&entry[..tab]).ok()?, &entry[tab + 1..]);
@@ -58,23 +58,16 @@ impl GitWatch {
         if new.is_empty() {
             return None;
         }
-        let mut command = self.git();
-        command.args(["cat-file", "--batch-check=%(objectname) %(objecttype)"]);
-        let (out, _) = ask(&mut command, (new.join("\n") + "\n").into_bytes())?;
+        let (out, _) = self.ask(&TYPES, (new.join("\n") + "\n").into_bytes())?;
         let commits: Vec<String> = lines(&out)
             .filter_map(|line| object_id(std::str::from_utf8(line).ok()?.strip_suffix(" commit")?))
             .collect();
         if commits.is_empty() {
             return None;
         }
-        let mut command = self.git();
-        command.args([
-            "log",
-            "--no-walk=unsorted",
-            "--no-mailmap",
-            "--format=%H%x00%P%x00%ct%x00%s",
-        ]);
-        let (out, _) = ask(command.arg("--stdin"), (commits.join("\n") + "\n").into_bytes())?;
+        let form = "--format=%H%x00%P%x00%ct%x00%s";
+        let log = ["log", "--no-walk=unsorted", "--no-mailmap", form, "--stdin"];
+        let (out, _) = self.ask(&log, (commits.join("\n") + "\n").into_bytes())?;
         lines(&out).find_map(|line| {
             let text = String::from_utf8_lossy(line);
             let mut fields = text.splitn(4, '\0');
@@ -120,8 +113,7 @@ impl GitWatch {
         }
         let branches: Vec<(String, String)> = self.branches();
         let base_of = |tip: &String| {
-            let mut command = self.git();
-            let (out, _) = ask(command.args(["merge-base", to, tip]), Vec::new())?;
+            let (out, _) = self.ask(&["merge-base", to, tip], Vec::new())?;
             // One that contains the other is not a branch beside it.
             object_id(&String::from_utf8_lossy(&out)).filter(|base| base != tip && base != to)
         };
@@ -139,31 +131,17 @@ impl GitWatch {
             tip != to && patches.get(tip) == Some(own) && self.is_before(tip, to)
         };
         let (_, name) = branches.iter().find(is_it)?;
-        Some(GitOperation {
-            kind: OperationKind::Merge,
-            from: Some(from.clone()),
-            to: Some(to.clone()),
-            subject: format!("squash of {name}: {subject}"),
-            at: commit.at,
-            started: commit.at,
-            zone: commit.zone,
-            is_old: false,
-        })
+        let subject = format!("squash of {name}: {subject}");
+        let merge = GitOperation::new(OperationKind::Merge, subject, commit.at, commit.zone);
+        Some(GitOperation { from: Some(from.clone()), to: Some(to.clone()), ..merge })
     }
 
     /// Whether a commit is older than another one with the same patch, and not a copy of it: a rebase
     /// or a cherry-pick keeps the author's date and the subject.
     fn is_before(&self, old: &str, new: &str) -> bool {
-        let mut command = self.git();
-        command.args([
-            "log",
-            "--no-walk=unsorted",
-            "--no-mailmap",
-            "--format=%ct %at %s",
-            old,
-            new,
-        ]);
-        let Some((out, true)) = ask(&mut command, Vec::new()) else { return false };
+        let form = "--format=%ct %at %s";
+        let log = ["log", "--no-walk=unsorted", "--no-mailmap", form, old, new];
+        let Some((out, true)) = self.ask(&log, Vec::new()) else { return false };
         let text = String::from_utf8_lossy(&out);
         let mut both = text.lines().filter_map(|line| line.split_once(' '));
         let (Some((old, old_rest)), Some((new, new_rest))) = (both.next(), both.next()) else {
@@ -176,7 +154,7 @@ impl GitWatch {
     /// Whether git wrote a file of a commit since the last report. A file that was written by hand is
     /// older than its blob.
     fn is_git_since_report(&self, commit: &str, path: &Path) -> bool {
-        let name = name_bytes(self.prefix.join(path).as_os_str()).to_vec();
+        let name = self.name(path);
         let Ok(written) = modified(&self.full(&name)) else { return false };
         let since_1970 = written.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         if self.reported.is_some_and(|(reported, _)| since_1970 < reported) {
@@ -185,9 +163,9 @@ impl GitWatch {
         let mut spec = commit.as_bytes().to_vec();
         spec.push(b':');
         spec.extend_from_slice(&name);
-        let mut command = self.git();
-        command.args(["rev-parse", "--verify", "--quiet"]);
-        let asked = ask(command.arg(name_of_bytes(spec)), Vec::new());
+        let spec = name_of_bytes(spec);
+        let options = ["rev-parse", "--verify", "--quiet"].map(OsStr::new);
+        let asked = self.ask(&[&options[..], &[&*spec]].concat(), Vec::new());
         let blob = asked.and_then(|(out, _)| object_id(&String::from_utf8_lossy(&out)));
         blob.is_some_and(|blob| !self.is_fresh(&blob, written))
     }
@@ -195,11 +173,10 @@ impl GitWatch {
     /// Returns branches with their names: those that exist, and then those that were checked out, the
     /// latest first.
     fn branches(&self) -> Vec<(String, String)> {
-        let mut command = self.git();
         let newest = format!("--count={}", MAX_BRANCHES / 2);
-        command.args(["for-each-ref", "--sort=-committerdate", &newest]);
-        command.args(["--format=%(objectname) %(refname:short)", "refs/heads", "refs/remotes"]);
-        let listed = ask(&mut command, Vec::new());
+        let form = "--format=%(objectname) %(refname:short)";
+        let list = ["for-each-ref", "--sort=-committerdate", &newest, form];
+        let listed = self.ask(&[&list[..], &["refs/heads", "refs/remotes"]].concat(), Vec::new());
         let listed = String::from_utf8_lossy(&listed.unwrap_or_default().0).into_owned();
         let mut all: Vec<(String, String)> = Vec::new();
         let mut put = |tip: Option<String>, name: &str| {

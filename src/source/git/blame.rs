@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::aligned::Aligned;
 use super::carried::{Form, Reduced, Span};
+use super::difference::{RawChange, raw_change};
 use super::objects::Objects;
 use super::{GitDir, command, is_shallow, object_id, output};
 use crate::dir::Dir;
@@ -126,8 +127,6 @@ pub struct BlamedCommit {
     /// About how many commits are between it and the checked-out one; smaller is newer, whatever dates
     /// the authors wrote.
     pub age: usize,
-    /// Whether it has more than one parent.
-    pub is_merge: bool,
     parents: Vec<String>,
 }
 
@@ -397,26 +396,15 @@ impl History {
         path: &str,
     ) -> Vec<(String, String, Option<String>)> {
         let mut command = command(&self.root);
-        command.args([
-            "diff-tree",
-            "-r",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-abbrev",
-            "--diff-filter=DM",
-        ]);
-        command.args(["--ignore-submodules=all", parent, commit, "--"]);
+        command.args(["diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev"]);
+        command.args(["--diff-filter=DM", "--ignore-submodules=all", parent, commit, "--"]);
         let out = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
-        let mut fields = out.split(|b| *b == 0);
-        let mut files = Vec::new();
-        while let (Some(record), Some(file)) = (fields.next(), fields.next()) {
-            let record = String::from_utf8_lossy(record);
-            let words: Vec<&str> = record.split(' ').collect();
-            let [_, _, old, new, status] = words[..] else { break };
+        let (mut rest, mut files) = (&out[..], Vec::new());
+        while let Some(RawChange { blobs: [old, new], paths: [file, _], .. }) =
+            raw_change(&mut rest)
+        {
             let Ok(file) = std::str::from_utf8(file) else { continue };
-            if let Some(old) = object_id(old).filter(|_| file != path) {
-                let new = object_id(new).filter(|_| !status.starts_with('D'));
+            if let Some(old) = old.filter(|_| file != path) {
                 files.push((file.to_string(), old, new));
             }
         }
@@ -449,7 +437,6 @@ fn parse_commit(id: &str, bytes: &[u8]) -> BlamedCommit {
     let at = rest.split_whitespace().next().and_then(|at| at.parse().ok()).unwrap_or_default();
     let message = super::cut(message.trim_start());
     let (subject, body) = message.split_once('\n').unwrap_or((&message, ""));
-    let parents: Vec<String> = values("parent").filter_map(object_id).collect();
     BlamedCommit {
         id: id.to_string(),
         at,
@@ -457,8 +444,7 @@ fn parse_commit(id: &str, bytes: &[u8]) -> BlamedCommit {
         subject: redact(subject.trim()).text,
         body: redact(body.trim()).text,
         age: MAX_COMMITS,
-        is_merge: parents.len() > 1,
-        parents,
+        parents: values("parent").filter_map(object_id).collect(),
     }
 }
 
@@ -664,7 +650,7 @@ impl Tracer<'_> {
             group.lines = gone;
         }
         if let Some(parent) = commit.parents.first() {
-            if !commit.is_merge && self.history.commit(parent)?.is_some() {
+            if commit.parents.len() == 1 && self.history.commit(parent)?.is_some() {
                 group = self.moved(group, &commit, parent)?;
             }
             if self.form == Form::Words && self.history.ignored.contains(&id) {

@@ -3,9 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::objects::texts;
-use super::whose::empty_tree;
-use super::{GitDir, check_repository, command, object_id, output, without_own_filters};
+use super::objects::{empty_tree, texts};
+use super::reflog::is_zero;
+use super::{
+    PLAIN_DIFF, check_repository, command, head, names_in, object_id, output, run,
+    without_own_filters,
+};
 
 /// Largest number of files of a difference; the rest is left out.
 const MAX_FILES: usize = 2_000;
@@ -70,19 +73,21 @@ pub enum DiffError {
 /// # Errors
 /// When there is no repository, the range is not valid, or git does not answer in time.
 pub fn difference(root: &Path, range: Option<&str>) -> Result<Difference, DiffError> {
-    check_repository(root).map_err(|e| DiffError::NoRepository(e.to_string()))?;
-    let head = || {
-        let head = GitDir::of(root).and_then(|git| git.head());
-        head.ok_or_else(|| DiffError::NoRepository("no commit is checked out".into()))
+    check(root)?;
+    let side = |written: &str| {
+        if written.is_empty() { checked_out(root) } else { commit(root, written) }
     };
-    let side = |written: &str| if written.is_empty() { head() } else { commit(root, written) };
     let (start, end) = match range.map(str::trim).filter(|range| !range.is_empty()) {
-        None => (head()?, None),
+        None => (checked_out(root)?, None),
         Some(range) => {
             check_range(range)?;
             if let Some((start, end)) = range.split_once("...") {
                 let (start, end) = (side(start)?, side(end)?);
-                (common(root, &start, &end)?, Some(end))
+                let common = common(root, &start, &end)?.ok_or_else(|| {
+                    let why = format!("{start} and {end} have no commit in common: give `a..b`");
+                    DiffError::Range(why)
+                })?;
+                (common, Some(end))
             } else if let Some((start, end)) = range.split_once("..") {
                 (side(start)?, Some(side(end)?))
             } else if let Some(one) = range.strip_suffix("^!") {
@@ -95,6 +100,16 @@ pub fn difference(root: &Path, range: Option<&str>) -> Result<Difference, DiffEr
     between(root, &start, end, WITH_LINES)
 }
 
+/// Checks that a tree has a repository that may be asked.
+pub(super) fn check(root: &Path) -> Result<(), DiffError> {
+    check_repository(root).map_err(|e| DiffError::NoRepository(e.to_string()))
+}
+
+/// Returns the commit that is checked out.
+pub(super) fn checked_out(root: &Path) -> Result<String, DiffError> {
+    head(root).ok_or_else(|| DiffError::NoRepository("no commit is checked out".into()))
+}
+
 /// Returns what differs between a commit, by its id, and the working tree with its untracked files.
 /// Without a commit, every file is new. In a partial clone, whose old texts may be missing, the lines
 /// are left out.
@@ -102,8 +117,8 @@ pub fn difference(root: &Path, range: Option<&str>) -> Result<Difference, DiffEr
 /// # Errors
 /// As [`difference`].
 pub fn difference_since(root: &Path, start: Option<&str>) -> Result<Difference, DiffError> {
-    check_repository(root).map_err(|e| DiffError::NoRepository(e.to_string()))?;
-    let start = match (start, GitDir::of(root).and_then(|git| git.head())) {
+    check(root)?;
+    let start = match (start, head(root)) {
         (Some(start), _) => commit(root, start)?,
         (None, head) => empty_tree(head.as_deref().unwrap_or_default()).to_string(),
     };
@@ -197,24 +212,19 @@ fn not_a_range(written: &str, why: &str) -> DiffError {
 pub(super) fn commit(root: &Path, revision: &str) -> Result<String, DiffError> {
     // A side of a range can begin with `-`, too.
     check_range(revision)?;
-    let mut command = command(root);
-    command.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
-    command.arg(format!("{revision}^{{commit}}"));
-    let out = output(&mut command, Vec::new()).map_err(failed)?;
+    let named = format!("{revision}^{{commit}}");
+    let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &named];
+    let out = run(root, &arguments).map_err(failed)?;
     // Old versions of git print the option, too.
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     let id = said.lines().find_map(object_id).filter(|_| out.code == Some(0));
     id.ok_or_else(|| not_a_range(revision, "git does not know it"))
 }
 
-/// Returns the last commit that both have in their histories.
-fn common(root: &Path, a: &str, b: &str) -> Result<String, DiffError> {
-    let mut command = command(root);
-    let out = output(command.args(["merge-base", a, b]), Vec::new()).map_err(failed)?;
-    let said = String::from_utf8_lossy(&out.stdout).into_owned();
-    said.lines().find_map(object_id).ok_or_else(|| {
-        DiffError::Range(format!("{a} and {b} have no commit in common: give `a..b`"))
-    })
+/// Returns the last commit that both have in their histories, if there is one.
+pub(super) fn common(root: &Path, a: &str, b: &str) -> Result<Option<String>, DiffError> {
+    let out = run(root, &["merge-base", a, b]).map_err(failed)?;
+    Ok(String::from_utf8_lossy(&out.stdout).lines().find_map(object_id))
 }
 
 /// Asks git for the difference between commits, or between a commit and the working tree. Returns the
@@ -233,22 +243,10 @@ fn diff(
     command
         .args(settings.iter().flat_map(|setting| ["-c", setting]))
         .args(["-c", "core.quotePath=false", "diff"])
-        .args([
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--relative",
-            "-M",
-            "-O/dev/null",
-            "--inter-hunk-context=0",
-            "--full-index",
-            "--no-abbrev",
-            // Git would run in each submodule, with its configuration.
-            "--ignore-submodules=all",
-            "--submodule=short",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-        ])
+        .args(PLAIN_DIFF)
+        .args(["--relative", "-M", "--inter-hunk-context=0", "--full-index", "--no-abbrev"])
+        // Git would run in each submodule, with its configuration.
+        .args(["--ignore-submodules=all", "--submodule=short"])
         .args(form)
         .arg(start)
         .args(end)
@@ -257,57 +255,63 @@ fn diff(
     match (out.code, out.exceeded) {
         (Some(0), _) => Ok((out.stdout, None)),
         (_, Some(why)) if !out.stdout.is_empty() => Ok((out.stdout, Some(why))),
-        (_, why) => {
-            let said = String::from_utf8_lossy(&out.stderr);
-            let said = said.lines().next().unwrap_or("git did not answer");
-            Err(DiffError::Failed(why.unwrap_or(said).to_string()))
-        }
+        _ => Err(DiffError::Failed(out.why())),
     }
 }
 
 /// Returns the files that git neither tracks nor ignores.
 fn untracked(root: &Path) -> Result<Vec<String>, DiffError> {
-    let mut command = command(root);
-    command.args(["ls-files", "--others", "--exclude-standard", "-z", "--", "."]);
-    let out = output(&mut command, Vec::new()).map_err(failed)?;
-    let paths =
-        out.stdout.split(|&b| b == 0).map(|path| String::from_utf8_lossy(path).into_owned());
+    let list = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
+    let out = run(root, &list).map_err(failed)?;
     // A name with `/` at its end is another repository.
-    Ok(paths.filter(|path| !path.is_empty() && !path.ends_with('/')).collect())
+    Ok(names_in(&out.stdout).filter(|path| !path.ends_with('/')).collect())
 }
 
 /// Parses the output of `git diff --raw -z -p -U0`: a record for each file, an empty field, and the
 /// hunks, which belong to the path that is above them.
 fn parse(output: &[u8]) -> Vec<DiffFile> {
-    let mut files = Vec::new();
-    let mut rest = output;
-    let mut field = || {
-        let end = memchr::memchr(0, rest)?;
-        let field = &rest[..end];
-        rest = &rest[end + 1..];
-        Some(field)
-    };
-    while let Some(record) = field() {
-        let Some(record) = record.strip_prefix(b":") else { break };
-        let record = String::from_utf8_lossy(record).into_owned();
-        let words: Vec<&str> = record.split(' ').collect();
-        let [_, _, old, new, status] = words[..] else { break };
-        let mut path = || field().map(|path| String::from_utf8_lossy(path).into_owned());
-        let Some(first) = path() else { break };
-        let is_pair = status.starts_with(['R', 'C']);
-        let Some(path) = (if is_pair { path() } else { Some(first.clone()) }) else { break };
-        let blob = |id: &str| object_id(id).filter(|id| id.contains(|c| c != '0'));
+    let (mut files, mut rest) = (Vec::new(), output);
+    while let Some(RawChange { blobs, status, paths }) = raw_change(&mut rest) {
+        let [old_blob, new_blob] = blobs;
+        let [first, path] = paths.map(|path| String::from_utf8_lossy(path).into_owned());
         files.push(DiffFile {
             path,
             before: (!status.starts_with('A')).then_some(first),
             exists: !status.starts_with('D'),
-            old_blob: blob(old),
-            new_blob: blob(new),
+            old_blob,
+            new_blob,
             hunks: Vec::new(),
         });
     }
     add_hunks(rest, &mut files);
     files
+}
+
+/// What `git diff --raw -z` says of a file.
+pub(super) struct RawChange<'o> {
+    /// The blobs before and after, where the file existed and git has stored it.
+    pub(super) blobs: [Option<String>; 2],
+    /// `A`, `D`, `M`, `R100` and so on.
+    pub(super) status: &'o str,
+    /// The paths before and after.
+    pub(super) paths: [&'o [u8]; 2],
+}
+
+/// Takes a record from the beginning of an output. Behind the last record, it takes the empty field.
+pub(super) fn raw_change<'o>(rest: &mut &'o [u8]) -> Option<RawChange<'o>> {
+    let mut field = || -> Option<&'o [u8]> {
+        let all: &'o [u8] = rest;
+        let end = memchr::memchr(0, all)?;
+        *rest = &all[end + 1..];
+        Some(&all[..end])
+    };
+    let record = std::str::from_utf8(field()?.strip_prefix(b":")?).ok()?;
+    let words: Vec<&str> = record.split(' ').collect();
+    let [_, _, old, new, status] = words[..] else { return None };
+    let before = field()?;
+    let after = if status.starts_with(['R', 'C']) { field()? } else { before };
+    let blobs = [old, new].map(|id| object_id(id).filter(|id| !is_zero(id)));
+    Some(RawChange { blobs, status, paths: [before, after] })
 }
 
 /// Parses a patch without context, and adds its hunks to the files.

@@ -7,10 +7,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread;
 use std::time::Instant;
 
-use super::{SILENCE, check_repository, command, object_id, output};
+use super::{SILENCE, check_repository, command, object_id, output, read_parts};
 
 /// Most bytes of an object; larger ones count as missing.
 const MAX_OBJECT_BYTES: usize = 4 << 20;
@@ -33,6 +32,12 @@ pub(super) struct Object {
 /// # Errors
 /// When git does not answer.
 pub(super) fn texts(root: &Path, names: &[String]) -> io::Result<Vec<Option<String>>> {
+    let text = |content: Vec<u8>| String::from_utf8_lossy(&content).into_owned();
+    Ok(contents(root, names)?.into_iter().map(|content| content.map(text)).collect())
+}
+
+/// Does the same for the bytes of blobs.
+pub(super) fn contents(root: &Path, names: &[String]) -> io::Result<Vec<Option<Vec<u8>>>> {
     let is_name = |name: &&String| !name.contains('\n');
     let input: String = names.iter().filter(is_name).flat_map(|name| [name, "\n"]).collect();
     if input.is_empty() {
@@ -53,9 +58,17 @@ pub(super) fn texts(root: &Path, names: &[String]) -> io::Result<Vec<Option<Stri
         // What was cut holds no further object.
         rest = rest.get(size + 1..).unwrap_or_default();
         let content = content?;
-        (kind == Some("blob")).then(|| String::from_utf8_lossy(content).into_owned())
+        (kind == Some("blob")).then(|| content.to_vec())
     };
     Ok(names.iter().map(|name| if is_name(&name) { next() } else { None }).collect())
+}
+
+/// Returns the id of the empty tree, in the hash algorithm of `like`.
+pub(super) fn empty_tree(like: &str) -> &'static str {
+    match like.len() {
+        64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    }
 }
 
 /// A git process that prints objects. It ends with this value.
@@ -83,15 +96,8 @@ impl Objects {
         let mut child = command.spawn()?;
         let (said, parts) = sync_channel(MAX_PARTS);
         let stdin = child.stdin.take();
-        if let Some(mut stdout) = child.stdout.take() {
-            thread::spawn(move || {
-                let mut part = vec![0; 1 << 16];
-                while let Ok(n @ 1..) = io::Read::read(&mut stdout, &mut part) {
-                    if said.send(part[..n].to_vec()).is_err() {
-                        break;
-                    }
-                }
-            });
+        if let Some(stdout) = child.stdout.take() {
+            read_parts(stdout, move |part| said.send(part).is_ok());
         }
         Ok(Self { child, stdin, parts, buffer: Vec::new(), at: 0, n_bytes: 0, deadline })
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::difference::{hunk, path_of};
 use super::objects::texts;
-use super::{Hunk, check_repository, command, object_id, stream};
+use super::{Hunk, PLAIN_DIFF, check_repository, command, object_id, stream};
 use crate::secrets::redact_file;
 use crate::source::is_never_read;
 
@@ -114,25 +114,8 @@ pub fn patches(
     let mut command = command(root);
     command.args(["-c", "core.quotePath=false", "-c", "diff.renames=true"]);
     command.args(["-c", &format!("core.bigFileThreshold={MAX_FILE}"), "diff-tree"]);
-    command.args([
-        "--stdin",
-        "--root",
-        "-r",
-        "-p",
-        "-U0",
-        "-M",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--relative",
-        "-O/dev/null",
-        "--inter-hunk-context=0",
-        "--ignore-submodules=all",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        "--",
-        ".",
-    ]);
+    command.args(["--stdin", "--root", "-r", "-p", "-U0", "-M", "--relative"]).args(PLAIN_DIFF);
+    command.args(["--inter-hunk-context=0", "--ignore-submodules=all", "--", "."]);
     let input = ids.iter().filter(|id| object_id(id).is_some()).flat_map(|id| [*id, "\n"]);
     let input = input.collect::<String>().into_bytes();
     let having = reach.having.map(String::from);
@@ -161,9 +144,7 @@ pub fn patches(
         }
         return Ok(None);
     }
-    let said = String::from_utf8_lossy(&out.stderr);
-    let said = said.lines().next().unwrap_or("git did not answer");
-    Ok(Some(out.exceeded.unwrap_or(said).to_string()))
+    Ok(Some(out.why()))
 }
 
 /// Returns the texts of files in commits, in the same order: each is a commit with a path relative to

@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use super::{Dir, GitDir, MAX_SMALL_BYTES, command, output};
+use super::{Dir, GitDir, MAX_SMALL_BYTES, command, names_in, output, run};
 use crate::dir::{SHARED_DIR, SHARED_FILE, own_user};
 use crate::platform::name_bytes;
 
@@ -75,14 +75,9 @@ pub fn tracked_by_git(tree: &Path, folder: &str) -> Vec<String> {
     if GitDir::of(tree).is_none() {
         return Vec::new();
     }
-    let mut command = command(tree);
-    command.args(["ls-files", "-z", "--"]).arg(format!(":(icase){folder}"));
-    let listed = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
-    listed
-        .split(|&b| b == 0)
-        .filter(|path| !path.is_empty())
-        .map(|path| String::from_utf8_lossy(path).into_owned())
-        .collect()
+    let pattern = format!(":(icase){folder}");
+    let listed = run(tree, &["ls-files", "-z", "--", &pattern]);
+    listed.map(|out| names_in(&out.stdout).collect()).unwrap_or_default()
 }
 
 /// Opens the git directory that all work trees of a repository share, given the root of one.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::reflog::{Log, ReflogLine};
 use super::{
-    GitDir, MAX_OUTPUT_BYTES, command, head, is_ancestor, object_id, output, stream, submodules,
+    GitDir, MAX_OUTPUT_BYTES, PLAIN_DIFF, TYPES, ask, command, head, is_ancestor, object_id,
+    output, stream, trees,
 };
 
 /// Most commits of the checked-out history, the newest ones, whose patches are compared.
@@ -29,10 +30,8 @@ const LONGEST: Duration = Duration::from_millis(250);
 /// left out.
 #[must_use]
 pub fn carried_over(root: &Path, ids: &[&str]) -> HashSet<String> {
-    let trees = std::iter::once(root.to_path_buf())
-        .chain(submodules(root).into_iter().map(|tree| root.join(tree)));
     let mut carried = HashSet::new();
-    for tree in trees {
+    for tree in trees(root) {
         if ids.len() > carried.len() && GitDir::of(&tree).is_some() && head(&tree).is_some() {
             carried.extend(carried_in(&tree, ids).unwrap_or_default());
         }
@@ -42,8 +41,7 @@ pub fn carried_over(root: &Path, ids: &[&str]) -> HashSet<String> {
 
 /// Returns the commits whose changes one tree carries. Answers nothing where git does not.
 fn carried_in(tree: &Path, ids: &[&str]) -> Option<HashSet<String>> {
-    let types = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
-    let known = ask(tree, &types, ids.join("\n") + "\n")?;
+    let known = ask(tree, &TYPES, ids.join("\n") + "\n")?;
     let known: Vec<String> =
         known.lines().filter_map(|line| object_id(line.strip_suffix(" commit")?)).collect();
     if known.is_empty() {
@@ -180,21 +178,8 @@ pub(super) fn patch_ids(tree: &Path, lines: &[String]) -> HashMap<String, String
         return HashMap::new();
     }
     let mut diff = command(tree);
-    diff.args([
-        "diff-tree",
-        "--stdin",
-        "--root",
-        "-r",
-        "-p",
-        "--full-index",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "-O/dev/null",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-    ]);
+    diff.args(["diff-tree", "--stdin", "--root", "-r", "-p", "--full-index", "--no-renames"]);
+    diff.args(PLAIN_DIFF);
     let mut patches = Vec::new();
     let printed = stream(&mut diff, (lines.join("\n") + "\n").into_bytes(), LONGEST, &mut |part| {
         patches.extend_from_slice(part);
@@ -211,12 +196,6 @@ pub(super) fn patch_ids(tree: &Path, lines: &[String]) -> HashMap<String, String
         Some((object_id(id.trim())?, patch.to_string()))
     };
     String::from_utf8_lossy(&out.stdout).lines().filter_map(pair).collect()
-}
-
-/// Returns what git answers, if it succeeds.
-fn ask(tree: &Path, arguments: &[&str], input: String) -> Option<String> {
-    let out = output(command(tree).args(arguments), input.into_bytes()).ok()?;
-    (out.code == Some(0)).then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::difference::{DiffError, check_range, commit, failed};
-use super::{GitDir, check_repository, command, is_shallow, object_id, output};
+use super::difference::{self, DiffError, check, check_range, commit, common, failed};
+use super::{is_shallow, object_id, run};
 
 /// Number of commits of the line of first parents that are read at once; the next read is tenfold.
 const FIRST: usize = 1_000;
@@ -22,8 +22,6 @@ const DAY: i64 = 24 * 60 * 60;
 pub struct Beginning {
     /// The last commit that is not part of the change; `None` for the whole history.
     pub start: Option<String>,
-    /// When it was committed, in Unix seconds, if that was asked.
-    pub at: Option<i64>,
     /// Whether the history before it is missing, because the clone is shallow.
     pub is_cut: bool,
     /// The named commit, if the checked-out commit does not contain it. Then `start` is the last
@@ -46,10 +44,7 @@ pub fn named(root: &Path, revision: &str) -> Result<Beginning, DiffError> {
     check_range(revision)?;
     let head = checked_out(root)?;
     let named = commit(root, revision)?;
-    let mut command = command(root);
-    let out = output(command.args(["merge-base", &named, &head]), Vec::new()).map_err(failed)?;
-    let common = String::from_utf8_lossy(&out.stdout).lines().find_map(object_id);
-    let Some(common) = common else {
+    let Some(common) = common(root, &named, &head)? else {
         let why = if is_shallow(root) {
             ", as far as this shallow clone goes: `git fetch --unshallow` completes it"
         } else {
@@ -76,14 +71,7 @@ pub fn before(root: &Path, at: i64) -> Result<Beginning, DiffError> {
         let is_older = |commit: &&LineCommit| commit.at < at;
         let n_older = line.iter().rev().take_while(is_older).count();
         if line.len() < n || n_older >= ALL_OLDER || n >= MAX_LINE {
-            return Ok(match line.get(split(&line, at)) {
-                Some(commit) => Beginning {
-                    start: Some(commit.id.clone()),
-                    at: Some(commit.at),
-                    ..Beginning::default()
-                },
-                None => beginning_of(root, line.last()),
-            });
+            return Ok(beginning_at(root, &line, split(&line, at)));
         }
         n *= 10;
     }
@@ -127,41 +115,28 @@ pub fn from_last_day(root: &Path, max: usize) -> Result<Beginning, DiffError> {
     let day = |commit: &LineCommit| commit.at.div_euclid(DAY);
     let last = line.first().map(day);
     let n = line.iter().take(max).take_while(|commit| Some(day(commit)) == last).count();
-    Ok(match line.get(n) {
-        Some(commit) => Beginning {
-            start: Some(commit.id.clone()),
-            at: Some(commit.at),
-            ..Beginning::default()
-        },
-        None => beginning_of(root, line.last()),
-    })
+    Ok(beginning_at(root, &line, n))
 }
 
-/// Returns the beginning of the history whose oldest commit is `oldest`. In a shallow clone, what
-/// that commit changed is unknown.
-fn beginning_of(root: &Path, oldest: Option<&LineCommit>) -> Beginning {
-    let is_cut = is_shallow(root) || oldest.is_some_and(|commit| commit.has_parent);
-    let start = oldest.filter(|_| is_cut);
-    Beginning {
-        start: start.map(|commit| commit.id.clone()),
-        at: start.map(|commit| commit.at),
-        is_cut,
-        other: None,
-    }
+/// Returns the beginning of the newest `n` commits of a line. If these are all of it, the change is the
+/// whole history, but in a shallow clone, what the oldest commit changed is unknown.
+fn beginning_at(root: &Path, line: &[LineCommit], n: usize) -> Beginning {
+    let has_parent = || line.last().is_some_and(|oldest| oldest.has_parent);
+    let is_cut = line.get(n).is_none() && (is_shallow(root) || has_parent());
+    let start = line.get(n).or_else(|| line.last().filter(|_| is_cut));
+    Beginning { start: start.map(|commit| commit.id.clone()), is_cut, other: None }
 }
 
 fn checked_out(root: &Path) -> Result<String, DiffError> {
-    check_repository(root).map_err(|e| DiffError::NoRepository(e.to_string()))?;
-    let head = GitDir::of(root).and_then(|git| git.head());
-    head.ok_or_else(|| DiffError::NoRepository("no commit is checked out".into()))
+    check(root)?;
+    difference::checked_out(root)
 }
 
 /// Returns the newest `max` commits of the line of first parents, newest first.
 fn line(root: &Path, head: &str, max: usize) -> Result<Vec<LineCommit>, DiffError> {
-    let mut command = command(root);
-    command.args(["rev-list", "--first-parent", "--timestamp", "--parents"]);
-    command.args([&format!("--max-count={max}"), head]);
-    let out = output(&mut command, Vec::new()).map_err(failed)?;
+    let most = format!("--max-count={max}");
+    let list = ["rev-list", "--first-parent", "--timestamp", "--parents", &most, head];
+    let out = run(root, &list).map_err(failed)?;
     let commits = String::from_utf8_lossy(&out.stdout).into_owned();
     // `<time> <id> <parents …>`
     let commit = |line: &str| {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::reflog::{self, Log, ReflogLine, lines, parse};
-use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text, submodules};
+use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text, trees};
 
 #[cfg(test)]
 mod tests;
@@ -282,12 +282,7 @@ impl GitWatch {
 
     fn find(root: &Path) -> Option<Self> {
         let root = fs::canonicalize(root).ok()?;
-        let GitDir { top, own, common } = GitDir::of(&root)?;
-        let dir = GitDir {
-            own: fs::canonicalize(own).ok()?,
-            common: fs::canonicalize(common).ok()?,
-            top,
-        };
+        let dir = GitDir::of(&root)?;
         if !dir.own.join("HEAD").exists() {
             return None;
         }
@@ -355,60 +350,32 @@ impl GitWatch {
     /// Whether an event on this path means that [`GitWatch::note`] must be called.
     #[must_use]
     pub fn is_relevant(&self, path: &Path) -> bool {
-        let name =
-            |path: &Path| path.to_str().map(|p| p.strip_suffix(".lock").unwrap_or(p).to_string());
-        let own = path.strip_prefix(&self.dir.own).ok().and_then(name);
-        let shared = path.strip_prefix(&self.dir.common).ok().and_then(name);
-        let own = own.is_some_and(|name| {
-            matches!(
-                name.as_str(),
-                "index"
-                    | "HEAD"
-                    | "ORIG_HEAD"
-                    | "AUTO_MERGE"
-                    | "MERGE_HEAD"
-                    | "CHERRY_PICK_HEAD"
-                    | "REVERT_HEAD"
-                    | "REBASE_HEAD"
-            ) || matches!(
-                name.as_str(),
-                "MERGE_MSG" | "SQUASH_MSG" | "logs" | "logs/HEAD" | "rebase-merge" | "rebase-apply"
-            )
-        });
-        own || shared.is_some_and(|name| {
-            matches!(name.as_str(), "refs/stash" | "logs/refs/stash" | "logs/refs")
-        })
+        const OWN: &str = "index HEAD ORIG_HEAD AUTO_MERGE MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD \
+            REBASE_HEAD MERGE_MSG SQUASH_MSG logs logs/HEAD rebase-merge rebase-apply";
+        const SHARED: &str = "refs/stash logs/refs/stash logs/refs";
+        let is_in = |directory: &Path, names: &str| {
+            let name = path.strip_prefix(directory).ok().and_then(Path::to_str);
+            let name = name.map(|name| name.strip_suffix(".lock").unwrap_or(name));
+            name.is_some_and(|name| names.split(' ').any(|known| known == name))
+        };
+        is_in(&self.dir.own, OWN) || is_in(&self.dir.common, SHARED)
     }
 
     /// Records what git may soon overwrite: when it wrote the index, and what it merged. Call it at
     /// once after each relevant event. It costs three `stat`.
     pub fn note(&mut self) {
-        let index = self.dir.own.join("index");
-        let now = stamp(&index);
-        if now != self.index {
-            self.index = now;
+        if let Some(index) = rewritten(&self.dir.own, "index", &mut self.index) {
             self.rewritten = true;
             self.evidence.rewrites.extend(rewrite(&index));
         }
-        let auto_merge = self.dir.own.join("AUTO_MERGE");
-        let now = stamp(&auto_merge);
-        if now != self.auto_merge {
-            self.auto_merge = now;
-            let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
-            if let (Some(tree), Ok(at)) = (tree, modified(&auto_merge)) {
-                self.evidence.merges.push(Merged {
-                    tree,
-                    head: self.dir.head(),
-                    squashed: false,
-                    at,
-                });
-                self.merging = true;
-            }
+        if let Some(path) = rewritten(&self.dir.own, "AUTO_MERGE", &mut self.auto_merge)
+            && let (Some(tree), Ok(at)) = (self.merged_tree(), modified(&path))
+        {
+            let head = self.dir.head();
+            self.evidence.merges.push(Merged { tree, head, squashed: false, at });
+            self.merging = true;
         }
-        let squash = self.dir.own.join(SQUASH);
-        let now = stamp(&squash);
-        if now != self.squash {
-            self.squash = now;
+        if let Some(squash) = rewritten(&self.dir.own, SQUASH, &mut self.squash) {
             let head = self.dir.head();
             let is_known = self.evidence.merges.iter().any(|m| m.head == head);
             // This squash needed no merging: the work tree equals the first
@@ -472,12 +439,8 @@ impl GitWatch {
                     happened.operations.extend(squash);
                 }
                 Action::Commit => {
-                    let id = to;
-                    happened.commits.push(Committed {
-                        id,
-                        subject: entry.message.clone(),
-                        at: entry.at,
-                    });
+                    let (subject, at) = (entry.message, entry.at);
+                    happened.commits.push(Committed { id: to, subject, at });
                 }
                 // Git fills a new work tree by a reset, which belongs to its creation.
                 Action::Operation(OperationKind::Reset) if is_filled(&happened, &entry) => {}
@@ -489,18 +452,9 @@ impl GitWatch {
                 Action::Operation(kind) => {
                     running =
                         matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
-                    let ReflogLine { from, to, message: subject, at, zone } = entry;
-                    let (started, is_old) = (at, i < n_old);
-                    happened.operations.push(GitOperation {
-                        kind,
-                        from,
-                        to,
-                        subject,
-                        at,
-                        started,
-                        zone,
-                        is_old,
-                    });
+                    let ReflogLine { from, to, message, at, zone } = entry;
+                    let new = GitOperation::new(kind, message, at, zone);
+                    happened.operations.push(GitOperation { from, to, is_old: i < n_old, ..new });
                 }
                 Action::Nothing => {}
             }
@@ -543,16 +497,16 @@ impl GitWatch {
     /// Notes a merge with the same result as the last one, for which git
     /// does not write `AUTO_MERGE`.
     fn note_former_merge(&mut self) {
-        let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
         let known = |tree: &String| self.evidence.merges.iter().any(|m| m.tree == *tree);
-        if let Some(tree) = tree.filter(|tree| !known(tree)) {
-            self.evidence.merges.push(Merged {
-                tree,
-                head: None,
-                squashed: false,
-                at: SystemTime::now(),
-            });
+        if let Some(tree) = self.merged_tree().filter(|tree| !known(tree)) {
+            let at = SystemTime::now();
+            self.evidence.merges.push(Merged { tree, head: None, squashed: false, at });
         }
+    }
+
+    /// Returns the id of the tree that the last merge made.
+    fn merged_tree(&self) -> Option<String> {
+        object_id(&small_text(&self.dir.own, "AUTO_MERGE")?)
     }
 
     fn add_step(&mut self, entry: &ReflogLine, action: &Action, to: String) {
@@ -615,15 +569,9 @@ impl GitWatch {
             // A stash that was only dropped changes nothing else.
             if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
                 self.evidence.stashes.push(Stashed { id: id.clone(), popped: true, at });
-                let (kind, at) = (OperationKind::StashPop, seconds(at));
-                happened.operations.push(GitOperation {
-                    kind,
-                    from: Some(id),
-                    at,
-                    started: at,
-                    zone: self.log.zone,
-                    ..stash_made(entry, None)
-                });
+                let (kind, subject) = (OperationKind::StashPop, entry.message.clone());
+                let popped = GitOperation::new(kind, subject, seconds(at), self.log.zone);
+                happened.operations.push(GitOperation { from: Some(id), ..popped });
             }
         }
         made
@@ -654,9 +602,8 @@ impl GitWatch {
         let subject =
             message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
         let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
-        let is_pop = kind == OperationKind::StashPop;
-        let (from, zone) = (self.head.clone().filter(|_| !is_pop), self.log.zone);
-        GitOperation { kind, from, to: None, subject, at, started: at, zone, is_old: false }
+        let from = self.head.clone().filter(|_| kind != OperationKind::StashPop);
+        GitOperation { from, ..GitOperation::new(kind, subject, at, self.log.zone) }
     }
 
     fn forget_old(&mut self) {
@@ -675,28 +622,18 @@ impl GitWatch {
 
 /// Returns the operation of a stash that is made.
 fn stash_made(entry: &ReflogLine, stash: Option<String>) -> GitOperation {
-    GitOperation {
-        kind: OperationKind::Stash,
-        from: None,
-        to: stash,
-        subject: entry.message.clone(),
-        at: entry.at,
-        started: entry.at,
-        zone: entry.zone,
-        is_old: false,
-    }
+    let (kind, subject) = (OperationKind::Stash, entry.message.clone());
+    GitOperation { to: stash, ..GitOperation::new(kind, subject, entry.at, entry.zone) }
 }
 
 /// Returns the ids of the stashes of a tree and its submodules.
 #[must_use]
 pub fn stashes(root: &Path) -> Vec<String> {
-    let trees = std::iter::once(root.to_path_buf())
-        .chain(submodules(root).into_iter().map(|tree| root.join(tree)));
     let stashes = |tree: PathBuf| {
         let text = own_bytes(&GitDir::of(&tree)?.common, STASHES, MAX_LIST_BYTES)?;
         Some(lines(&text).filter_map(|line| parse(line)?.to).collect::<Vec<_>>())
     };
-    trees.filter_map(stashes).flatten().collect()
+    trees(root).filter_map(stashes).flatten().collect()
 }
 
 /// The meaning of a reflog line for the work tree.
@@ -761,6 +698,11 @@ impl OperationKind {
 }
 
 impl GitOperation {
+    /// Creates an operation of one step without commits, at a time in Unix seconds.
+    pub(crate) fn new(kind: OperationKind, subject: String, at: i64, zone: i64) -> Self {
+        Self { kind, from: None, to: None, subject, at, started: at, zone, is_old: false }
+    }
+
     /// Whether it is a reset that stays at its commit: only the times of files tell which it restored.
     #[must_use]
     pub fn is_restoring(&self) -> bool {
@@ -789,6 +731,13 @@ pub(super) fn modified(path: &Path) -> std::io::Result<SystemTime> {
 fn stamp(path: &Path) -> Stamp {
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos(), found.len()))
+}
+
+/// Returns the path of a file of git if it is not the one of a stamp, which becomes that of this file.
+fn rewritten(directory: &Path, name: &str, known: &mut Stamp) -> Option<PathBuf> {
+    let path = directory.join(name);
+    let now = stamp(&path);
+    (std::mem::replace(known, now) != now).then_some(path)
 }
 
 fn stamp_text(stamp: Stamp) -> String {

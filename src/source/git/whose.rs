@@ -4,16 +4,18 @@
 #![expect(clippy::disallowed_methods, reason = "time stamps, and targets of links")]
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use super::object_id;
-use super::reflog::{is_zero, lines};
+use super::difference::{RawChange, raw_change};
+use super::objects::{contents, empty_tree};
+use super::reflog::lines;
 use super::watch::{
     Evidence, GitOperation, GitWatch, Merged, OperationKind, RefMove, Rewrite, Stashed, modified,
 };
+use super::{TYPES, command, object_id, output};
 
 use crate::platform::{name_bytes, name_of_bytes};
 use crate::source::sha256;
@@ -92,15 +94,11 @@ impl GitWatch {
         if self.evidence.is_empty() {
             return whose;
         }
-        let paths: Vec<Vec<u8>> = changed
-            .iter()
-            .map(|c| name_bytes(self.prefix.join(&c.path).as_os_str()).to_vec())
-            .collect();
+        let paths: Vec<Vec<u8>> = changed.iter().map(|c| self.name(&c.path)).collect();
         let steps = self.evidence.joined_steps();
         let wanted: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let diffs: Vec<Diff> = steps.iter().map(|step| self.diff(step, &wanted)).collect();
-        let links: Vec<bool> = paths.iter().map(|p| self.full(p).is_symlink()).collect();
-        let filtered = self.hashes(changed, &paths, &links, true, &whose);
+        let filtered = self.hashes(changed, &paths, true, &whose);
         let judge = |hashes: &[Option<String>], whose: &mut [Attribution]| {
             let mut left = Vec::new();
             for (i, c) in changed.iter().enumerate() {
@@ -123,7 +121,7 @@ impl GitWatch {
         };
         judge(&filtered, &mut whose);
         // Git may have written the file without a filter that it would apply now.
-        let mut plain = self.hashes(changed, &paths, &links, false, &whose);
+        let mut plain = self.hashes(changed, &paths, false, &whose);
         for (plain, filtered) in plain.iter_mut().zip(&filtered) {
             *plain = plain.take().filter(|hash| filtered.as_ref() != Some(hash));
         }
@@ -179,9 +177,8 @@ impl GitWatch {
     /// Returns, for each file, whether its content is that of one of the places.
     fn have_been(&self, changed: &[ChangedFile], specs: &[(Role, String)]) -> Option<Vec<bool>> {
         let paths: Vec<Vec<u8>> = changed.iter().map(|c| self.name(&c.path)).collect();
-        let links: Vec<bool> = paths.iter().map(|path| self.full(path).is_symlink()).collect();
         let whose = vec![Attribution::Hand; changed.len()];
-        let hashes = self.hashes(changed, &paths, &links, true, &whose);
+        let hashes = self.hashes(changed, &paths, true, &whose);
         let items: Vec<Item> = changed
             .iter()
             .zip(paths)
@@ -196,7 +193,7 @@ impl GitWatch {
     }
 
     /// Returns the path of a file of the opened tree as git writes it.
-    fn name(&self, path: &Path) -> Vec<u8> {
+    pub(super) fn name(&self, path: &Path) -> Vec<u8> {
         name_bytes(self.prefix.join(path).as_os_str()).to_vec()
     }
 
@@ -242,34 +239,17 @@ impl GitWatch {
 
     /// Returns the SHA-256 of the contents of blobs.
     fn sha256_of<'a>(&self, blobs: impl Iterator<Item = &'a String>) -> HashMap<String, String> {
-        let input: String = blobs.take(MAX_FORMER).flat_map(|blob| [blob.as_str(), "\n"]).collect();
-        let mut command = self.git();
-        command.args(["cat-file", "--batch"]);
-        let Some((out, _)) = ask(&mut command, input.into_bytes()) else { return HashMap::new() };
-        let (mut rest, mut known) = (&out[..], HashMap::new());
-        // Each blob is a line `id blob bytes`, its content, and a line feed.
-        while let Some(end) = rest.iter().position(|&b| b == b'\n') {
-            let about = String::from_utf8_lossy(&rest[..end]).into_owned();
-            rest = &rest[end + 1..];
-            let mut words = about.split(' ');
-            let (Some(id), Some("blob"), Some(Ok(n))) =
-                (words.next(), words.next(), words.next().map(str::parse::<usize>))
-            else {
-                continue;
-            };
-            let Some(content) = rest.get(..n) else { break };
-            known.insert(id.to_string(), sha256(content));
-            rest = rest.get(n + 1..).unwrap_or_default();
-        }
-        known
+        let blobs: Vec<String> = blobs.take(MAX_FORMER).cloned().collect();
+        let found = contents(&self.dir.top, &blobs).unwrap_or_default();
+        let hash = |(blob, content): (String, Option<Vec<u8>>)| Some((blob, sha256(&content?)));
+        blobs.into_iter().zip(found).filter_map(hash).collect()
     }
 
     /// Returns the files of the opened tree that differ between two commits.
     pub(super) fn names_between(&self, from: &str, to: &str) -> Vec<PathBuf> {
-        let mut command = self.git();
-        command.args(["diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv"]);
-        command.args(["--no-renames", from, to]);
-        let Some((out, true)) = ask(&mut command, Vec::new()) else { return Vec::new() };
+        let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv"];
+        let asked = self.ask(&[&diff[..], &["--no-renames", from, to]].concat(), Vec::new());
+        let Some((out, true)) = asked else { return Vec::new() };
         let names = out.split(|&b| b == 0).filter(|name| !name.is_empty());
         names.filter_map(|name| self.inside(name)).collect()
     }
@@ -345,11 +325,8 @@ impl GitWatch {
                 input.push(end);
             }
         }
-        let mut command = self.git();
-        command
-            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
-            .args(odd.then_some("-Z"));
-        let (out, _) = ask(&mut command, input)?;
+        let arguments: Vec<&str> = TYPES.into_iter().chain(odd.then_some("-Z")).collect();
+        let (out, _) = self.ask(&arguments, input)?;
         let answer =
             |line: &[u8]| object_id(std::str::from_utf8(line).ok()?.strip_suffix(" blob")?);
         let answers: Vec<_> =
@@ -364,27 +341,15 @@ impl GitWatch {
             return diff;
         }
         let from = step.from.as_deref().unwrap_or(empty_tree(&step.to));
-        let mut command = self.git();
-        command.args([
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-renames",
-            "--no-abbrev",
-            from,
-            &step.to,
-        ]);
-        let Some((out, true)) = ask(&mut command, Vec::new()) else { return diff };
-        let mut parts = out.split(|&b| b == 0);
-        while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
+        let raw = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv"];
+        let arguments = [&raw[..], &["--no-renames", "--no-abbrev", from, &step.to]].concat();
+        let Some((out, true)) = self.ask(&arguments, Vec::new()) else { return diff };
+        let mut rest = &out[..];
+        while let Some(RawChange { blobs: [before, after], paths: [path, _], .. }) =
+            raw_change(&mut rest)
+        {
             if wanted.contains(path) {
-                let what = String::from_utf8_lossy(what);
-                let mut ids =
-                    what.split(' ').skip(2).map(object_id).map(|id| id.filter(|id| !is_zero(id)));
-                diff.insert(path.to_vec(), (ids.next().flatten(), ids.next().flatten()));
+                diff.insert(path.to_vec(), (before, after));
             }
         }
         diff
@@ -396,14 +361,13 @@ impl GitWatch {
         &self,
         changed: &[ChangedFile],
         paths: &[Vec<u8>],
-        links: &[bool],
         filter: bool,
         whose: &[Attribution],
     ) -> Vec<Option<String>> {
         let mut hashes = vec![None; paths.len()];
         let left = |i: &usize| changed[*i].exists && whose[*i] == Attribution::Hand;
         let (links, files): (Vec<usize>, Vec<usize>) =
-            (0..paths.len()).filter(left).partition(|&i| links[i]);
+            (0..paths.len()).filter(left).partition(|&i| self.full(&paths[i]).is_symlink());
         let mut files: Vec<usize> =
             files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
         let settings = if filter && !files.is_empty() {
@@ -416,12 +380,12 @@ impl GitWatch {
                 break;
             }
             let input: Vec<u8> = files.iter().flat_map(|&i| quoted(&paths[i])).collect();
-            let mut command = self.git();
-            command.args(settings.iter().flatten().flat_map(|setting| ["-c", setting]));
-            command
-                .args(["hash-object", "--stdin-paths"])
-                .args(settings.is_none().then_some("--no-filters"));
-            let Some((out, _)) = ask(&mut command, input) else { break };
+            let settings_of_git = settings.iter().flatten().flat_map(|setting| ["-c", setting]);
+            let arguments: Vec<&str> = settings_of_git
+                .chain(["hash-object", "--stdin-paths"])
+                .chain(settings.is_none().then_some("--no-filters"))
+                .collect();
+            let Some((out, _)) = self.ask(&arguments, input) else { break };
             let found: Vec<Option<String>> =
                 lines(&out).map(|line| object_id(&String::from_utf8_lossy(line))).collect();
             let done = found.len();
@@ -433,10 +397,8 @@ impl GitWatch {
         }
         for i in links.into_iter().filter(|_| filter).take(MAX_LINKS) {
             let Ok(target) = fs::read_link(self.full(&paths[i])) else { continue };
-            let asked = ask(
-                self.git().args(["hash-object", "--no-filters", "--stdin"]),
-                name_bytes(target.as_os_str()).to_vec(),
-            );
+            let target = name_bytes(target.as_os_str()).to_vec();
+            let asked = self.ask(&["hash-object", "--no-filters", "--stdin"], target);
             hashes[i] = asked.and_then(|(out, _)| object_id(&String::from_utf8_lossy(&out)));
         }
         hashes
@@ -472,9 +434,15 @@ impl GitWatch {
         self.dir.top.join(name_of_bytes(path.to_vec()))
     }
 
-    /// Prepares a git command in the work tree that changes nothing.
-    pub(super) fn git(&self) -> Command {
-        super::command(&self.dir.top)
+    /// Asks git in the work tree. Returns its output, and whether it succeeded.
+    pub(super) fn ask(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        input: Vec<u8>,
+    ) -> Option<(Vec<u8>, bool)> {
+        // Git may stop reading the input early; its output until then counts.
+        let out = output(command(&self.dir.top).args(arguments), input).ok()?;
+        Some((out.stdout, out.code == Some(0)))
     }
 }
 
@@ -619,14 +587,6 @@ fn by_steps(
     Some(if step.commit { Attribution::Hand } else { Attribution::Git })
 }
 
-/// Returns the id of the empty tree, in the hash algorithm of `like`.
-pub(super) fn empty_tree(like: &str) -> &'static str {
-    match like.len() {
-        64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    }
-}
-
 /// Returns a path as a line for git, in quotes if it has a quote or a control character.
 fn quoted(path: &[u8]) -> Vec<u8> {
     let odd = |b: &u8| b.is_ascii_control() || *b == b'"';
@@ -643,11 +603,4 @@ fn quoted(path: &[u8]) -> Vec<u8> {
     }
     line.extend(b"\"\n");
     line
-}
-
-/// Runs a command. Returns its output, and whether it succeeded.
-pub(super) fn ask(command: &mut Command, input: Vec<u8>) -> Option<(Vec<u8>, bool)> {
-    // Git may stop reading the input early; its output until then counts.
-    let out = super::output(command, input).ok()?;
-    Some((out.stdout, out.code == Some(0)))
 }
