@@ -415,7 +415,7 @@ fn internal(e: &dyn std::fmt::Display) -> ErrorData {
 }
 
 fn listed(tool: &Tool) -> Listed {
-    // Tools see only this repository, so none is open-world.
+    // Tools see what was indexed or published, so none is open-world.
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(tool.effect == Effect::None)
         .destructive(tool.effect == Effect::Destroys)
