@@ -78,7 +78,8 @@ fn answer<A: PageArguments>(
     calls: &Calls,
     call: &Call,
 ) -> Result<Value, AskError> {
-    let (arguments, warnings) = tolerant_arguments(arguments, schema_once(input_schema::<A>))?;
+    let (arguments, about) = tolerant_arguments(arguments, schema_once(input_schema::<A>))?;
+    let warnings = [&call.warnings[..], &about].concat();
     let question: A = serde_json::from_value(arguments)
         .map_err(|e| AskError::Arguments(format!("the arguments are not valid: {e}")))?;
     let call = Call { warnings, ..call.clone() };

@@ -201,6 +201,35 @@ fn arguments_have_the_names_of_other_programs_too() {
     assert_eq!(paths(&both), paths(&one), "our name counts");
 }
 
+/// A server adds warnings to a call, for example about the team that it cannot reach.
+#[test]
+fn warnings_of_a_call_stand_beside_those_about_its_arguments() {
+    let p = project();
+    let call = Call { warnings: vec!["team.url: wrong".into()], ..Call::default() };
+    for (tool, arguments) in [
+        ("cortex_search", json!({ "query": "lock" })),
+        ("cortex_grep", json!({ "pattern": "lock" })),
+        ("cortex_read", json!({ "path": "src/lock.rs" })),
+        ("cortex_related", json!({ "path": "src/lock.rs" })),
+        ("cortex_status", json!({})),
+    ] {
+        for unknown in [false, true] {
+            let mut arguments = arguments.clone();
+            if unknown {
+                arguments["colour"] = "red".into();
+            }
+            let ask = |form| {
+                let tool = Tool::named(tool).unwrap();
+                tool.call(&p.engine, &call, arguments.clone(), form).unwrap().to_string()
+            };
+            for reply in [ask(Format::Text), ask(Format::Json)] {
+                assert!(reply.contains("team.url: wrong"), "{tool}: {reply}");
+                assert_eq!(reply.contains("no argument `colour`"), unknown, "{tool}: {reply}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
     let p = project();

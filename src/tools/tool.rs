@@ -339,7 +339,8 @@ fn answer<Q: Question>(
     arguments: Value,
     usual: Format,
 ) -> Result<Answer, AskError> {
-    let (arguments, warnings) = tolerant::read(arguments, schema::once(self::arguments::<Q>))?;
+    let (arguments, about) = tolerant::read(arguments, schema::once(self::arguments::<Q>))?;
+    let warnings = [&call.warnings[..], &about].concat();
     let wrong =
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
