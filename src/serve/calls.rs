@@ -190,8 +190,7 @@ impl Calls {
             Err(e)
         };
         let asking = caller.clone();
-        let requests = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
-        let waits = requests("wait_ms") || requests("min_generation");
+        let waits = tool.waits_for(&arguments);
         let call = move |engine: &Engine, call: &Call| {
             let begun = log.begin(tool.name, asking, &arguments);
             // A call that waits for others computes little.

@@ -38,6 +38,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         group: ToolGroup::Search,
         effect: Effect::None,
         needs_memories: false,
+        waits: false,
         name,
         title: "A test",
         when: "tests.",

@@ -201,6 +201,38 @@ fn arguments_have_the_names_of_other_programs_too() {
     assert_eq!(paths(&both), paths(&one), "our name counts");
 }
 
+/// The server has few places for calls that wait, and must know them as the tool does.
+#[test]
+fn a_call_waits_however_its_arguments_are_written() {
+    let waits = |tool: &str, arguments: &Value| Tool::named(tool).unwrap().waits_for(arguments);
+    let written = |arguments: &Value| Value::from(arguments.to_string());
+    for arguments in [
+        json!({ "query": "lock", "wait_ms": 50 }),
+        json!({ "query": "lock", "wait_ms": 0 }),
+        json!({ "query": "lock", "wait_ms": "50", "colour": "red" }),
+        json!({ "query": "lock", "wait_ms": "1000000", "min_generation": null }),
+        json!({ "query": "lock", "min_generation": 7 }),
+        json!({ "query": "lock", "min_generation": " 7.0 ", "wait_ms": "" }),
+    ] {
+        assert!(waits("cortex_search", &arguments), "{arguments}");
+        assert!(waits("cortex_search", &written(&arguments)), "{arguments} as a string");
+        // A tool that answers without the index waits for nothing, whatever it is given.
+        assert!(!waits("search_memory_nodes", &arguments), "{arguments}");
+    }
+    for arguments in [
+        Value::Null,
+        json!({}),
+        json!([{ "wait_ms": 50 }]),
+        json!("wait_ms"),
+        json!({ "query": "wait_ms" }),
+        json!({ "query": "lock", "wait_ms": null, "min_generation": " " }),
+        json!({ "query": "lock", "wait_ms": "soon" }),
+    ] {
+        assert!(!waits("cortex_search", &arguments), "{arguments}");
+        assert!(!waits("cortex_search", &written(&arguments)), "{arguments} as a string");
+    }
+}
+
 /// A server adds warnings to a call, for example about the team that it cannot reach.
 #[test]
 fn warnings_of_a_call_stand_beside_those_about_its_arguments() {

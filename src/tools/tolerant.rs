@@ -100,6 +100,20 @@ pub(crate) fn read(
     Ok((Value::Object(out), warnings))
 }
 
+/// Reads only those arguments that the schema has, whatever the others are.
+pub(super) fn read_part(arguments: &Value, schema: &Map<String, Value>) -> Result<Value, AskError> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let is_part = |name: &str| properties.is_some_and(|part| part.contains_key(name));
+    let part = match arguments {
+        Value::Object(given) => {
+            let part = given.iter().filter(|(name, _)| is_part(name));
+            Value::Object(part.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    };
+    Ok(read(part, schema)?.0)
+}
+
 /// Gives the arguments our names. An argument under our name counts before one under another. A list
 /// under the name of a single value means the argument that takes a list, if there is one.
 fn under_our_names(

@@ -109,6 +109,8 @@ pub struct Tool {
     pub effect: Effect,
     /// Whether the tool is listed only after the first memory is stored.
     pub needs_memories: bool,
+    /// Whether a call can wait for fresh data.
+    pub waits: bool,
     /// The name that callers use, for example `cortex_search`.
     pub name: &'static str,
     /// The name that people read.
@@ -216,6 +218,7 @@ impl Tool {
             group: Q::GROUP,
             effect: Q::EFFECT,
             needs_memories: Q::NEEDS_MEMORIES,
+            waits: Q::WAITS,
             name: Q::NAME,
             title: Q::TITLE,
             when: Q::WHEN,
@@ -225,6 +228,14 @@ impl Tool {
             output_schema: schema::output::<Q::Reply>,
             run: answer::<Q>,
         }
+    }
+
+    /// Whether a call with these arguments waits for fresh data before it answers. A call whose
+    /// arguments cannot be used does not.
+    #[must_use]
+    pub fn waits_for(&self, arguments: &Value) -> bool {
+        let read = || tolerant::read_part(arguments, schema::once(schema::input::<Wait>));
+        self.waits && read().is_ok_and(|asked| asked.as_object().is_some_and(|a| !a.is_empty()))
     }
 
     /// Answers a call, in the `usual` form unless the arguments name another. A panic becomes an
