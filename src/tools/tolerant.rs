@@ -60,7 +60,7 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[("command", "str_replace", "replac
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// Converts the arguments to the types of the schema. Also returns warnings about them.
-pub(crate) fn read(
+pub(super) fn read(
     arguments: Value,
     schema: &Map<String, Value>,
 ) -> Result<(Value, Vec<String>), AskError> {
