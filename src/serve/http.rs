@@ -29,7 +29,6 @@ use super::page;
 use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
 use crate::engine::{AskError, Engine, Team};
-use crate::store::Activity;
 use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Largest body of a request, in bytes.
@@ -257,24 +256,10 @@ async fn of_engine(calls: &Calls, answer: impl FnOnce(&Engine) -> Response) -> R
 
 /// Answers whether a generation can be searched, and if not, why.
 fn ready(engine: &Engine) -> Response {
-    let manager = &engine.manager;
-    let snapshot = manager.current();
-    if let Some(damage) = snapshot.damage() {
-        return error(StatusCode::SERVICE_UNAVAILABLE, damage);
+    match engine.ready() {
+        Ok(generation) => Json(json!({ "ready": true, "generation": generation })).into_response(),
+        Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, why),
     }
-    let (generation, metrics) = (engine.freshness().generation, manager.metrics());
-    let Activity { done, total, .. } = Activity::read(&engine.project.layout);
-    let reason = match metrics.last_error {
-        _ if generation > 0 => {
-            return Json(json!({ "ready": true, "generation": generation })).into_response();
-        }
-        Some(e) => e,
-        None if metrics.n_reloads == 0 => "the index is being loaded".into(),
-        None if total > 0 => format!("the index is being built: {done} of {total} files are done"),
-        None if engine.indexing().is_some() => "the index is being built".into(),
-        None => "there is no index: run `cortex index`".into(),
-    };
-    error(StatusCode::SERVICE_UNAVAILABLE, reason)
 }
 
 /// Answers whether the published repositories can be searched, and if not, why. The server's own

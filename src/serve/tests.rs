@@ -315,6 +315,13 @@ async fn ready_when_something_is_served() {
         status == StatusCode::SERVICE_UNAVAILABLE && json_of(&body)["error"].is_string(),
         "{body}"
     );
+    // The warnings of a reply say the same.
+    s.engine.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
+    let (_, body) = s.get("/readyz").await;
+    let (_, reply) = s.get("/api/treemap").await;
+    let why = json_of(&body)["error"].as_str().unwrap().to_string();
+    assert!(why.contains("there is no index"), "{body}");
+    assert!(json_of(&reply)["warnings"].to_string().contains(&why), "{body} {reply}");
     s.write_chunk("a");
     assert_eq!(s.get("/readyz").await.0, StatusCode::OK);
 }
