@@ -54,6 +54,8 @@ pub struct Call {
     pub team: Option<Team>,
     /// The server that received the call, for questions about the server itself, which know its type.
     pub server: Option<Arc<dyn Any + Send + Sync>>,
+    /// Whether the caller records which files a reply shows: then a text comes with its JSON form.
+    pub records_files: bool,
     /// The client that asks, if several do.
     pub client: ClientId,
     /// Most time of processors that each search in the code graph may take, if it is less than usual.

@@ -213,6 +213,7 @@ impl Calls {
         let waits = tool.waits_for(&arguments);
         let call = move |engine: &Engine, call: &Call| {
             let begun = log.begin(tool.name, asking, &arguments);
+            let call = &Call { records_files: log.keeps_files(&begun), ..call.clone() };
             // A call that waits for others computes little.
             let is_wanted = || !call.cancel.load(Ordering::Relaxed);
             let _turn = (!waits).then(|| COMPUTING.take(call.client, is_wanted));

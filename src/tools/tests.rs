@@ -201,6 +201,18 @@ fn arguments_have_the_names_of_other_programs_too() {
     assert_eq!(paths(&both), paths(&one), "our name counts");
 }
 
+#[test]
+fn a_text_comes_with_its_json_form_only_for_a_caller_that_records_files() {
+    let p = project();
+    let tool = Tool::named("cortex_search").unwrap();
+    for records_files in [false, true] {
+        let call = Call { records_files, ..Call::default() };
+        let reply = tool.call(&p.engine, &call, json!({ "query": "lock" }), Format::Text).unwrap();
+        let Answer::Text(_, json) = &reply else { panic!("{reply}") };
+        assert_eq!(json["results"][0]["path"].is_string(), records_files, "{json}");
+    }
+}
+
 /// The server has few places for calls that wait, and must know them as the tool does.
 #[test]
 fn a_call_waits_however_its_arguments_are_written() {

@@ -133,7 +133,7 @@ pub struct Tool {
 /// The answer of a tool in the form that the caller asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// The text, and the same as JSON for programs that look at what was answered.
+    /// The text, and the same as JSON if the caller records which files it shows.
     Text(String, Value),
     Json(Value),
 }
@@ -394,7 +394,6 @@ fn answer<Q: Question>(
         Scope::Other(other) => question.answer(&other.engine, &call, budget)?,
         Scope::Published(repository) => question.answer_published(repository, &call, budget)?,
     };
-    let json = json_of(&reply)?;
     Ok(match budget.format() {
         Format::Text => {
             let text = match &scope {
@@ -402,8 +401,9 @@ fn answer<Q: Question>(
                 Scope::Other(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
                 _ => reply.text(),
             };
+            let json = if call.records_files { json_of(&reply)? } else { Value::Null };
             Answer::Text(budget.bind_text(text), json)
         }
-        Format::Json => Answer::Json(budget.bind_json(json)),
+        Format::Json => Answer::Json(budget.bind_json(json_of(&reply)?)),
     })
 }
