@@ -22,6 +22,7 @@ pub use memory::*;
 pub use past::*;
 pub use read::*;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -51,6 +52,10 @@ pub struct Call {
     pub others: Option<Arc<dyn OpenProject>>,
     /// The published repositories that the caller may ask.
     pub team: Option<Team>,
+    /// The server that received the call, for questions about the server itself, which know its type.
+    pub server: Option<Arc<dyn Any + Send + Sync>>,
+    /// Whether the caller records which files a reply shows: then a text comes with its JSON form.
+    pub records_files: bool,
     /// The client that asks, if several do.
     pub client: ClientId,
     /// Most time of processors that each search in the code graph may take, if it is less than usual.

@@ -4,8 +4,7 @@ use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call_log::{KeptQuestion, Latency, Recorded, ToolUse};
-use super::calls::Calls;
+use super::call_log::{CallLog, KeptQuestion, Latency, Recorded, ToolUse};
 use crate::engine::Engine;
 use crate::live::{GenerationRow, ReloadLog, ReloadRow};
 use crate::store::{LeaderLock, WriteLock};
@@ -65,10 +64,9 @@ impl Processes {
 }
 
 impl ActivityRequest {
-    pub(super) fn answer(engine: &Engine, calls: &Calls) -> ActivityAnswer {
+    pub(super) fn answer(engine: &Engine, log: &CallLog) -> ActivityAnswer {
         let ReloadLog { reloads, generations } = engine.manager.log();
-        let Recorded { keeps_questions, n_calls, day, tools, questions, latency } =
-            calls.log.recorded();
+        let Recorded { keeps_questions, n_calls, day, tools, questions, latency } = log.recorded();
         ActivityAnswer {
             keeps_questions,
             calls: n_calls,

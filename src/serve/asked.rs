@@ -4,95 +4,92 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::activity::{ActivityAnswer, ActivityRequest};
-use super::calls::Calls;
+use super::calls::AskedServer;
 use crate::engine::{
     AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
-    DrawingRequest, Engine, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
-    PastRequest, PinRequest, ResultRow, SearchAnswer, SearchRequest, TreemapAnswer, TreemapRequest,
+    DrawingRequest, Engine, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, Mentions,
+    PastAnswer, PastRequest, PinRequest, ResultRow, Scope, SearchAnswer, SearchRequest,
+    TreemapAnswer, TreemapRequest,
 };
-use crate::tools::{Effect, input_schema, output_schema, schema_once, tolerant_arguments};
+use crate::tools::{
+    Answer, Effect, Format, Question, Tool, ToolGroup, deserialized, input_schema, json_of,
+    not_of_published, output_schema, read_arguments, schema_once,
+};
 
 /// The arguments of a question of the page, with everything else that defines it.
-pub(super) trait PageArguments: DeserializeOwned + JsonSchema + 'static {
+trait PageArguments: DeserializeOwned + JsonSchema + 'static {
     /// Its path is `/api/NAME`.
     const NAME: &'static str;
     const TITLE: &'static str;
     const DESCRIPTION: &'static str;
     const EFFECT: Effect = Effect::None;
+    /// Returns what may name another project, as for a tool.
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |_| Mentions::default();
     type Answer: Serialize + JsonSchema;
 
     /// Answers on a thread that may block.
-    fn answer(self, engine: &Engine, calls: &Calls, call: &Call) -> Result<Self::Answer, AskError>;
-}
-
-/// A question of the page as the server sees it.
-pub(super) struct PageQuestion {
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) description: &'static str,
-    pub(super) effect: Effect,
-    pub(super) input_schema: fn() -> Map<String, Value>,
-    pub(super) output_schema: fn() -> Map<String, Value>,
-    pub(super) answer: fn(Value, &Engine, &Calls, &Call) -> Result<Value, AskError>,
+    fn answer(self, engine: &Engine, call: &Call) -> Result<Self::Answer, AskError>;
 }
 
 /// All of them.
-pub(super) const ALL: &[PageQuestion] = &[
-    PageQuestion::of::<AboutRequest>(),
-    PageQuestion::of::<ActivityRequest>(),
-    PageQuestion::of::<ColoursRequest>(),
-    PageQuestion::of::<FindRequest>(),
-    PageQuestion::of::<DrawingRequest>(),
-    PageQuestion::of::<FileUsesRequest>(),
-    PageQuestion::of::<PastRequest>(),
-    PageQuestion::of::<TreemapRequest>(),
-    PageQuestion::of::<MemoriesRequest>(),
-    PageQuestion::of::<BriefingRequest>(),
-    PageQuestion::of::<PinRequest>(),
+pub(super) const ALL: &[Tool] = &[
+    tool::<AboutRequest>(),
+    tool::<ActivityRequest>(),
+    tool::<ColoursRequest>(),
+    tool::<FindRequest>(),
+    tool::<DrawingRequest>(),
+    tool::<FileUsesRequest>(),
+    tool::<PastRequest>(),
+    tool::<TreemapRequest>(),
+    tool::<MemoriesRequest>(),
+    tool::<BriefingRequest>(),
+    tool::<PinRequest>(),
 ];
 
-impl PageQuestion {
-    const fn of<A: PageArguments>() -> Self {
-        Self {
-            name: A::NAME,
-            title: A::TITLE,
-            description: A::DESCRIPTION,
-            effect: A::EFFECT,
-            input_schema: input_schema::<A>,
-            output_schema: output_schema::<A::Answer>,
-            answer: answer::<A>,
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|question| question.name == name)
+/// Returns a question as a tool that answers in JSON, without a limit of tokens.
+const fn tool<A: PageArguments>() -> Tool {
+    Tool {
+        group: ToolGroup::Page,
+        effect: A::EFFECT,
+        needs_memories: false,
+        waits: false,
+        name: A::NAME,
+        title: A::TITLE,
+        when: "",
+        description: A::DESCRIPTION,
+        input_schema: input_schema::<A>,
+        listed_schema: input_schema::<A>,
+        output_schema: output_schema::<A::Answer>,
+        run: answer::<A>,
     }
 }
 
 fn answer<A: PageArguments>(
-    arguments: Value,
     engine: &Engine,
-    calls: &Calls,
     call: &Call,
-) -> Result<Value, AskError> {
-    let (arguments, warnings) = tolerant_arguments(arguments, schema_once(input_schema::<A>))?;
-    let question: A = serde_json::from_value(arguments)
-        .map_err(|e| AskError::Arguments(format!("the arguments are not valid: {e}")))?;
-    let call = Call { warnings, ..call.clone() };
-    serde_json::to_value(question.answer(engine, calls, &call)?)
-        .map_err(|e| AskError::Failed(format!("cannot write the answer as JSON: {e}")))
+    arguments: Value,
+    _: Format,
+) -> Result<Answer, AskError> {
+    let (arguments, call) = read_arguments(arguments, schema_once(input_schema::<A>), call)?;
+    let mut question: A = deserialized(arguments)?;
+    let answer = match engine.scope(None, (A::MENTIONS)(&mut question), &call)? {
+        Scope::Here => question.answer(engine, &call)?,
+        Scope::Other(other) => question.answer(&other.engine, &call)?,
+        Scope::Published(_) => return Err(not_of_published(A::NAME)),
+    };
+    Ok(Answer::Json(json_of(&answer)?))
 }
 
 /// Asks what the page has to know first.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct AboutRequest {}
+struct AboutRequest {}
 
 /// What the page has to know first.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct About {
+struct About {
     /// The last part of the root's path.
     name: String,
     /// Root of the project, an absolute path.
@@ -112,14 +109,14 @@ impl PageArguments for AboutRequest {
         "Returns the project of this server, and how its files are opened in an editor.";
     type Answer = About;
 
-    fn answer(self, engine: &Engine, calls: &Calls, _: &Call) -> Result<About, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<About, AskError> {
         let project = &engine.project;
         let root = project.layout.root();
         Ok(About {
             name: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             root: root.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
-            read_only: calls.read_only,
+            read_only: AskedServer::of(call)?.read_only,
             editor: project.config.editor.clone(),
         })
     }
@@ -131,7 +128,7 @@ impl PageArguments for ColoursRequest {
     const DESCRIPTION: &'static str = "Returns the colours of pieces of code. It reads no file.";
     type Answer = ColoursAnswer;
 
-    fn answer(self, _: &Engine, _: &Calls, _: &Call) -> Result<ColoursAnswer, AskError> {
+    fn answer(self, _: &Engine, _: &Call) -> Result<ColoursAnswer, AskError> {
         Ok(ColoursRequest::answer(&self))
     }
 }
@@ -142,14 +139,14 @@ impl PageArguments for ActivityRequest {
     const DESCRIPTION: &'static str = "Returns what programs asked this server, how long answers took, and its last reloads. All of it is in memory only.";
     type Answer = ActivityAnswer;
 
-    fn answer(self, engine: &Engine, calls: &Calls, _: &Call) -> Result<ActivityAnswer, AskError> {
-        Ok(ActivityRequest::answer(engine, calls))
+    fn answer(self, engine: &Engine, call: &Call) -> Result<ActivityAnswer, AskError> {
+        Ok(ActivityRequest::answer(engine, &AskedServer::of(call)?.log))
     }
 }
 
 /// Searches as one types: a few lines of each result, and no reply to fit into a limit of tokens.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct FindRequest {
+struct FindRequest {
     #[serde(flatten)]
     search: SearchRequest,
     /// Number of lines of each result.
@@ -166,11 +163,12 @@ impl PageArguments for FindRequest {
     const NAME: &'static str = "find";
     const TITLE: &'static str = "Search as you type";
     const DESCRIPTION: &'static str = "Finds what the search finds, and returns the best lines of each result. It is faster, because it fits nothing into a limit of tokens.";
+    const MENTIONS: fn(&mut Self) -> Mentions<'_> = |q| (SearchRequest::MENTIONS)(&mut q.search);
     type Answer = SearchAnswer;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<SearchAnswer, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<SearchAnswer, AskError> {
         let request = SearchRequest { one_per_file: true, ..self.search };
-        let mut answer = engine.search(&request, call)?;
+        let mut answer = engine.search_scoped(&request, call)?;
         answer.results = ResultRow::best(answer.results, &answer.excerpts, self.lines);
         Ok(answer)
     }
@@ -182,7 +180,7 @@ impl PageArguments for DrawingRequest {
     const DESCRIPTION: &'static str = "Draws an answer of the code graph in columns: callers left of the target, callees right of it. Returns boxes and curves with their places, and with `format` also the drawing as a text.";
     type Answer = DrawingAnswer;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<DrawingAnswer, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<DrawingAnswer, AskError> {
         engine.drawing(&self, call)
     }
 }
@@ -193,7 +191,7 @@ impl PageArguments for FileUsesRequest {
     const DESCRIPTION: &'static str = "Counts the users and tests of each symbol of a file, and says how often the calls that the code graph shows in its language were right where that was measured.";
     type Answer = FileUses;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<FileUses, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<FileUses, AskError> {
         engine.file_uses(&self, call)
     }
 }
@@ -205,7 +203,7 @@ impl PageArguments for PastRequest {
         "Finds the memories and the commits whose words answer a question.";
     type Answer = PastAnswer;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<PastAnswer, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<PastAnswer, AskError> {
         engine.past(&self, call)
     }
 }
@@ -216,7 +214,7 @@ impl PageArguments for TreemapRequest {
     const DESCRIPTION: &'static str = "Sums up the files below a directory, two levels deep: lines, language, changes, references.";
     type Answer = TreemapAnswer;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<TreemapAnswer, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<TreemapAnswer, AskError> {
         engine.treemap(&self, call)
     }
 }
@@ -228,7 +226,7 @@ impl PageArguments for MemoriesRequest {
         "Lists what is remembered, with the sessions that it comes from.";
     type Answer = MemoriesAnswer;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<MemoriesAnswer, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<MemoriesAnswer, AskError> {
         engine.timeline(&self, call)
     }
 }
@@ -240,7 +238,7 @@ impl PageArguments for BriefingRequest {
         "Returns the text that the next session of an agent receives at its start, with its size.";
     type Answer = BriefingText;
 
-    fn answer(self, engine: &Engine, _: &Calls, call: &Call) -> Result<BriefingText, AskError> {
+    fn answer(self, engine: &Engine, call: &Call) -> Result<BriefingText, AskError> {
         engine.next_briefing(call)
     }
 }
@@ -253,7 +251,7 @@ impl PageArguments for PinRequest {
     const EFFECT: Effect = Effect::Adds;
     type Answer = Pinned;
 
-    fn answer(self, engine: &Engine, _: &Calls, _: &Call) -> Result<Pinned, AskError> {
+    fn answer(self, engine: &Engine, _: &Call) -> Result<Pinned, AskError> {
         engine.pin(&self.id, self.pinned)?;
         Ok(Pinned { id: self.id, pinned: self.pinned })
     }
@@ -261,7 +259,7 @@ impl PageArguments for PinRequest {
 
 /// The memory as it is now.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Pinned {
+struct Pinned {
     id: String,
     pinned: bool,
 }

@@ -153,6 +153,11 @@ impl CallLog {
         }
     }
 
+    /// Whether the files that an answer shows are kept.
+    pub(super) fn keeps_files(&self, begun: &Begun) -> bool {
+        self.keeps && begun.asked.is_some()
+    }
+
     /// Notes what is asked, before the tool takes the arguments.
     pub(super) fn begin(&self, tool: &'static str, caller: Caller, arguments: &Value) -> Begun {
         let question = |name: String| Question {

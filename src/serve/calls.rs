@@ -1,6 +1,7 @@
 //! Runs tools for every transport: on threads that may block, a limited number at
 //! a time, with metrics.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 use super::call_log::{CallLog, Caller, Outcome};
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine, OpenProject, Pooled, Team};
-use crate::tools::{Answer, Effect, Format, Tool, callable};
+use crate::tools::{Answer, Effect, Format, Tool, ToolGroup, callable};
 use crate::work::turns::{ClientId, Turns};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
@@ -44,6 +45,22 @@ pub struct Calls {
     /// Places of the calls of one client, or of all over HTTP.
     own: Arc<Semaphore>,
     client: ClientId,
+}
+
+/// The server that received a call, for the questions about it.
+pub(super) struct AskedServer {
+    /// Whether nothing may be changed by a call.
+    pub(super) read_only: bool,
+    pub(super) log: Arc<CallLog>,
+}
+
+impl AskedServer {
+    pub(super) fn of(call: &Call) -> Result<&Self, AskError> {
+        let server = call.server.as_ref().and_then(|server| server.downcast_ref());
+        server.ok_or_else(|| {
+            AskError::Failed("no server received this call (this is a bug of cortex)".into())
+        })
+    }
 }
 
 /// Counts the clients of this process.
@@ -182,18 +199,21 @@ impl Calls {
         usual: Format,
         caller: Caller,
     ) -> Result<Answer, CallError> {
-        let (start, metrics, log) = (Instant::now(), self.metrics.clone(), self.log.clone());
+        // What the page asks is not what agents ask, so no record of it stays.
+        let is_of_page = tool.group == ToolGroup::Page;
+        let log = if is_of_page { Arc::new(CallLog::new(false)) } else { self.log.clone() };
+        let (start, metrics, noted) = (Instant::now(), self.metrics.clone(), log.clone());
         let refused = |e: CallError, caller: Caller| {
             self.metrics.record(tool.name, e.kind(), start.elapsed());
-            let begun = self.log.begin(tool.name, caller, &Value::Null);
-            self.log.end(begun, &e.outcome(), start.elapsed(), None);
+            let begun = noted.begin(tool.name, caller, &Value::Null);
+            noted.end(begun, &e.outcome(), start.elapsed(), None);
             Err(e)
         };
         let asking = caller.clone();
-        let requests = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
-        let waits = requests("wait_ms") || requests("min_generation");
+        let waits = tool.waits_for(&arguments);
         let call = move |engine: &Engine, call: &Call| {
             let begun = log.begin(tool.name, asking, &arguments);
+            let call = &Call { records_files: log.keeps_files(&begun), ..call.clone() };
             // A call that waits for others computes little.
             let is_wanted = || !call.cancel.load(Ordering::Relaxed);
             let _turn = (!waits).then(|| COMPUTING.take(call.client, is_wanted));
@@ -263,7 +283,9 @@ impl Calls {
             return Err(CallError::Busy);
         };
         let (project, others) = (self.project.clone(), self.others.clone());
-        let call = Call { client: self.client, ..Call::default() };
+        let server = AskedServer { read_only: self.read_only, log: self.log.clone() };
+        let server: Option<Arc<dyn Any + Send + Sync>> = Some(Arc::new(server));
+        let call = Call { client: self.client, server, ..Call::default() };
         let own_team = self.team.clone();
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {

@@ -18,7 +18,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, REDEEM, guard};
-use super::asked::{self, PageQuestion};
+use super::asked;
 use super::call_log::Caller;
 use super::calls::{CallError, Calls, READ_ONLY};
 use super::events::{self, Streams};
@@ -28,8 +28,7 @@ use super::openapi::{self, PREFIX};
 use super::page;
 use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
-use crate::engine::{AskError, Call, Engine, Team};
-use crate::store::Activity;
+use crate::engine::{AskError, Engine, Team};
 use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Largest body of a request, in bytes.
@@ -257,24 +256,10 @@ async fn of_engine(calls: &Calls, answer: impl FnOnce(&Engine) -> Response) -> R
 
 /// Answers whether a generation can be searched, and if not, why.
 fn ready(engine: &Engine) -> Response {
-    let manager = &engine.manager;
-    let snapshot = manager.current();
-    if let Some(damage) = snapshot.damage() {
-        return error(StatusCode::SERVICE_UNAVAILABLE, damage);
+    match engine.ready() {
+        Ok(generation) => Json(json!({ "ready": true, "generation": generation })).into_response(),
+        Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, why),
     }
-    let (generation, metrics) = (engine.freshness().generation, manager.metrics());
-    let Activity { done, total, .. } = Activity::read(&engine.project.layout);
-    let reason = match metrics.last_error {
-        _ if generation > 0 => {
-            return Json(json!({ "ready": true, "generation": generation })).into_response();
-        }
-        Some(e) => e,
-        None if metrics.n_reloads == 0 => "the index is being loaded".into(),
-        None if total > 0 => format!("the index is being built: {done} of {total} files are done"),
-        None if engine.indexing().is_some() => "the index is being built".into(),
-        None => "there is no index: run `cortex index`".into(),
-    };
-    error(StatusCode::SERVICE_UNAVAILABLE, reason)
 }
 
 /// Answers whether the published repositories can be searched, and if not, why. The server's own
@@ -289,34 +274,19 @@ async fn team_ready(team: Team) -> Response {
     }
 }
 
-/// What `/api/{name}` names.
-#[derive(Clone, Copy)]
-enum Endpoint {
-    Tool(&'static Tool),
-    Page(&'static PageQuestion),
-}
-
-impl Endpoint {
-    /// Returns the tool with this name, with or without [`PREFIX`], or the question of the page.
-    fn named(calls: &Calls, name: &str) -> Result<Self, Box<Response>> {
-        if let Some(question) = PageQuestion::named(name) {
-            if calls.read_only && question.effect != Effect::None {
-                return Err(Box::new(error(StatusCode::FORBIDDEN, format!("{name} {READ_ONLY}"))));
-            }
-            return Ok(Self::Page(question));
+/// Returns what `/api/{name}` names: a question of the page, or the tool with this name, with or without
+/// [`PREFIX`].
+fn named(calls: &Calls, name: &str) -> Result<&'static Tool, Box<Response>> {
+    if let Some(question) = asked::ALL.iter().find(|question| question.name == name) {
+        if calls.read_only && question.effect != Effect::None {
+            return Err(Box::new(error(StatusCode::FORBIDDEN, format!("{name} {READ_ONLY}"))));
         }
-        let tool = calls
-            .tool(&format!("{PREFIX}{name}"))
-            .or_else(|message| calls.tool(name).map_err(|_| message));
-        tool.map(Self::Tool).map_err(|message| Box::new(error(StatusCode::NOT_FOUND, message)))
+        return Ok(question);
     }
-
-    fn effect(self) -> Effect {
-        match self {
-            Self::Tool(tool) => tool.effect,
-            Self::Page(question) => question.effect,
-        }
-    }
+    calls
+        .tool(&format!("{PREFIX}{name}"))
+        .or_else(|message| calls.tool(name).map_err(|_| message))
+        .map_err(|message| Box::new(error(StatusCode::NOT_FOUND, message)))
 }
 
 async fn from_query(
@@ -325,13 +295,13 @@ async fn from_query(
     Query(pairs): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
-    match Endpoint::named(&calls, &name) {
+    match named(&calls, &name) {
         // Following a link must not change anything.
-        Ok(endpoint) if endpoint.effect() != Effect::None => error(
+        Ok(tool) if tool.effect != Effect::None => error(
             StatusCode::METHOD_NOT_ALLOWED,
             format!("{name} changes data: send a POST request"),
         ),
-        Ok(endpoint) => call(calls, endpoint, arguments(pairs), Caller::over_http(&headers)).await,
+        Ok(tool) => call(&calls, tool, arguments(pairs), Caller::over_http(&headers)).await,
         Err(refusal) => *refusal,
     }
 }
@@ -342,10 +312,8 @@ async fn from_body(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    match arguments_of(body).and_then(|read| Ok((Endpoint::named(&calls, &name)?, read))) {
-        Ok((endpoint, arguments)) => {
-            call(calls, endpoint, arguments, Caller::over_http(&headers)).await
-        }
+    match arguments_of(body).and_then(|read| Ok((named(&calls, &name)?, read))) {
+        Ok((tool, arguments)) => call(&calls, tool, arguments, Caller::over_http(&headers)).await,
         Err(refusal) => *refusal,
     }
 }
@@ -378,18 +346,8 @@ fn arguments(pairs: Vec<(String, String)>) -> Value {
     Value::Object(map)
 }
 
-async fn call(calls: Arc<Calls>, endpoint: Endpoint, arguments: Value, caller: Caller) -> Response {
-    let answered = match endpoint {
-        Endpoint::Tool(tool) => calls.run(tool, arguments, Format::Json, caller).await,
-        Endpoint::Page(question) => {
-            let asked = calls.clone();
-            let run = move |engine: &Engine, call: &Call| {
-                (question.answer)(arguments, engine, &asked, call)
-            };
-            calls.blocking(run).await.and_then(|answer| Ok(Answer::Json(answer?)))
-        }
-    };
-    match answered {
+async fn call(calls: &Calls, tool: &'static Tool, arguments: Value, caller: Caller) -> Response {
+    match calls.run(tool, arguments, Format::Json, caller).await {
         Ok(Answer::Json(answer)) => Json(answer).into_response(),
         Ok(Answer::Text(answer, _)) => answer.into_response(),
         Err(e) => {

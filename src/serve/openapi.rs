@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::asked::PageQuestion;
 use crate::tools::{Effect, Tool};
 
 /// Prefix of tool names that paths leave out: `cortex_search` is at `/api/search`. Other tools
@@ -11,17 +10,8 @@ use crate::tools::{Effect, Tool};
 pub(super) const PREFIX: &str = "cortex_";
 
 /// Describes these tools and these questions of the page.
-pub(super) fn document(tools: &[&'static Tool], questions: &[PageQuestion]) -> Value {
-    let tools = tools.iter().map(|tool| {
-        let name = tool.name.strip_prefix(PREFIX).unwrap_or(tool.name);
-        let (input, output) = ((tool.input_schema)(), (tool.output_schema)());
-        path(name, tool.title, tool.description, tool.effect, &input, &output)
-    });
-    let questions = questions.iter().map(|of| {
-        let (input, output) = ((of.input_schema)(), (of.output_schema)());
-        path(of.name, of.title, of.description, of.effect, &input, &output)
-    });
-    let paths: Map<String, Value> = tools.chain(questions).collect();
+pub(super) fn document(tools: &[&'static Tool], questions: &'static [Tool]) -> Value {
+    let paths: Map<String, Value> = tools.iter().copied().chain(questions).map(path).collect();
     let error = json!({
         "type": "object",
         "properties": { "error": { "type": "string", "description": "What is wrong, and what to do instead." } },
@@ -39,21 +29,15 @@ pub(super) fn document(tools: &[&'static Tool], questions: &[PageQuestion]) -> V
     })
 }
 
-/// Returns a path with what the description says about it.
-fn path(
-    name: &str,
-    title: &str,
-    description: &str,
-    effect: Effect,
-    input: &Map<String, Value>,
-    output: &Map<String, Value>,
-) -> (String, Value) {
-    let responses = responses(output);
+/// Returns the path of a tool with what the description says about it.
+fn path(tool: &Tool) -> (String, Value) {
+    let name = tool.name.strip_prefix(PREFIX).unwrap_or(tool.name);
+    let (input, responses) = ((tool.input_schema)(), responses(&(tool.output_schema)()));
     let operation = |id: String, rest: Value| {
         let mut operation = json!({
             "operationId": id,
-            "summary": title,
-            "description": description,
+            "summary": tool.title,
+            "description": tool.description,
             "responses": responses
         });
         if let (Value::Object(operation), Value::Object(rest)) = (&mut operation, rest) {
@@ -61,12 +45,12 @@ fn path(
         }
         operation
     };
-    let get = operation(format!("{name}_get"), json!({ "parameters": parameters(input) }));
+    let get = operation(format!("{name}_get"), json!({ "parameters": parameters(&input) }));
     let post = operation(
         name.into(),
         json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }),
     );
-    let methods = if effect == Effect::None {
+    let methods = if tool.effect == Effect::None {
         json!({ "get": get, "post": post })
     } else {
         json!({ "post": post })

@@ -38,6 +38,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         group: ToolGroup::Search,
         effect: Effect::None,
         needs_memories: false,
+        waits: false,
         name,
         title: "A test",
         when: "tests.",
@@ -314,6 +315,13 @@ async fn ready_when_something_is_served() {
         status == StatusCode::SERVICE_UNAVAILABLE && json_of(&body)["error"].is_string(),
         "{body}"
     );
+    // The warnings of a reply say the same.
+    s.engine.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
+    let (_, body) = s.get("/readyz").await;
+    let (_, reply) = s.get("/api/treemap").await;
+    let why = json_of(&body)["error"].as_str().unwrap().to_string();
+    assert!(why.contains("there is no index"), "{body}");
+    assert!(json_of(&reply)["warnings"].to_string().contains(&why), "{body} {reply}");
     s.write_chunk("a");
     assert_eq!(s.get("/readyz").await.0, StatusCode::OK);
 }
@@ -934,6 +942,56 @@ async fn questions_of_programs_are_counted_with_their_tokens_and_those_of_the_pa
     let load = activity["reloads"].as_array().unwrap().iter().find(is_load).unwrap();
     assert_eq!(load["files"], json!(["src/a b.rs"]), "{activity}");
     assert_eq!(activity["generations"][0]["chunks"]["definitions"], 1, "{activity}");
+}
+
+/// What the page asks has the limits and the metrics of every call, and is not what agents asked.
+#[tokio::test]
+async fn questions_of_the_page_are_counted_and_stay_out_of_the_record() {
+    let s = Server::new();
+    s.write_file_chunk("src/a.rs");
+    for (uri, body, status) in [
+        ("/api/colours", r#"{ "parts": [] }"#, StatusCode::OK),
+        ("/api/colours", "{}", StatusCode::BAD_REQUEST),
+        ("/api/treemap", r#"{ "path": "nowhere" }"#, StatusCode::NOT_FOUND),
+        ("/api/about", "", StatusCode::OK),
+    ] {
+        let (got, body) = s.post(uri, body.to_string()).await;
+        assert_eq!(got, status, "{uri}: {body}");
+    }
+    let activity = s.activity().await;
+    assert_eq!(activity["calls"], 0, "{activity}");
+    for record in ["tools", "questions", "latency"] {
+        assert_eq!(activity[record], json!([]), "{activity}");
+    }
+    let (_, page) = s.get("/metrics").await;
+    for (question, result) in [
+        ("colours", "ok"),
+        ("colours", "arguments"),
+        ("treemap", "not_found"),
+        ("about", "ok"),
+        ("activity", "ok"),
+    ] {
+        let line = format!("cortex_tool_calls_total{{tool=\"{question}\",result=\"{result}\"}} 1");
+        assert!(page.lines().any(|l| l == line), "{line} is missing in\n{page}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_a_question_of_the_page_holds_no_control_character() {
+    let s = Server::new();
+    s.write_file_chunk("src/a.rs");
+    let name = "a\u{1b}[2J\u{202e}b";
+    for (uri, arguments) in [
+        ("/api/treemap", json!({ "path": name })),
+        ("/api/file_uses", json!({ "path": name })),
+        ("/api/drawing", json!({ "operation": name, "target": "a" })),
+        ("/api/pin", json!({ "id": name, "pinned": true })),
+    ] {
+        let (status, body) = s.post(uri, arguments.to_string()).await;
+        let error = json_of(&body)["error"].as_str().unwrap_or_default().to_string();
+        assert!(status != StatusCode::OK && !error.is_empty(), "{uri}: {body}");
+        assert!(!error.contains(['\u{1b}', '\u{202e}']), "{uri}: {body}");
+    }
 }
 
 #[tokio::test]

@@ -39,9 +39,10 @@ pub(crate) use self::reply::{Look, Reply, printed};
 pub use self::reply::{printable, printable_code, shown_place};
 pub(crate) use self::schema::once as schema_once;
 pub use self::schema::{input as input_schema, output as output_schema};
-pub(crate) use self::tolerant::read as tolerant_arguments;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
-pub(crate) use self::tool::{limited, whole};
+pub(crate) use self::tool::{
+    Question, deserialized, json_of, limited, not_of_published, read_arguments, whole,
+};
 pub use self::why::{WHY_TOKENS, why_lines};
 use crate::engine::{
     ChangesRequest, ExploreRequest, FilesRequest, GrepRequest, HistoryRequest, ImpactRequest,

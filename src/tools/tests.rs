@@ -202,6 +202,79 @@ fn arguments_have_the_names_of_other_programs_too() {
 }
 
 #[test]
+fn a_text_comes_with_its_json_form_only_for_a_caller_that_records_files() {
+    let p = project();
+    let tool = Tool::named("cortex_search").unwrap();
+    for records_files in [false, true] {
+        let call = Call { records_files, ..Call::default() };
+        let reply = tool.call(&p.engine, &call, json!({ "query": "lock" }), Format::Text).unwrap();
+        let Answer::Text(_, json) = &reply else { panic!("{reply}") };
+        assert_eq!(json["results"][0]["path"].is_string(), records_files, "{json}");
+    }
+}
+
+/// The server has few places for calls that wait, and must know them as the tool does.
+#[test]
+fn a_call_waits_however_its_arguments_are_written() {
+    let waits = |tool: &str, arguments: &Value| Tool::named(tool).unwrap().waits_for(arguments);
+    let written = |arguments: &Value| Value::from(arguments.to_string());
+    for arguments in [
+        json!({ "query": "lock", "wait_ms": 50 }),
+        json!({ "query": "lock", "wait_ms": 0 }),
+        json!({ "query": "lock", "wait_ms": "50", "colour": "red" }),
+        json!({ "query": "lock", "wait_ms": "1000000", "min_generation": null }),
+        json!({ "query": "lock", "min_generation": 7 }),
+        json!({ "query": "lock", "min_generation": " 7.0 ", "wait_ms": "" }),
+    ] {
+        assert!(waits("cortex_search", &arguments), "{arguments}");
+        assert!(waits("cortex_search", &written(&arguments)), "{arguments} as a string");
+        // A tool that answers without the index waits for nothing, whatever it is given.
+        assert!(!waits("search_memory_nodes", &arguments), "{arguments}");
+    }
+    for arguments in [
+        Value::Null,
+        json!({}),
+        json!([{ "wait_ms": 50 }]),
+        json!("wait_ms"),
+        json!({ "query": "wait_ms" }),
+        json!({ "query": "lock", "wait_ms": null, "min_generation": " " }),
+        json!({ "query": "lock", "wait_ms": "soon" }),
+    ] {
+        assert!(!waits("cortex_search", &arguments), "{arguments}");
+        assert!(!waits("cortex_search", &written(&arguments)), "{arguments} as a string");
+    }
+}
+
+/// A server adds warnings to a call, for example about the team that it cannot reach.
+#[test]
+fn warnings_of_a_call_stand_beside_those_about_its_arguments() {
+    let p = project();
+    let call = Call { warnings: vec!["team.url: wrong".into()], ..Call::default() };
+    for (tool, arguments) in [
+        ("cortex_search", json!({ "query": "lock" })),
+        ("cortex_grep", json!({ "pattern": "lock" })),
+        ("cortex_read", json!({ "path": "src/lock.rs" })),
+        ("cortex_related", json!({ "path": "src/lock.rs" })),
+        ("cortex_status", json!({})),
+    ] {
+        for unknown in [false, true] {
+            let mut arguments = arguments.clone();
+            if unknown {
+                arguments["colour"] = "red".into();
+            }
+            let ask = |form| {
+                let tool = Tool::named(tool).unwrap();
+                tool.call(&p.engine, &call, arguments.clone(), form).unwrap().to_string()
+            };
+            for reply in [ask(Format::Text), ask(Format::Json)] {
+                assert!(reply.contains("team.url: wrong"), "{tool}: {reply}");
+                assert_eq!(reply.contains("no argument `colour`"), unknown, "{tool}: {reply}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
     let p = project();
     let snapshot = p.engine.manager.current();

@@ -60,7 +60,7 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[("command", "str_replace", "replac
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// Converts the arguments to the types of the schema. Also returns warnings about them.
-pub(crate) fn read(
+pub(super) fn read(
     arguments: Value,
     schema: &Map<String, Value>,
 ) -> Result<(Value, Vec<String>), AskError> {
@@ -98,6 +98,20 @@ pub(crate) fn read(
         )));
     }
     Ok((Value::Object(out), warnings))
+}
+
+/// Reads only those arguments that the schema has, whatever the others are.
+pub(super) fn read_part(arguments: &Value, schema: &Map<String, Value>) -> Result<Value, AskError> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let is_part = |name: &str| properties.is_some_and(|part| part.contains_key(name));
+    let part = match arguments {
+        Value::Object(given) => {
+            let part = given.iter().filter(|(name, _)| is_part(name));
+            Value::Object(part.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    };
+    Ok(read(part, schema)?.0)
 }
 
 /// Gives the arguments our names. An argument under our name counts before one under another. A list

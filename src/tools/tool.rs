@@ -4,8 +4,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
@@ -56,6 +56,8 @@ pub enum ToolGroup {
     Memory,
     /// Tools that change files of the project. A server answers their calls only on request.
     Edit,
+    /// Questions that the page of a server asks. No server lists them.
+    Page,
     /// Every tool.
     All,
 }
@@ -109,6 +111,8 @@ pub struct Tool {
     pub effect: Effect,
     /// Whether the tool is listed only after the first memory is stored.
     pub needs_memories: bool,
+    /// Whether a call can wait for fresh data.
+    pub waits: bool,
     /// The name that callers use, for example `cortex_search`.
     pub name: &'static str,
     /// The name that people read.
@@ -129,7 +133,7 @@ pub struct Tool {
 /// The answer of a tool in the form that the caller asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// The text, and the same as JSON for programs that look at what was answered.
+    /// The text, and the same as JSON if the caller records which files it shows.
     Text(String, Value),
     Json(Value),
 }
@@ -193,11 +197,15 @@ pub(crate) trait Question: DeserializeOwned + JsonSchema + 'static {
         _call: &Call,
         _budget: TokenBudget,
     ) -> Result<Self::Reply, AskError> {
-        Err(AskError::Arguments(format!(
-            "{} answers of projects on this machine only: of published repositories ask cortex_search, cortex_read and cortex_grep",
-            Self::NAME
-        )))
+        Err(not_of_published(Self::NAME))
     }
+}
+
+/// Returns the error of a question about a published repository, unless it answers of those.
+pub(crate) fn not_of_published(name: &str) -> AskError {
+    AskError::Arguments(format!(
+        "{name} answers of projects on this machine only: of published repositories ask cortex_search, cortex_read and cortex_grep"
+    ))
 }
 
 impl Tool {
@@ -216,6 +224,7 @@ impl Tool {
             group: Q::GROUP,
             effect: Q::EFFECT,
             needs_memories: Q::NEEDS_MEMORIES,
+            waits: Q::WAITS,
             name: Q::NAME,
             title: Q::TITLE,
             when: Q::WHEN,
@@ -225,6 +234,14 @@ impl Tool {
             output_schema: schema::output::<Q::Reply>,
             run: answer::<Q>,
         }
+    }
+
+    /// Whether a call with these arguments waits for fresh data before it answers. A call whose
+    /// arguments cannot be used does not.
+    #[must_use]
+    pub fn waits_for(&self, arguments: &Value) -> bool {
+        let read = || tolerant::read_part(arguments, schema::once(schema::input::<Wait>));
+        self.waits && read().is_ok_and(|asked| asked.as_object().is_some_and(|a| !a.is_empty()))
     }
 
     /// Answers a call, in the `usual` form unless the arguments name another. A panic becomes an
@@ -332,6 +349,32 @@ impl<R: Reply> Limited<R> {
     }
 }
 
+/// Reads the arguments of a call by their schema. Returns them with the call, which then has the warnings
+/// about them, too.
+pub(crate) fn read_arguments(
+    arguments: Value,
+    schema: &Map<String, Value>,
+    call: &Call,
+) -> Result<(Value, Call), AskError> {
+    let (arguments, about) = tolerant::read(arguments, schema)?;
+    let warnings = [&call.warnings[..], &about].concat();
+    Ok((arguments, Call { warnings, ..call.clone() }))
+}
+
+/// Returns what arguments that were read say.
+pub(crate) fn deserialized<'de, T: Deserialize<'de>>(
+    arguments: impl Deserializer<'de, Error = serde_json::Error>,
+) -> Result<T, AskError> {
+    T::deserialize(arguments)
+        .map_err(|e| AskError::Arguments(format!("the arguments are not valid: {e}")))
+}
+
+/// Returns the JSON form of a reply.
+pub(crate) fn json_of(reply: &impl Serialize) -> Result<Value, AskError> {
+    serde_json::to_value(reply)
+        .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))
+}
+
 /// Reads the arguments, asks the engine, and writes the reply.
 fn answer<Q: Question>(
     engine: &Engine,
@@ -339,22 +382,18 @@ fn answer<Q: Question>(
     arguments: Value,
     usual: Format,
 ) -> Result<Answer, AskError> {
-    let (arguments, warnings) = tolerant::read(arguments, schema::once(self::arguments::<Q>))?;
-    let wrong =
-        |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
-    let wait = Wait::deserialize(&arguments).map_err(wrong)?;
-    let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
-    let OfRepo { repo } = OfRepo::deserialize(&arguments).map_err(wrong)?;
-    let mut question = Q::deserialize(arguments).map_err(wrong)?;
-    let call = Call { wait, warnings, in_brief: true, ..call.clone() };
+    let (arguments, call) = read_arguments(arguments, schema::once(self::arguments::<Q>), call)?;
+    let wait = deserialized::<Wait>(&arguments)?;
+    let budget = deserialized::<TokenBudget>(&arguments)?.or(Q::TOKENS, usual);
+    let OfRepo { repo } = deserialized(&arguments)?;
+    let mut question: Q = deserialized(arguments)?;
+    let call = Call { wait, in_brief: true, ..call };
     let scope = engine.scope(repo.as_deref(), (Q::MENTIONS)(&mut question), &call)?;
     let reply = match &scope {
         Scope::Here => question.answer(engine, &call, budget)?,
         Scope::Other(other) => question.answer(&other.engine, &call, budget)?,
         Scope::Published(repository) => question.answer_published(repository, &call, budget)?,
     };
-    let json = serde_json::to_value(&reply)
-        .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?;
     Ok(match budget.format() {
         Format::Text => {
             let text = match &scope {
@@ -362,8 +401,9 @@ fn answer<Q: Question>(
                 Scope::Other(other) => format!("{} · in {}", reply.text(), printable(&other.name)),
                 _ => reply.text(),
             };
+            let json = if call.records_files { json_of(&reply)? } else { Value::Null };
             Answer::Text(budget.bind_text(text), json)
         }
-        Format::Json => Answer::Json(budget.bind_json(json)),
+        Format::Json => Answer::Json(budget.bind_json(json_of(&reply)?)),
     })
 }

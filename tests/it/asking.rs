@@ -150,6 +150,50 @@ fn groups_of_tools_are_listed_on_request() {
 }
 
 #[test]
+fn an_agent_reads_that_the_team_of_its_settings_cannot_be_opened() {
+    let p = queue();
+    p.index();
+    let mut command = p.cortex(&["mcp", "--alone"]);
+    let mut server = Server::start(command.env("CORTEX_TEAM_URL", "nowhere://depot"));
+    server.ask("initialize", &initialize("2025-11-25"));
+    for arguments in
+        [json!({ "places": "src/queue.py" }), json!({ "places": "src/queue.py", "odd": 1 })]
+    {
+        let call = json!({ "name": "cortex_read", "arguments": arguments });
+        let reply = server.ask("tools/call", &call)["result"]["content"][0]["text"].to_string();
+        assert!(reply.contains("warning: team.url: "), "{arguments}: {reply}");
+        let is_odd = arguments.get("odd").is_some();
+        assert_eq!(reply.contains("no argument `odd`"), is_odd, "{arguments}: {reply}");
+    }
+}
+
+/// The page takes the arguments of the search, so it heeds each of them.
+#[test]
+fn the_page_searches_the_projects_that_the_search_does() {
+    let p = queue();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    for more in [
+        json!({}),
+        json!({ "deps": true }),
+        json!({ "repos": ["nobody"] }),
+        json!({ "repos": "nobody", "deps": true }),
+        json!({ "repos": ["project"] }),
+        json!({ "paths": "nobody:src/*.py" }),
+    ] {
+        let mut arguments = more.clone();
+        arguments["query"] = "how long does a failed job wait".into();
+        let [found, searched] = ["find", "search"].map(|name| {
+            let (status, body) = client.try_call(name, &arguments).unwrap();
+            let reply: Value = serde_json::from_str(&body).unwrap();
+            (status, reply["error"].clone(), reply["projects"].clone())
+        });
+        assert_eq!(found, searched, "{more}");
+    }
+}
+
+#[test]
 fn the_http_api_has_all_tools_except_those_that_edit() {
     let p = queue();
     p.index();

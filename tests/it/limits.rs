@@ -76,10 +76,13 @@ fn calls_that_wait_keep_no_others_from_their_answers() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let url = server.line();
     Client::new(&url).status();
-    let patient = json!({ "query": "retry", "min_generation": 1_000_000, "wait_ms": 60_000 });
+    // A tool takes arguments in each of these forms.
+    let numbers = json!({ "query": "retry", "min_generation": 1_000_000, "wait_ms": 60_000 });
+    let texts = json!({ "query": "retry", "min_generation": "1000000", "wait_ms": "60000" });
+    let patient = [Value::from(numbers.to_string()), numbers, texts];
     let waiting: Vec<_> = (0..64)
-        .map(|_| {
-            let (client, patient) = (Client::new(&url), patient.clone());
+        .map(|n| {
+            let (client, patient) = (Client::new(&url), patient[n % patient.len()].clone());
             thread::spawn(move || client.try_call("search", &patient))
         })
         .collect();

@@ -600,7 +600,7 @@ impl Engine {
         server: &ServingState,
         snapshot: &Snapshot,
         code: &Served,
-        Activity { done, total, .. }: Activity,
+        activity: Activity,
         n_unserved: usize,
         troubles: &mut Vec<String>,
     ) {
@@ -627,15 +627,46 @@ impl Engine {
             troubles.push("results are found by words alone, because the server exceeded its memory budget: raise live.memory_budget_mb".into());
         }
         if code.corpus.chunks().is_empty() {
-            troubles.push(match &server.indexing {
-                _ if total > 0 => format!("the index is being built: {done} of {total} files are done. Call again, or pass wait_ms"),
-                _ if n_unserved > 0 || metrics.n_reloads == 0 => "the index is being loaded. Call again, or pass wait_ms".into(),
-                Some(_) if !has_looked => "the index is being built. Call again, or pass wait_ms".into(),
-                Some(_) => "there is nothing to index here: `cortex status --verbose` says what is left out, and by which rule".into(),
-                None => "there is no index: run `cortex index`".into(),
-            });
+            let (why, is_coming) = self.why_empty(activity, n_unserved);
+            let advice = if is_coming { ". Call again, or pass wait_ms" } else { "" };
+            troubles.push(why + advice);
         } else if server.indexing.is_some() && !has_looked {
             troubles.push("the files have not been compared with the index yet: they may have changed. Call again, or pass wait_ms".into());
+        }
+    }
+
+    /// Returns why a server serves nothing, and whether an index is being made or loaded.
+    fn why_empty(&self, activity: Activity, n_unserved: usize) -> (String, bool) {
+        let Activity { done, total, .. } = activity;
+        let is_loading = n_unserved > 0 || self.manager.metrics().n_reloads == 0;
+        match self.indexing() {
+            _ if total > 0 => {
+                (format!("the index is being built: {done} of {total} files are done"), true)
+            }
+            _ if is_loading => ("the index is being loaded".into(), true),
+            Some(indexing) if !self.has_looked(indexing) => {
+                ("the index is being built".into(), true)
+            }
+            Some(_) => ("there is nothing to index here: `cortex status --verbose` says what is left out, and by which rule".into(), false),
+            None => ("there is no index: run `cortex index`".into(), false),
+        }
+    }
+
+    /// Returns the generation that a server answers from.
+    ///
+    /// # Errors
+    /// With the reason, when it is damaged, or there is none yet.
+    pub fn ready(&self) -> Result<u64, String> {
+        let snapshot = self.manager.current();
+        if let Some(damage) = snapshot.damage() {
+            return Err(damage);
+        }
+        match self.freshness().generation {
+            0 => Err(self.manager.metrics().last_error.unwrap_or_else(|| {
+                let n_unserved = snapshot.feed(ChunkFiles::NAME).map_or(0, |c| self.unserved(c));
+                self.why_empty(Activity::read(&self.project.layout), n_unserved).0
+            })),
+            generation => Ok(generation),
         }
     }
 
