@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::engine::door::project::Project;
 use crate::engine::door::serving::{Engine, OpenProject};
 use crate::engine::elsewhere::team::{PublishedRepository, Team};
 use crate::engine::read::patterns::pattern_in;
@@ -61,37 +60,6 @@ pub struct AskedProject {
     pub is_package: bool,
 }
 
-impl Project {
-    /// Finds the project that a question is about: the one of the name `repo`, or the one whose name
-    /// its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is this project.
-    ///
-    /// # Errors
-    /// When there is no such project, or there are several.
-    pub fn other(
-        &self,
-        repo: Option<&str>,
-        mentions: &mut Mentions,
-    ) -> Result<Option<KnownProject>, AskError> {
-        let places = &mut mentions.places;
-        if repo.is_none() && places.iter().all(|place| split_place(place).is_none()) {
-            return Ok(None);
-        }
-        let known = self.all();
-        let named = repo.map(|name| known.named(name)).transpose();
-        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?.cloned();
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let Ok(project) = known.named(name) else { continue };
-            let first = found.get_or_insert_with(|| project.clone());
-            if first != project {
-                return Err(several_in(place, &project.name, &first.name));
-            }
-            **place = rest.to_string();
-        }
-        Ok(found.filter(|project| project.root != self.layout.root()))
-    }
-}
-
 fn several_in(place: &str, name: &str, first: &str) -> AskError {
     AskError::Arguments(format!(
         "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
@@ -132,7 +100,7 @@ impl Engine {
             }
             _ => {}
         }
-        let other = self.other(repo, &mut mentions, call)?;
+        let other = self.other(repo, &mut mentions.places, call)?;
         let engine = other.as_ref().map_or(self, |other| &*other.engine);
         if let Some(why) = engine.project.is_absent()
             && mentions.repos.is_none_or(|repos| repos.is_empty())
@@ -217,12 +185,13 @@ impl Engine {
         }
     }
 
-    /// Opens the project that a question is about, as [`Project::other`] finds it, or the package of
-    /// this name. `None` is the project of this engine.
+    /// Opens the project or package that a question is about: the one of the name `repo`, or the project
+    /// whose name its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is the
+    /// project of this engine.
     fn other(
         &self,
         repo: Option<&str>,
-        mentions: &mut Mentions,
+        places: &mut [&mut String],
         call: &Call,
     ) -> Result<Option<AskedProject>, AskError> {
         match repo {
@@ -236,10 +205,28 @@ impl Engine {
             _ => {}
         }
         let others = others(call)?;
-        let Some(KnownProject { name, root }) = self.project.other(repo, mentions)? else {
+        if repo.is_none() && places.iter().all(|place| split_place(place).is_none()) {
+            return Ok(None);
+        }
+        let known = self.known_projects(call);
+        let named = repo.map(|name| known.named(name)).transpose();
+        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?;
+        for place in places {
+            let Some((name, rest)) = split_place(place) else { continue };
+            let Ok(project) = known.named(name) else { continue };
+            let first = *found.get_or_insert(project);
+            if first != project {
+                return Err(several_in(place, &project.name, &first.name));
+            }
+            **place = rest.to_string();
+        }
+        let Some(KnownProject { name, root }) =
+            found.filter(|project| project.root != self.project.layout.root())
+        else {
             return Ok(None);
         };
-        Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
+        let (name, engine) = (name.clone(), others.engine(root)?);
+        Ok(Some(AskedProject { name, engine, is_package: false }))
     }
 
     /// Says what an agent can do that works where no project is.
