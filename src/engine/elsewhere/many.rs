@@ -145,10 +145,11 @@ impl Engine {
         {
             published = vec![team.waited(published.remove(0), call)?];
         }
-        let is_here = |shared: &Shared| {
+        // A glob may select both.
+        let is_here_too = |shared: &Shared| {
             call.others.is_some() && known.there.iter().any(|p| p.name == shared.name())
         };
-        published.retain(|shared| !is_here(shared));
+        published.retain(|shared| !is_here_too(shared));
         let globs = elsewhere.iter().filter(|name| name.contains('*') && call.others.is_some());
         let globs = globs.filter(|name| !unknown.contains(name)).filter(|name| {
             Glob::new(name).is_ok_and(|glob| {

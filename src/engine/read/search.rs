@@ -369,11 +369,11 @@ pub(in crate::engine) fn ranked(
     n: usize,
     pooled: Option<&Statistics>,
 ) -> Result<Results, SearchError> {
+    if is_semantic {
+        let found = searcher.by_meaning(vector, filter, n)?;
+        return Ok(Results { notes: query.notes.clone(), ..found });
+    }
     match pooled {
-        _ if is_semantic => {
-            let found = searcher.by_meaning(vector, filter, n)?;
-            Ok(Results { notes: query.notes.clone(), ..found })
-        }
         Some(pooled) => searcher.search_among(query, vector, filter, n, pooled),
         None => searcher.search(query, vector, filter, n),
     }

@@ -68,6 +68,8 @@ fn what_is_published_is_asked_by_its_name() {
         assert!(out.starts_with("shop/api:src/retry.rs:2"), "{args:?}: {out}");
         assert!(out.contains("pub fn retry_with_backoff"), "{args:?}: {out}");
     }
+    let unknown = ask(&["read", "shop/api:src/retry.rs#retry_with_backof"]).error();
+    assert!(unknown.contains("has no symbol") && unknown.contains("similar: retry_with_backoff"));
     let lines = ask(&["grep", "retry_with_backoff", "--repo", "shop/api"]).expect(0).stdout;
     assert!(lines.starts_with("shop/api:src/retry.rs:2:"), "{lines}");
     let list = ask(&["team", "repos"]).expect(0).stdout;
