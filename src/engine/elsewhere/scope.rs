@@ -60,10 +60,31 @@ pub struct AskedProject {
     pub is_package: bool,
 }
 
-fn several_in(place: &str, name: &str, first: &str) -> AskError {
-    AskError::Arguments(format!(
-        "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
-    ))
+/// Returns the source that the places of a question name, or `found`, and takes its name off them.
+///
+/// # Errors
+/// When the question names several sources, or `named` fails.
+fn named_by<T>(
+    mut found: Option<T>,
+    places: &mut [&mut String],
+    named: impl Fn(&str) -> Result<Option<T>, AskError>,
+    name_of: impl Fn(&T) -> &str,
+) -> Result<Option<T>, AskError> {
+    for place in places {
+        let Some((name, rest)) = split_place(place) else { continue };
+        if found.as_ref().is_none_or(|first| name_of(first) != name) {
+            let Some(this) = named(name)? else { continue };
+            let (name, first) = (name_of(&this), found.as_ref().map(&name_of));
+            if let Some(first) = first.filter(|first| *first != name) {
+                return Err(AskError::Arguments(format!(
+                    "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
+                )));
+            }
+            found = Some(this);
+        }
+        **place = rest.to_string();
+    }
+    Ok(found)
 }
 
 impl Engine {
@@ -158,22 +179,11 @@ impl Engine {
         places: &mut [&mut String],
         call: &Call,
     ) -> Result<Option<Shared<'c>>, AskError> {
-        let named =
-            |name: &str| if self.has_project(name, call) { Ok(None) } else { team.named(name) };
-        let mut found = repo.map_or(Ok(None), named)?;
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let is_it = found.as_ref().is_some_and(|found| found.name() == name);
-            if !is_it {
-                let Some(shared) = named(name)? else { continue };
-                if let Some(first) = &found {
-                    return Err(several_in(place, name, first.name()));
-                }
-                found = Some(shared);
-            }
-            **place = rest.to_string();
-        }
-        match (found, repo) {
+        let named = |name: &str| -> Result<Option<Shared<'c>>, AskError> {
+            if self.has_project(name, call) { Ok(None) } else { Ok(team.named(name)?) }
+        };
+        let found = repo.map_or(Ok(None), named)?;
+        match (named_by(found, places, named, Shared::name)?, repo) {
             (None, Some(repo)) if team.asks_all => Err(AskError::NotFound(format!(
                 "no published repository is named `{repo}`: cortex_status lists them"
             ))),
@@ -210,16 +220,9 @@ impl Engine {
         }
         let known = self.known_projects(call);
         let named = repo.map(|name| known.named(name)).transpose();
-        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?;
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let Ok(project) = known.named(name) else { continue };
-            let first = *found.get_or_insert(project);
-            if first != project {
-                return Err(several_in(place, &project.name, &first.name));
-            }
-            **place = rest.to_string();
-        }
+        let found = named.map_err(|e| AskError::Arguments(e.to_string()))?;
+        let named = |name: &str| Ok(known.named(name).ok());
+        let found = named_by(found, places, named, |project| &project.name)?;
         let Some(KnownProject { name, root }) =
             found.filter(|project| project.root != self.project.layout.root())
         else {
