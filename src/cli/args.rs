@@ -2,18 +2,19 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
-use super::elsewhere;
+use super::elsewhere::{self, Others};
 use super::outcome::Outcome;
 use super::paths::Paths;
-use super::progress::Bar;
 use super::render::{self, count, printable};
 use crate::engine::{
-    AnswerFrom, Engine, FrontEnd, Mentions, Project, ProjectError, Step, single_globs,
+    AnswerFrom, Call, Engine, FrontEnd, Mentions, OpenProject, Project, ProjectError, Scope,
+    single_globs,
 };
 use crate::tools::Reply;
 
@@ -63,42 +64,96 @@ impl OfProject {
 
     /// Opens the project as an engine. The first question indexes the project if that is needed.
     pub(super) fn engine(&self, look: AnswerFrom) -> Result<Engine> {
-        let mut project = self.open_or_ask()?;
-        let here = std::env::current_dir().ok();
-        let below = here.as_deref().and_then(|h| h.strip_prefix(project.layout.root()).ok());
-        project.front_end = FrontEnd::CommandLine;
-        project.folder = below.map(Path::to_path_buf).unwrap_or_default();
-        engine(project, look)
+        engine(self.open_or_ask()?, look)
     }
 }
 
-/// Selects the project, which may be another one than the current.
+/// Returns an engine for which a path is relative to the working directory if that is in the project.
+fn engine(mut project: Project, look: AnswerFrom) -> Result<Engine> {
+    let here = std::env::current_dir().ok();
+    let below = here.as_deref().and_then(|h| h.strip_prefix(project.layout.root()).ok());
+    project.front_end = FrontEnd::CommandLine;
+    project.folder = below.map(Path::to_path_buf).unwrap_or_default();
+    Ok(elsewhere::engine(project, look)?)
+}
+
+/// Selects what is asked, which may be another project than the current one.
 #[derive(clap::Args)]
 pub(super) struct OfAnyProject {
     #[command(flatten)]
     current: OfProject,
-    /// Ask this other project, by its name or path; a file of it may also be written
-    /// PROJECT:src/a.rs
+    /// Ask this other project, by its name or path, or this dependency, by its name; files of
+    /// projects may also be written PROJECT:src/a.rs
     #[arg(long, value_name = "PROJECT", conflicts_with = "directory", global = true)]
     repo: Option<String>,
 }
 
 impl OfAnyProject {
-    /// Opens the project that is asked as an engine, and takes its name off the places of the
-    /// question.
+    /// Opens the project from which the source is asked: the current one, or the one at the path that
+    /// was given.
+    pub(super) fn reach(&self, look: AnswerFrom) -> Result<Reach> {
+        let (mut project, mut repo) = (self.current.open_or_ask()?, self.repo.clone());
+        let path = |repo: &String| elsewhere::path_of(repo, &project.all());
+        if let Some(root) = repo.as_ref().and_then(path) {
+            (project, repo) = (OfProject::at(&root).open_or_ask()?, None);
+        }
+        let others: Arc<dyn OpenProject> = Arc::new(Others::new(look, Vec::new()));
+        let call = Call { others: Some(others), ..Call::default() };
+        Ok(Reach { here: Arc::new(engine(project, look)?), repo, call })
+    }
+
+    /// Opens the project or package that is asked as an engine, and takes its name off the places of
+    /// the question.
     pub(super) fn engine<'a>(
         &self,
         look: AnswerFrom,
         places: impl IntoIterator<Item = &'a mut String>,
-    ) -> Result<Engine> {
-        let current = self.current.open_or_ask()?;
-        let repo = self.repo.as_deref();
-        if let Some(root) = repo.and_then(|repo| elsewhere::path_of(repo, &current.all())) {
-            return OfProject::at(&root).engine(look);
+    ) -> Result<Arc<Engine>> {
+        let reach = self.reach(look)?;
+        let scope = reach.scope(places)?;
+        Ok(reach.engine(&scope).clone())
+    }
+}
+
+/// What the question of a command may be asked of.
+pub(super) struct Reach {
+    here: Arc<Engine>,
+    repo: Option<String>,
+    pub(super) call: Call,
+}
+
+impl Reach {
+    /// Adds the published repositories.
+    pub(super) fn with_team(mut self) -> Self {
+        let (team, warning) = self.here.team();
+        if self.repo.is_some() {
+            render::warnings(warning.as_slice());
         }
-        match current.other(repo, &mut Mentions::of(places))? {
-            Some(other) => OfProject::at(&other.root).engine(look),
-            None => self.current.engine(look),
+        self.call.team = team;
+        self
+    }
+
+    /// Decides what is asked, and takes its name off the places of the question.
+    pub(super) fn scope<'a>(
+        &self,
+        places: impl IntoIterator<Item = &'a mut String>,
+    ) -> Result<Scope<'_>> {
+        Ok(self.here.scope(self.repo.as_deref(), Mentions::of(places), &self.call)?)
+    }
+
+    /// Returns the engine that answers, if no published repository does.
+    pub(super) fn engine<'a>(&'a self, scope: &'a Scope) -> &'a Arc<Engine> {
+        match scope {
+            Scope::Other(other) => &other.engine,
+            Scope::Here | Scope::Published(_) => &self.here,
+        }
+    }
+
+    /// Returns how the paths of the answer are printed.
+    pub(super) fn paths(&self, scope: &Scope) -> Paths {
+        match scope {
+            Scope::Published(repository) => Paths::of_published(repository.name()),
+            Scope::Here | Scope::Other(_) => Paths::of(&self.engine(scope).project),
         }
     }
 }
@@ -138,12 +193,13 @@ pub(super) struct Excluded {
 }
 
 impl Excluded {
-    /// Returns the globs of a request. A glob that begins with something in the working directory,
-    /// `.` or `..` is relative to it.
-    pub(super) fn with(&self, paths: &[String], project: &Project) -> Vec<String> {
+    /// Returns the globs of a request. If the project is here, a glob that begins with something in the
+    /// working directory, `.` or `..` is relative to it.
+    pub(super) fn with(&self, paths: &[String], project: Option<&Project>) -> Vec<String> {
         let local = |glob: &str| {
             let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
-            format!("{not}{}", from_folder(glob, project))
+            let glob = project.map_or_else(|| glob.into(), |project| from_folder(glob, project));
+            format!("{not}{glob}")
         };
         let wanted = single_globs(paths).into_iter().map(local);
         let unwanted =
@@ -205,37 +261,13 @@ impl Languages {
     }
 }
 
-/// Returns an engine that shows the progress of indexing on stderr.
-pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine> {
-    let bar = Bar::indexing(false);
-    let graph = Bar::graph(false);
-    let place = if project.layout.is_in_cache() {
-        printable(&project.layout.dot_cortex().display().to_string())
-    } else {
-        ".cortex/, which git ignores".into()
-    };
-    let tell = move |step: Step| match step {
-        Step::Indexing(progress) => bar.show(progress),
-        Step::Indexed(summary) => {
-            bar.end();
-            tell!("{}", super::index::one_line(summary));
-            tell!("The index is in {place}. Every search updates it first.");
-            tell!(
-                "Next: `cortex init` connects coding agents; `cortex map` says what this repository is."
-            );
-        }
-        Step::Commits => tell!("Reading the history, which takes some seconds the first time."),
-        Step::Graph(progress) => graph.show(progress),
-    };
-    Ok(Engine::for_command(project, look, Box::new(tell))?)
-}
-
 /// The index over memories is saved when at least this share of them is new. Saving it more often
 /// would slow every question.
 pub(super) const SAVED_FROM: f64 = 0.02;
 
 /// Ends a command: saves the loaded index for the next command.
-pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
+pub(super) fn end(engine: impl Into<Arc<Engine>>, outcome: Outcome) -> Outcome {
+    let engine: Arc<Engine> = engine.into();
     engine.save(SAVED_FROM);
     engine.end();
     outcome
@@ -243,17 +275,24 @@ pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
 
 /// Prints an answer, and ends the command.
 pub(super) fn answered(
-    engine: Engine,
+    engine: impl Into<Arc<Engine>>,
     as_json: bool,
     answer: &impl Reply,
     is_found: bool,
 ) -> Result<Outcome> {
-    if as_json {
-        render::json(answer)?;
-    } else {
-        Paths::of(&engine.project).print(answer, is_found)?;
-    }
+    let engine: Arc<Engine> = engine.into();
+    printed(&Paths::of(&engine.project), as_json, answer, is_found)?;
     Ok(end(engine, Outcome::of(is_found)))
+}
+
+/// Prints an answer.
+pub(super) fn printed(
+    paths: &Paths,
+    as_json: bool,
+    answer: &impl Reply,
+    is_found: bool,
+) -> Result<()> {
+    if as_json { render::json(answer) } else { paths.print(answer, is_found) }
 }
 
 /// The names of the chunk types.

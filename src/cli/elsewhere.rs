@@ -8,9 +8,11 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
+use super::progress::Bar;
+use super::render::printable;
 use crate::config;
 use crate::dir::Dir;
-use crate::engine::{AnswerFrom, Call, Engine, FrontEnd, OpenProject, Project, ProjectError};
+use crate::engine::{AnswerFrom, Call, Engine, FrontEnd, OpenProject, Project, ProjectError, Step};
 use crate::projects::Projects;
 use crate::store::Layout;
 
@@ -62,6 +64,31 @@ impl Elsewhere {
     }
 }
 
+/// Returns an engine that shows the progress of indexing on stderr.
+pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine, ProjectError> {
+    let bar = Bar::indexing(false);
+    let graph = Bar::graph(false);
+    let place = if project.layout.is_in_cache() {
+        printable(&project.layout.dot_cortex().display().to_string())
+    } else {
+        ".cortex/, which git ignores".into()
+    };
+    let tell = move |step: Step| match step {
+        Step::Indexing(progress) => bar.show(progress),
+        Step::Indexed(summary) => {
+            bar.end();
+            tell!("{}", super::index::one_line(summary));
+            tell!("The index is in {place}. Every search updates it first.");
+            tell!(
+                "Next: `cortex init` connects coding agents; `cortex map` says what this repository is."
+            );
+        }
+        Step::Commits => tell!("Reading the history, which takes some seconds the first time."),
+        Step::Graph(progress) => graph.show(progress),
+    };
+    Engine::for_command(project, look, Box::new(tell))
+}
+
 /// Opens the other projects of one question of the command line, and keeps them.
 pub(super) struct Others {
     look: AnswerFrom,
@@ -81,7 +108,7 @@ impl OpenProject for Others {
     fn engine(&self, root: &Path) -> Result<Arc<Engine>, ProjectError> {
         let mut project = Project::open(Some(root))?;
         project.front_end = FrontEnd::CommandLine;
-        let engine = Arc::new(Engine::for_command(project, self.look, Box::new(|_| ()))?);
+        let engine = Arc::new(engine(project, self.look)?);
         self.opened.lock().push((root.to_path_buf(), engine.clone()));
         Ok(engine)
     }

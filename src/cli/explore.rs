@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         *entry = args::standard_input()?;
     }
     let engine = args.project.engine(AnswerFrom::Tree, &mut about)?;
-    let paths = args.excluded.with(&args.paths, &engine.project);
+    let paths = args.excluded.with(&args.paths, Some(&engine.project));
     let request = ExploreRequest { about, filters: Filters { paths, ..Filters::default() } };
     let format = if args.form.json { Format::Json } else { Format::Text };
     let told = limited(request, &engine, &Call::default(), args.tokens, format)?;

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         sort: *sort,
         limit: *limit,
         languages: languages.wanted(),
-        paths: args.excluded.with(paths, &engine.project),
+        paths: args.excluded.with(paths, Some(&engine.project)),
     };
     let found = engine.files(&request, &Call::default())?;
     args::answered(engine, args.form.json, &found, !found.rows.is_empty())

@@ -7,7 +7,7 @@ use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
 use super::paths::Paths;
 use super::render::{self, line, printable, printable_code};
-use crate::engine::{AnswerFrom, Call, GrepLines, GrepRequest};
+use crate::engine::{AnswerFrom, GrepLines, GrepRequest, Scope};
 
 /// Find lines by text or regular expression in the indexed files, source files first
 #[derive(clap::Args)]
@@ -69,7 +69,13 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut paths = args.paths.clone();
-    let engine = args.project.engine(AnswerFrom::Tree, &mut paths)?;
+    let reach = args.project.reach(AnswerFrom::Tree)?.with_team();
+    let scope = reach.scope(&mut paths)?;
+    let engine = reach.engine(&scope);
+    let here = match &scope {
+        Scope::Published(_) => None,
+        Scope::Here | Scope::Other(_) => Some(&*engine.project),
+    };
     let request = GrepRequest {
         pattern: args.pattern.clone(),
         regex: args.regex,
@@ -77,7 +83,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         word: args.word,
         multiline: args.multiline,
         invert: args.invert,
-        paths: args.excluded.with(&paths, &engine.project),
+        paths: args.excluded.with(&paths, here),
         languages: args.languages.wanted(),
         context: args.context,
         count: args.count,
@@ -88,15 +94,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         cursor: None,
         folds: false,
     };
-    let answer = engine.grep(&request, &Call::default())?;
+    let answer = match &scope {
+        Scope::Published(repository) => repository.grep(&request, &reach.call)?,
+        Scope::Here | Scope::Other(_) => engine.grep(&request, &reach.call)?,
+    };
+    let shown = reach.paths(&scope);
     let is_found = answer.found.total > 0;
     let is_for_people = Term::stdout().is_term() && !args.files_only && !args.count;
     if args.form.json || is_for_people {
-        return args::answered(engine, args.form.json, &answer, is_found);
+        args::printed(&shown, args.form.json, &answer, is_found)?;
+    } else {
+        render::warnings(&answer.state.warnings);
+        for_programs(args, &answer.found, &shown)?;
     }
-    render::warnings(&answer.state.warnings);
-    for_programs(args, &answer.found, &Paths::of(&engine.project))?;
-    Ok(args::end(engine, Outcome::of(is_found)))
+    Ok(args::end(engine.clone(), Outcome::of(is_found)))
 }
 
 /// Prints lines as other programs of this kind do: `path:line:text`.

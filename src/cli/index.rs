@@ -1,6 +1,7 @@
 //! `cortex index`: updates the index.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
@@ -85,7 +86,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if let Err(e) = engine.prepare_graph(&|progress| bar.show(progress)) {
         tell!("the first question about the code graph has to read the files: {e}");
     }
-    engine.end();
+    Arc::new(engine).end();
     if let Some(to) = &args.cache_to {
         // The engine owns the project that was indexed, and has let go of it.
         let project = Project::open(args.project.as_deref())?;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use self::shared::title;
 use super::args::{self, OfProject};
+use super::elsewhere;
 use super::outcome::Outcome;
 use super::render::{count, faint, json, line, printable, width};
 use super::temporary::PrivateFolder;
@@ -222,7 +223,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 impl Args {
     fn carry_out(&self, project: Project) -> Result<Outcome> {
-        let engine = args::engine(project, AnswerFrom::Index)?;
+        let engine = elsewhere::engine(project, AnswerFrom::Index)?;
         let memories = &engine.memories(LONG_WAIT)?;
         engine.project.record_past_in(memories, None);
         let outcome = match &self.command {

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let request = PatternRequest {
         pattern: pattern.clone(),
         languages: languages.wanted(),
-        paths: args.excluded.with(paths, &engine.project),
+        paths: args.excluded.with(paths, Some(&engine.project)),
         context: *context,
         limit: *limit,
     };

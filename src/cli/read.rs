@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{self, Form, OfAnyProject};
 use super::outcome::Outcome;
-use crate::engine::{AnswerFrom, Call, ReadRequest};
+use crate::engine::{AnswerFrom, ReadRequest, Scope};
 
 /// Print lines of indexed files from disk, and lines that match a pattern, with secrets redacted
 #[derive(clap::Args)]
@@ -37,7 +37,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut places = args.places.clone();
-    let engine = args.project.engine(AnswerFrom::Tree, &mut places)?;
+    let reach = args.project.reach(AnswerFrom::Tree)?.with_team();
+    let scope = reach.scope(&mut places)?;
     let request = ReadRequest {
         places,
         chunk_id: args.chunk_id.clone(),
@@ -46,6 +47,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         folds: !args.form.json,
         ..ReadRequest::default()
     };
-    let answer = engine.read_places(&request, &Call::default())?;
-    args::answered(engine, args.form.json, &answer, true)
+    let engine = reach.engine(&scope);
+    let answer = match &scope {
+        Scope::Published(repository) => repository.read_places(&request, &reach.call)?,
+        Scope::Here | Scope::Other(_) => engine.read_places(&request, &reach.call)?,
+    };
+    args::printed(&reach.paths(&scope), args.form.json, &answer, true)?;
+    Ok(args::end(engine.clone(), Outcome::Done))
 }

@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         limit,
         filters: Filters {
             kinds,
-            paths: args.excluded.with(paths, &engine.project),
+            paths: args.excluded.with(paths, Some(&engine.project)),
             tags: tags.clone(),
             tests: args.tests,
         },

@@ -88,6 +88,23 @@ impl LanguageFilter {
         let any = |languages: &[String]| languages.iter().any(|l| is_written_in(language, path, l));
         (self.wanted.is_empty() || any(&self.wanted)) && !any(&self.unwanted)
     }
+
+    /// Returns the languages that no chunk of these sets has, and those that exist there; `None` if all
+    /// exist.
+    #[must_use]
+    pub fn unknown_in<'a>(&'a self, sets: &[&'a ChunkSet]) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+        if self.is_empty() {
+            return None;
+        }
+        let all = || sets.iter().flat_map(|set| set.all());
+        let there: BTreeSet<&str> = all().filter_map(|e| e.language.as_deref()).collect();
+        let is_written =
+            |e: &Entry, l: &str| is_written_in(e.language.as_deref(), e.file_path.as_deref(), l);
+        let is_known = |l: &&str| there.contains(l) || all().any(|e| is_written(e, l));
+        let named = self.wanted.iter().chain(&self.unwanted).map(String::as_str);
+        let unknown: Vec<&str> = named.filter(|l| !is_known(l)).collect();
+        (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
+    }
 }
 
 /// A condition on every chunk that may be found. It is tested on many chunks.
@@ -117,28 +134,6 @@ impl Filter {
             && self.tags.is_empty()
             && self.tests.is_none()
             && self.condition.is_none()
-    }
-
-    /// Returns the requested languages that no chunk has, and the languages that exist; `None` if
-    /// all requested ones exist.
-    #[must_use]
-    pub fn unknown_languages<'a>(
-        &'a self,
-        chunks: &'a ChunkSet,
-    ) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
-        if self.languages.is_empty() {
-            return None;
-        }
-        let there: BTreeSet<&str> =
-            chunks.all().iter().filter_map(|e| e.language.as_deref()).collect();
-        let is_written =
-            |e: &Entry, l: &str| is_written_in(e.language.as_deref(), e.file_path.as_deref(), l);
-        let is_known =
-            |l: &&str| there.contains(l) || chunks.all().iter().any(|e| is_written(e, l));
-        let LanguageFilter { wanted, unwanted } = &self.languages;
-        let named = wanted.iter().chain(unwanted).map(String::as_str);
-        let unknown: Vec<&str> = named.filter(|l| !is_known(l)).collect();
-        (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
     }
 
     /// Returns whether this chunk may be found.

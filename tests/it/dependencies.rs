@@ -120,6 +120,20 @@ fn a_package_is_asked_by_its_name_and_removed_when_nobody_uses_it() {
         cortex(&p, &p, &["read", paths[0]]).expect(0);
     }
     assert!(search("teapot").error().contains("no project is called `teapot`"));
+    // So do the commands that read.
+    let ask = |args: &[&str]| cortex(&p, &p, args);
+    for repo in ["kettle", "kettle@1.0.0", "npm:kettle"] {
+        let read = ask(&["read", "index.d.ts:2", "--repo", repo, "--json"]).expect(0).stdout;
+        let read: Value = serde_json::from_str(&read).unwrap();
+        assert_eq!(read["content"], TYPES.lines().nth(1).unwrap(), "{repo}");
+        let lines = ask(&["grep", "boil", "--repo", repo, "-l"]).expect(0).stdout;
+        assert!(lines.contains("index.d.ts\n") && !lines.contains("tea.js"), "{repo}: {lines}");
+    }
+    let unknown = ask(&["read", "index.d.ts", "--repo", "teapot"]).error();
+    assert!(unknown.contains("no project is called `teapot`"), "{unknown}");
+    // The sources of a package stay as they are.
+    ask(&["graph", "rename", "boil", "cook", "--apply", "--repo", "kettle"]);
+    assert_eq!(p.read("node_modules/kettle/index.d.ts"), TYPES);
     let clean = |days: &str| cortex(&p, &p, &["deps", "clean", "--unused", days]).expect(0).stdout;
     assert!(clean("1").starts_with("0 packages removed"), "it was used just now");
     assert!(clean("0").starts_with("1 package removed"));

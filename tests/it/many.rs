@@ -175,6 +175,34 @@ fn every_argument_that_names_a_place_reaches_the_project_of_the_place() {
     }
 }
 
+/// A search of several projects says and shows what a search of one does.
+#[test]
+fn a_search_of_several_projects_takes_the_steps_of_a_search_of_one() {
+    let p = three();
+    p.write("a/app/src/queue.rs", "pub fn push() {}\n\npub fn pop() -> u32 {\n    0\n}\n");
+    p.write("b/app/tool.py", "def boil():\n    return 100\n");
+    let ask = |args: &[&str]| at(&p, "b/wall", &[&["search", "--all"], args].concat());
+    // The place of a stack trace comes first, though another file has the words.
+    let trace = "panicked at src/queue.rs:4:5:\nboils potatoes in salted water";
+    let first = |query: &str| ask(&["-l", "-n", "1", query]).expect(0).stdout;
+    assert_eq!(first(trace), "a/app:src/queue.rs\n");
+    // Each project has this file; the absolute path says which one it is.
+    let inside = format!("failed attempt at {}:2:8", p.path("b/wall/src/lib.rs").display());
+    assert_eq!(first(&inside), "wall:src/lib.rs\n");
+
+    let unknown = "no indexed file is written in klingon; the languages are python, rust";
+    let nowhere = "no indexed file matches nowhere/**";
+    for (args, warning) in [(["-t", "klingon"], unknown), (["--paths", "nowhere/**"], nowhere)] {
+        let said = ask(&[&["boil"], &args[..]].concat()).stderr;
+        assert!(said.contains(warning), "{args:?}: {said}");
+    }
+    // One project that has it is enough.
+    for args in [["-t", "python"], ["--paths", "*.py"], ["--paths", "./src"]] {
+        let out = ask(&[&["boil"], &args[..]].concat()).expect(0);
+        assert!(!out.stderr.contains("no indexed file"), "{args:?}: {}", out.stderr);
+    }
+}
+
 /// Copies of a file in several projects have one path and one score.
 #[test]
 fn results_of_one_score_are_in_the_order_of_their_projects() {

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::files::JsonLinesWriter;
-use crate::cli::args::{self, end};
+use crate::cli::args::end;
+use crate::cli::elsewhere::engine;
 use crate::cli::outcome::Outcome;
 use crate::cli::render::{json, line};
 use crate::engine::{AnswerFrom, Call, Project};
@@ -14,7 +15,7 @@ use crate::graph::Counts;
 /// Compares inferred calls with imported SCIP indexes. Differences go to the file `save`.
 pub(super) fn run(save: Option<&Path>, as_json: bool) -> Result<Outcome> {
     let project = Project::open(None)?;
-    let engine = args::engine(project, AnswerFrom::Tree)?;
+    let engine = engine(project, AnswerFrom::Tree)?;
     let comparison = engine.compare_graph(&Call::default())?;
     if let Some(save) = save {
         let mut save = JsonLinesWriter::create(save)?;

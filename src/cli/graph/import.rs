@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -104,7 +105,7 @@ pub(super) fn run(of: &Import, shared: &Shared) -> Result<Outcome> {
 }
 
 /// Imports an index or, without a file, those that installed indexers write.
-fn import(engine: Engine, file: Option<&Path>, as_json: bool) -> Result<Outcome> {
+fn import(engine: Arc<Engine>, file: Option<&Path>, as_json: bool) -> Result<Outcome> {
     let root = engine.project.layout.root().to_path_buf();
     let import = |path: &Path, name: &str| -> Result<Imported> {
         let mut index =

@@ -1,5 +1,7 @@
 //! Arguments that questions of `cortex graph` share, and how their answers are printed.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use clap::ValueEnum;
 
@@ -94,14 +96,14 @@ impl Shared {
     pub(super) fn engine<'a>(
         &self,
         places: impl IntoIterator<Item = &'a mut String>,
-    ) -> Result<Engine> {
+    ) -> Result<Arc<Engine>> {
         self.project.engine(AnswerFrom::Tree, places)
     }
 
     /// Prints the answer to a question about a target.
     pub(super) fn answered(
         &self,
-        engine: Engine,
+        engine: Arc<Engine>,
         target: &str,
         answer: &GraphAnswer,
     ) -> Result<Outcome> {

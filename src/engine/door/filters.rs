@@ -85,6 +85,16 @@ impl Filters {
             ..self.kinds.filter()
         })
     }
+
+    /// Returns warnings about languages and globs of the request that no indexed file of these
+    /// projects has.
+    pub(in crate::engine) fn idle(
+        &self,
+        projects: &[(&Project, &ChunkSet)],
+    ) -> impl Iterator<Item = String> {
+        let languages = unknown_languages(projects, &self.kinds.languages);
+        languages.into_iter().chain(idle_paths(projects, &self.paths))
+    }
 }
 
 /// Reads the languages of a request; `!` before a name leaves the language out.
@@ -148,21 +158,26 @@ pub fn single_globs(patterns: &[String]) -> Vec<&str> {
     out
 }
 
-/// Returns a warning if a glob of a request matches no indexed file, and why a folder or a file that
-/// it names is not indexed.
+/// Returns a warning if a glob of a request matches no indexed file of these projects, and why a folder
+/// or a file that it names is not indexed.
 pub(in crate::engine) fn idle_paths(
-    project: &Project,
-    chunks: &ChunkSet,
+    projects: &[(&Project, &ChunkSet)],
     patterns: &[String],
 ) -> Option<String> {
     let matches = |pattern: &&str| {
-        let one = [in_index(Some(project), pattern.trim_start_matches('!'))];
-        globs(&one).is_ok_and(|glob| chunks.files().any(|file| glob.is_match(file)))
+        projects.iter().any(|&(project, chunks)| {
+            let one = [in_index(Some(project), pattern.trim_start_matches('!'))];
+            globs(&one).is_ok_and(|glob| chunks.files().any(|file| glob.is_match(file)))
+        })
     };
     let idle: Vec<&str> =
         single_globs(patterns).into_iter().filter(|pattern| !matches(pattern)).collect();
     let folders: Vec<&str> = idle.iter().map(|pattern| literal(pattern)).collect();
-    let why = paths::why_idle(project, &folders);
+    let mut why = vec![None; folders.len()];
+    for &(project, _) in projects {
+        let here = paths::why_idle(project, &folders);
+        why = why.into_iter().zip(here).map(|(known, here)| known.or(here)).collect();
+    }
     let with_why = |(pattern, why): (&str, Option<String>)| {
         why.map_or_else(|| pattern.to_string(), |why| format!("{pattern} ({why})"))
     };
@@ -178,9 +193,11 @@ fn literal(glob: &str) -> &str {
     folders.trim_matches('/')
 }
 
-/// Returns a warning if the filter names languages that no indexed file has.
-pub(in crate::engine) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<String> {
-    let (unknown, there) = filter.unknown_languages(chunks)?;
+/// Returns a warning if a request names languages that no indexed file of these projects has.
+fn unknown_languages(projects: &[(&Project, &ChunkSet)], languages: &[String]) -> Option<String> {
+    let languages = of_languages(languages);
+    let sets: Vec<&ChunkSet> = projects.iter().map(|(_, chunks)| *chunks).collect();
+    let (unknown, there) = languages.unknown_in(&sets)?;
     Some(format!(
         "no indexed file is written in {}; the languages are {}",
         unknown.join(", "),

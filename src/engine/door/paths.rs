@@ -79,7 +79,9 @@ pub(in crate::engine) fn place(
         let indexed = chunks.read_file(&path);
         let now = chunks_now(project, &indexed, &path);
         note = note.or(now.as_ref().map(|_| changed(&path, LINES)));
-        lines = Some(lines_of(project, &now.unwrap_or(indexed), &path, symbol)?);
+        let lists =
+            || format!("{} lists the symbols of {path}", project.front_end.name(Advised::Outline));
+        lines = Some(lines_of(&now.unwrap_or(indexed), &path, symbol, lists)?);
     }
     Ok(Place { path, lines, more: address.more, note })
 }
@@ -205,20 +207,19 @@ pub(in crate::engine) fn changed(path: &str, what: &str) -> String {
     format!("`{path}` changed since it was indexed: {what} now")
 }
 
-/// Returns the lines of a symbol in a file.
-fn lines_of(
-    project: &Project,
+/// Returns the lines of a symbol in a file. If the file has none that is similar either, the error
+/// gives the advice `otherwise`.
+pub(in crate::engine) fn lines_of(
     of_file: &[Arc<Chunk>],
     path: &str,
     symbol: &str,
+    otherwise: impl FnOnce() -> String,
 ) -> Result<(u32, u32), AskError> {
     let named = symbols_named(of_file, symbol);
     named.first().copied().ok_or_else(|| {
         let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names).map(|n| &*n.name);
         let advice = similar(names, |name| normalized_damerau_levenshtein(symbol, name));
-        let advice = advice.unwrap_or_else(|| {
-            format!("{} lists the symbols of {path}", project.front_end.name(Advised::Outline))
-        });
+        let advice = advice.unwrap_or_else(otherwise);
         AskError::NotFound(format!("`{path}` has no symbol `{symbol}`; {advice}"))
     })
 }

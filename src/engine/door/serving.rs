@@ -327,7 +327,7 @@ impl Engine {
 
     /// Ends the engine at the end of the process. An open memory database is closed, so that its
     /// file is complete. Otherwise nothing is dropped, because the system frees memory faster.
-    pub fn end(self) {
+    pub fn end(self: Arc<Self>) {
         if self.open.lock().is_none() {
             std::mem::forget(self);
         }

@@ -11,12 +11,14 @@ use globset::Glob;
 
 use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::engine::door::freshness::{AnswerState, Freshness};
+use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, OpenProject, View};
 use crate::engine::elsewhere::scope::{AskedProject, others};
 use crate::engine::elsewhere::team::{MAX_HOLDING, Selected, is_glob, state_of};
 use crate::engine::read::search::{
-    Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact,
+    Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact, ranked,
+    with_places,
 };
 use crate::engine::{AskError, Call};
 use crate::projects::{KnownProject, Projects};
@@ -143,10 +145,11 @@ impl Engine {
         {
             published = vec![team.waited(published.remove(0), call)?];
         }
-        let is_here = |shared: &Shared| {
+        // A glob may select both.
+        let is_here_too = |shared: &Shared| {
             call.others.is_some() && known.there.iter().any(|p| p.name == shared.name())
         };
-        published.retain(|shared| !is_here(shared));
+        published.retain(|shared| !is_here_too(shared));
         let globs = elsewhere.iter().filter(|name| name.contains('*') && call.others.is_some());
         let globs = globs.filter(|name| !unknown.contains(name)).filter(|name| {
             Glob::new(name).is_ok_and(|glob| {
@@ -305,6 +308,11 @@ impl AskedEngine<'_> {
         left_out(self.name, self.engine.project.layout.root(), &why.to_string())
     }
 
+    /// Returns a warning of this project. The project that asks has no name.
+    fn says(&self, warning: &str) -> String {
+        if self.name.is_empty() { warning.into() } else { format!("{}: {warning}", self.name) }
+    }
+
     /// Says of a row that it is of this project or package. The project that asks has no name.
     fn placed(&self, row: ResultRow) -> ResultRow {
         if self.is_package {
@@ -364,6 +372,19 @@ impl Participant<'_> {
         }
     }
 
+    /// Returns the project and its corpus, if all of its files are here.
+    fn here(&self) -> Option<(&Project, &Corpus)> {
+        match self {
+            Self::Here { project, view } => Some((&*project.engine.project, &view.code.corpus)),
+            Self::Shared { .. } => None,
+        }
+    }
+
+    /// Returns the filter of a request for its files.
+    fn filter(&self, request: &SearchRequest) -> Result<Filter, AskError> {
+        request.filters.filter(self.here().map(|(project, _)| project))
+    }
+
     /// The corpus that answers.
     fn corpus(&self) -> &Corpus {
         match self {
@@ -419,7 +440,6 @@ pub(in crate::engine) fn search_all(
     call: &Call,
 ) -> Result<SearchAnswer, AskError> {
     check_query(request)?;
-    let filter = request.filters.filter(None)?;
     let (mut parts, mut warnings, mut last) = (Vec::new(), call.warnings.clone(), None);
     let quiet = Call { warnings: Vec::new(), ..call.clone() };
     parts.extend(
@@ -431,7 +451,7 @@ pub(in crate::engine) fn search_all(
     for project in projects.iter().copied() {
         match project.engine.with_code(&quiet, Ok) {
             Ok(view) => {
-                warnings.extend(troubles(project.name, &view));
+                warnings.extend(troubles(&project, &view, request.mode));
                 parts.push(Participant::Here { project, view });
             }
             Err(AskError::Cancelled) => return Err(AskError::Cancelled),
@@ -452,12 +472,23 @@ pub(in crate::engine) fn search_all(
     let page = Page::new(request.cursor.as_deref(), request.n_results(), generation)?;
     warnings.extend(page.changed_from(request.cursor.as_deref()));
     let start = Instant::now();
-    let found = ask_all(&mut parts, request, &filter, page.n_wanted(), &mut warnings)?;
+    let found = ask_all(&mut parts, request, page.n_wanted(), &mut warnings)?;
     let took = start.elapsed();
     call.check()?;
     let Some(mut results) = merged(found) else { return Ok(SearchAnswer::default()) };
     let is_cut = results.hits.len() >= page.n_wanted();
     results.hits.truncate(page.n_wanted());
+    let here = parts.iter().enumerate().filter_map(|(at, part)| {
+        let (project, corpus) = part.here()?;
+        Some((at, project, corpus))
+    });
+    let here: Vec<(usize, &Project, &Corpus)> = here.collect();
+    // All files of a published repository are not known here.
+    if here.len() == parts.len() {
+        let files = here.iter().map(|(_, project, corpus)| (*project, &**corpus.chunks()));
+        warnings.extend(request.filters.idle(&files.collect::<Vec<_>>()));
+    }
+    results.hits = with_places(&here, request, results.hits);
     let row = |hit: Hit| Some(parts[hit.part].row(hit, request.explain));
     let n_chunks = parts.iter().map(Participant::n_chunks).sum();
     let of_parts: Vec<Freshness> = parts.iter().map(Participant::freshness).collect();
@@ -480,12 +511,11 @@ pub(in crate::engine) fn search_all(
 fn ask_all(
     parts: &mut Vec<Participant>,
     request: &SearchRequest,
-    filter: &Filter,
     n: usize,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Results>, AskError> {
     loop {
-        match ask(parts, request, filter, n) {
+        match ask(parts, request, n) {
             Ok((found, of_models)) => {
                 warnings.extend(of_models);
                 return Ok(found);
@@ -528,14 +558,13 @@ struct Unanswered {
 fn ask(
     parts: &mut [Participant],
     request: &SearchRequest,
-    filter: &Filter,
     n: usize,
 ) -> Result<(Vec<Results>, Vec<String>), Unanswered> {
     let by = |at: usize| move |why: AskError| Unanswered { at, why };
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     if request.mode == SearchMode::Exact {
         for (at, part) in parts.iter_mut().enumerate() {
-            let exact = exact_in(part, request, filter, n).map_err(by(at))?;
+            let exact = exact_in(part, request, n).map_err(by(at))?;
             warnings.extend(exact.warning.filter(|_| found.is_empty()));
             found.push(exact.results);
         }
@@ -555,11 +584,12 @@ fn ask(
         Participant::Here { project, .. } => {
             let embedder = project.engine.manager.embedder();
             let (vector, warning) = vector_of_question(embedder, &query.meant);
-            Ok((vector, warning.map(|warning| format!("{}: {warning}", project.name))))
+            Ok((vector, warning.map(|warning| project.says(&warning))))
         }
         Participant::Shared { repository, corpus } => {
             let (vector, warning) = vector_for(repository, embedder, &query.meant);
-            *corpus = Some(Box::new(repository.extract(&query, &vector, filter, &pooled)?));
+            let filter = request.filters.filter(None)?;
+            *corpus = Some(Box::new(repository.extract(&query, &vector, &filter, &pooled)?));
             Ok::<_, AskError>((vector, warning))
         }
     });
@@ -567,14 +597,14 @@ fn ask(
         let (vector, warning) = vector.map_err(by(at))?;
         let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
         warnings.extend(warning);
-        let searcher = Searcher::new(part.corpus());
+        let filter = part.filter(request).map_err(by(at))?;
+        let (searcher, vector) = (Searcher::new(part.corpus()), (&*vector, is_semantic));
+        let results = ranked(searcher, &query, vector, &filter, n, Some(&pooled));
+        let mut results = results.map_err(|why| by(at)(why.into()))?;
         if is_semantic {
-            let results = searcher.by_meaning(&vector, filter, n);
-            found.push(results.map_err(|why| by(at)(why.into()))?);
+            found.push(results);
             continue;
         }
-        let results = searcher.search_among(&query, &vector, filter, n, &pooled);
-        let mut results = results.map_err(|why| by(at)(why.into()))?;
         let named = naming(&query, part.name(), &counts[at], &pooled);
         prefer(&mut results, "project_name", PROJECT_NAME, |_: &Hit| named);
         if matches!(part, Participant::Here { project, .. } if project.is_package) {
@@ -658,12 +688,8 @@ fn vector_for(
 }
 
 /// Answers an exact query of one part.
-fn exact_in(
-    part: &mut Participant,
-    request: &SearchRequest,
-    filter: &Filter,
-    n: usize,
-) -> Result<Found, AskError> {
+fn exact_in(part: &mut Participant, request: &SearchRequest, n: usize) -> Result<Found, AskError> {
+    let filter = &part.filter(request)?;
     match part {
         Participant::Here { view, .. } => {
             Ok(exact(Searcher::new(&view.code.corpus), &request.query, filter, n)?)
@@ -712,17 +738,21 @@ fn is_source(path: &str) -> bool {
     path.starts_with("lib/") || path.starts_with("src/")
 }
 
-/// Returns what a reader has to know of one project: its warnings, and whether it has no index.
-fn troubles(name: &str, view: &View) -> Vec<String> {
-    let mut out: Vec<String> =
-        view.state.warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
+/// Returns what a reader has to know of one project: its warnings, which chunks cannot be found by
+/// meaning, and whether it has no index.
+fn troubles(project: &AskedEngine, view: &View, mode: SearchMode) -> Vec<String> {
+    let mut out: Vec<String> = view.state.warnings.iter().map(|w| project.says(w)).collect();
     let pending = view.state.index.pending;
     if pending > 0 {
-        out.push(format!("{name}: {} changed since the index was made", count(pending, "file")));
+        let changed = format!("{} changed since the index was made", count(pending, "file"));
+        out.push(project.says(&changed));
     }
     if view.code.corpus.chunks().is_empty() && out.is_empty() {
-        out.push(format!("{name} has no index yet: run `cortex index` there"));
+        out.push(format!("{} has no index yet: run `cortex index` there", project.name));
     }
+    // A package is indexed by other commands.
+    let lacking = project.engine.lacking_vectors(&view.code, mode).filter(|_| !project.is_package);
+    out.extend(lacking.map(|lacking| project.says(&lacking)));
     out
 }
 

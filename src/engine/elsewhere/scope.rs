@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::engine::door::project::Project;
 use crate::engine::door::serving::{Engine, OpenProject};
 use crate::engine::elsewhere::team::{PublishedRepository, Team};
 use crate::engine::read::patterns::pattern_in;
@@ -61,41 +60,31 @@ pub struct AskedProject {
     pub is_package: bool,
 }
 
-impl Project {
-    /// Finds the project that a question is about: the one of the name `repo`, or the one whose name
-    /// its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is this project.
-    ///
-    /// # Errors
-    /// When there is no such project, or there are several.
-    pub fn other(
-        &self,
-        repo: Option<&str>,
-        mentions: &mut Mentions,
-    ) -> Result<Option<KnownProject>, AskError> {
-        let places = &mut mentions.places;
-        if repo.is_none() && places.iter().all(|place| split_place(place).is_none()) {
-            return Ok(None);
-        }
-        let known = self.all();
-        let named = repo.map(|name| known.named(name)).transpose();
-        let mut found = named.map_err(|e| AskError::Arguments(e.to_string()))?.cloned();
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let Ok(project) = known.named(name) else { continue };
-            let first = found.get_or_insert_with(|| project.clone());
-            if first != project {
-                return Err(several_in(place, &project.name, &first.name));
+/// Returns the source that the places of a question name, or `found`, and takes its name off them.
+///
+/// # Errors
+/// When the question names several sources, or `named` fails.
+fn named_by<T>(
+    mut found: Option<T>,
+    places: &mut [&mut String],
+    named: impl Fn(&str) -> Result<Option<T>, AskError>,
+    name_of: impl Fn(&T) -> &str,
+) -> Result<Option<T>, AskError> {
+    for place in places {
+        let Some((name, rest)) = split_place(place) else { continue };
+        if found.as_ref().is_none_or(|first| name_of(first) != name) {
+            let Some(this) = named(name)? else { continue };
+            let (name, first) = (name_of(&this), found.as_ref().map(&name_of));
+            if let Some(first) = first.filter(|first| *first != name) {
+                return Err(AskError::Arguments(format!(
+                    "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
+                )));
             }
-            **place = rest.to_string();
+            found = Some(this);
         }
-        Ok(found.filter(|project| project.root != self.layout.root()))
+        **place = rest.to_string();
     }
-}
-
-fn several_in(place: &str, name: &str, first: &str) -> AskError {
-    AskError::Arguments(format!(
-        "`{place}` is in {name}, and the question is about {first}: ask them one after the other"
-    ))
+    Ok(found)
 }
 
 impl Engine {
@@ -132,7 +121,7 @@ impl Engine {
             }
             _ => {}
         }
-        let other = self.other(repo, &mut mentions, call)?;
+        let other = self.other(repo, &mut mentions.places, call)?;
         let engine = other.as_ref().map_or(self, |other| &*other.engine);
         if let Some(why) = engine.project.is_absent()
             && mentions.repos.is_none_or(|repos| repos.is_empty())
@@ -190,22 +179,11 @@ impl Engine {
         places: &mut [&mut String],
         call: &Call,
     ) -> Result<Option<Shared<'c>>, AskError> {
-        let named =
-            |name: &str| if self.has_project(name, call) { Ok(None) } else { team.named(name) };
-        let mut found = repo.map_or(Ok(None), named)?;
-        for place in places {
-            let Some((name, rest)) = split_place(place) else { continue };
-            let is_it = found.as_ref().is_some_and(|found| found.name() == name);
-            if !is_it {
-                let Some(shared) = named(name)? else { continue };
-                if let Some(first) = &found {
-                    return Err(several_in(place, name, first.name()));
-                }
-                found = Some(shared);
-            }
-            **place = rest.to_string();
-        }
-        match (found, repo) {
+        let named = |name: &str| -> Result<Option<Shared<'c>>, AskError> {
+            if self.has_project(name, call) { Ok(None) } else { Ok(team.named(name)?) }
+        };
+        let found = repo.map_or(Ok(None), named)?;
+        match (named_by(found, places, named, Shared::name)?, repo) {
             (None, Some(repo)) if team.asks_all => Err(AskError::NotFound(format!(
                 "no published repository is named `{repo}`: cortex_status lists them"
             ))),
@@ -217,12 +195,13 @@ impl Engine {
         }
     }
 
-    /// Opens the project that a question is about, as [`Project::other`] finds it, or the package of
-    /// this name. `None` is the project of this engine.
+    /// Opens the project or package that a question is about: the one of the name `repo`, or the project
+    /// whose name its places begin with (`helix:src/x.rs:12`), which is taken off them. `None` is the
+    /// project of this engine.
     fn other(
         &self,
         repo: Option<&str>,
-        mentions: &mut Mentions,
+        places: &mut [&mut String],
         call: &Call,
     ) -> Result<Option<AskedProject>, AskError> {
         match repo {
@@ -236,10 +215,21 @@ impl Engine {
             _ => {}
         }
         let others = others(call)?;
-        let Some(KnownProject { name, root }) = self.project.other(repo, mentions)? else {
+        if repo.is_none() && places.iter().all(|place| split_place(place).is_none()) {
+            return Ok(None);
+        }
+        let known = self.known_projects(call);
+        let named = repo.map(|name| known.named(name)).transpose();
+        let found = named.map_err(|e| AskError::Arguments(e.to_string()))?;
+        let named = |name: &str| Ok(known.named(name).ok());
+        let found = named_by(found, places, named, |project| &project.name)?;
+        let Some(KnownProject { name, root }) =
+            found.filter(|project| project.root != self.project.layout.root())
+        else {
             return Ok(None);
         };
-        Ok(Some(AskedProject { name, engine: others.engine(&root)?, is_package: false }))
+        let (name, engine) = (name.clone(), others.engine(root)?);
+        Ok(Some(AskedProject { name, engine, is_package: false }))
     }
 
     /// Says what an agent can do that works where no project is.

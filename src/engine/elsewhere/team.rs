@@ -12,16 +12,16 @@ use crate::address::Address;
 use crate::embed::Embedder;
 use crate::engine::door::filters::{of_languages, of_paths};
 use crate::engine::door::freshness::{AnswerState, PublishedState};
+use crate::engine::door::paths;
 use crate::engine::door::serving::Engine;
 use crate::engine::read::grep::{
     GrepAnswer, GrepRequest, Matches, Reading, matcher, position, wanted,
 };
 use crate::engine::read::patterns::find_lines;
 use crate::engine::read::places::{
-    AskedPlace, ReadAnswer, ReadPlace, ReadRequest, first_definition, in_order, text_of,
+    AskedPlace, ReadAnswer, ReadPlace, ReadRequest, first_definition, text_of,
 };
 use crate::engine::{AskError, Call};
-use crate::excerpt::symbols_named;
 use crate::search::{Corpus, Sketched, nearest};
 use crate::source::{self, CommitPlace};
 use crate::team::{self, Cache, Depot, Meter, Record, RepositoryManifest, Shared, TeamError};
@@ -367,20 +367,11 @@ impl PublishedRepository<'_> {
                 self.name()
             ))
         })?;
-        let mut lines: Vec<(u32, u32)> = address.ranges().collect();
+        let mut named: Vec<(u32, u32)> = address.ranges().collect();
         if let Some(symbol) = &address.symbol {
-            let named = symbols_named(&chunks, symbol);
-            lines.extend(named.first());
-            if named.is_empty() {
-                return Err(AskError::NotFound(format!("`{path}` defines no `{symbol}`")));
-            }
+            named.push(paths::lines_of(&chunks, path, symbol, || "give its lines".into())?);
         }
-        let lines = if asked.lines.is_empty() {
-            let lines = lines.into_iter();
-            in_order(lines.map(|(first, last)| (first as usize, last as usize)).collect())?
-        } else {
-            asked.lines.clone()
-        };
+        let lines = asked.ranges(named)?;
         let definition = first_definition(chunks.iter().map(|chunk| &**chunk));
         let place = ReadPlace { path: Some(path.into()), ..ReadPlace::default() };
         place.of_text(&text_of(&chunks), &lines, definition.filter(|_| !asked.whole))

@@ -42,7 +42,7 @@ impl Engine {
         files.sort_unstable();
         files.dedup();
         if !files.iter().any(|path| wanted.is_match(path)) {
-            let idle = idle_paths(&self.project, chunks, &patterns);
+            let idle = idle_paths(&[(&*self.project, &**chunks)], &patterns);
             return Err(AskError::NotFound(idle.unwrap_or_else(|| NO_SOURCES.into())));
         }
         let is_written = |path: &str| {

@@ -101,7 +101,7 @@ impl Engine {
         let (commits, more_commits) =
             self.commits_since(start, &|path| wanted.is_match(path), &mut limits);
         if files.is_empty() && commits.is_empty() {
-            limits.extend(idle_paths(&self.project, code.corpus.chunks(), &patterns));
+            limits.extend(idle_paths(&[(&*self.project, &**code.corpus.chunks())], &patterns));
         }
         let pending = source::difference(root, None).map(|found| found.files).unwrap_or_default();
         let pending: HashMap<&str, &DiffFile> =

@@ -22,7 +22,6 @@ use crate::engine::memory::timeline::MemoryRow;
 use crate::engine::past::earlier::LEAST_EVIDENCE;
 use crate::engine::read::search::{SearchMode, SearchRequest};
 use crate::engine::{AskError, Call};
-use crate::excerpt::symbols_named;
 use crate::index::chunk_file;
 use crate::source::{
     self, Blame, BlamedCommit, BlamedLine, LineOrigin, MAX_BLAMED_LINES, Passed, PassedCommit,
@@ -276,10 +275,7 @@ impl Engine {
                 let text = text.map_err(|e| AskError::Failed(e.to_string()))?;
                 let chunks: Vec<_> =
                     chunk_file(&path, &text).into_iter().map(std::sync::Arc::new).collect();
-                let lines = symbols_named(&chunks, symbol).first().copied().ok_or_else(|| {
-                    AskError::NotFound(format!("`{path}` has no symbol `{symbol}`"))
-                })?;
-                vec![lines]
+                vec![paths::lines_of(&chunks, &path, symbol, || "give its lines".into())?]
             }
             (None, None) => return Err(no_lines(&path)),
         };

@@ -61,6 +61,12 @@ impl Engine {
     /// Returns the files that may be changed: the readable ones, except those that programs execute
     /// or trust, unless the user allowed these.
     pub(in crate::engine) fn changeable(&self) -> Result<Root, AskError> {
+        if self.project.walk.package.is_some() {
+            return Err(AskError::Arguments(format!(
+                "{} is the package of a dependency, and its files are only read: change files of the project",
+                self.project.layout.root().display()
+            )));
+        }
         let is_allowed = self.project.config.edit_trusted;
         let trusted = move |path: &str| trusted(path).filter(|_| !is_allowed);
         self.files_but(move |path| {

@@ -184,7 +184,8 @@ impl Engine {
         let matcher = matcher(request)?;
         let skipped = position(request.cursor.as_deref())?;
         let View { code, mut state } = self.view(call)?;
-        state.warnings.extend(idle_paths(&self.project, code.corpus.chunks(), &request.paths));
+        let searched = [(&*self.project, &**code.corpus.chunks())];
+        state.warnings.extend(idle_paths(&searched, &request.paths));
         let languages = of_languages(&request.languages);
         let files = wanted(&code.corpus, &paths, &languages);
         let (root, work) = (self.project.layout.tree(), call.work());

@@ -176,6 +176,16 @@ pub(in crate::engine) struct AskedPlace {
     pub(in crate::engine) whole: bool,
 }
 
+impl AskedPlace {
+    /// Returns the ranges of lines that the request names, or those that the address names.
+    pub(in crate::engine) fn ranges(&self, named: Vec<(u32, u32)>) -> Result<Vec<Lines>, AskError> {
+        if !self.lines.is_empty() {
+            return Ok(self.lines.clone());
+        }
+        in_order(named.into_iter().map(|(first, last)| (first as usize, last as usize)).collect())
+    }
+}
+
 impl ReadRequest {
     /// Returns the ranges of lines that the request names beside a place.
     fn ranges(&self) -> Result<Vec<Lines>, AskError> {
@@ -781,7 +791,7 @@ fn line_ranges(written: &str) -> Result<Vec<Lines>, AskError> {
 }
 
 /// Orders ranges. Those that touch or overlap become one, so that no line is read twice.
-pub(in crate::engine) fn in_order(mut ranges: Vec<Lines>) -> Result<Vec<Lines>, AskError> {
+fn in_order(mut ranges: Vec<Lines>) -> Result<Vec<Lines>, AskError> {
     ranges.sort_unstable();
     let mut merged: Vec<Lines> = Vec::new();
     for (first, last) in ranges {
@@ -832,12 +842,7 @@ fn of_file(
     place: Place,
     asked: &AskedPlace,
 ) -> Result<ReadPlace, AskError> {
-    let lines = if asked.lines.is_empty() {
-        let named = place.ranges().into_iter();
-        in_order(named.map(|(first, last)| (first as usize, last as usize)).collect())?
-    } else {
-        asked.lines.clone()
-    };
+    let lines = asked.ranges(place.ranges())?;
     let Place { path, note, .. } = place;
     let mut warnings: Vec<String> = note.into_iter().collect();
     let text = current(project, chunks, &path, &mut warnings)?;

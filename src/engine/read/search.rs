@@ -1,5 +1,6 @@
 //! Searches the code corpus: ranked results for a question, or every match of an exact query.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{self, addresses_in};
 use crate::embed::{StaticModel, vector_of_question};
-use crate::engine::door::filters::{Filters, idle_paths, unknown_languages};
+use crate::engine::door::filters::Filters;
 use crate::engine::door::freshness::AnswerState;
 use crate::engine::door::paths;
 use crate::engine::door::project::Project;
@@ -22,7 +23,7 @@ use crate::live::Served;
 use crate::memory::RecalledMemory;
 use crate::search::{
     Corpus, Filter, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
-    places_first,
+    Statistics, places_first,
 };
 use crate::text::count;
 
@@ -306,25 +307,15 @@ impl Engine {
         if let Some(changed) = page.changed_from(request.cursor.as_deref()) {
             view.state.warnings.push(changed);
         }
-        view.state.warnings.extend(unknown_languages(corpus.chunks(), filter));
-        view.state.warnings.extend(idle_paths(
-            &self.project,
-            corpus.chunks(),
-            &request.filters.paths,
-        ));
+        view.state.warnings.extend(request.filters.idle(&[(&*self.project, &**corpus.chunks())]));
         let start = Instant::now();
         let found = self.found(Searcher::new(corpus), request, filter, page.n_wanted())?;
         let took = start.elapsed();
         view.state.warnings.extend(found.warning);
-        if request.mode != SearchMode::Exact {
-            view.state.warnings.extend(self.lacking_vectors(&view.code));
-        }
+        view.state.warnings.extend(self.lacking_vectors(&view.code, request.mode));
         let mut results = found.results;
         let is_cut = results.hits.len() >= page.n_wanted();
-        if request.mode != SearchMode::Exact {
-            let named = places_in(&self.project, corpus, &request.query);
-            results.hits = places_first(corpus, named, results.hits);
-        }
+        results.hits = with_places(&[(0, &*self.project, corpus)], request, results.hits);
         let row = |hit: Hit| {
             let row = ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain);
             Some(row.unless_gone(&|path| self.project.has_file(path)))
@@ -335,7 +326,11 @@ impl Engine {
     }
 
     /// Returns a warning if chunks have no vectors and, as in every command, no thread makes them.
-    fn lacking_vectors(&self, code: &Served) -> Option<String> {
+    pub(in crate::engine) fn lacking_vectors(
+        &self,
+        code: &Served,
+        mode: SearchMode,
+    ) -> Option<String> {
         let (n, all) = (code.n_without_vectors, code.corpus.chunks().len());
         let lacking = || {
             format!(
@@ -343,7 +338,7 @@ impl Engine {
                 count(n, "chunk")
             )
         };
-        (n > 0 && self.server().is_none()).then(lacking)
+        (n > 0 && mode != SearchMode::Exact && self.server().is_none()).then(lacking)
     }
 
     fn found(
@@ -358,36 +353,66 @@ impl Engine {
         }
         let query = request.refined(searcher.query(&request.query, &StaticModel::knows)?);
         let (vector, warning) = vector_of_question(self.manager.embedder(), &query.meant);
-        let results = match request.mode {
-            SearchMode::Semantic if warning.is_none() => {
-                let mut found = searcher.by_meaning(&vector, filter, n)?;
-                found.notes.clone_from(&query.notes);
-                found
-            }
-            _ => searcher.search(&query, &vector, filter, n)?,
-        };
+        let is_semantic = request.mode == SearchMode::Semantic && warning.is_none();
+        let results = ranked(searcher, &query, (&*vector, is_semantic), filter, n, None)?;
         Ok(Found { results, warning })
     }
 }
 
+/// Ranks the files of a corpus for a question, by its vector alone if `is_semantic`. `pooled` counts
+/// the words in all corpora that answer together.
+pub(in crate::engine) fn ranked(
+    searcher: Searcher,
+    query: &Query,
+    (vector, is_semantic): (&[f32], bool),
+    filter: &Filter,
+    n: usize,
+    pooled: Option<&Statistics>,
+) -> Result<Results, SearchError> {
+    if is_semantic {
+        let found = searcher.by_meaning(vector, filter, n)?;
+        return Ok(Results { notes: query.notes.clone(), ..found });
+    }
+    match pooled {
+        Some(pooled) => searcher.search_among(query, vector, filter, n, pooled),
+        None => searcher.search(query, vector, filter, n),
+    }
+}
+
 /// Returns the indexed places that a question names by file and line, such as those of a pasted stack
-/// trace, in its order: the file, the chunk at the line, and the line.
-fn places_in(project: &Project, corpus: &Corpus, question: &str) -> Vec<NamedPlace> {
-    let chunks = corpus.chunks();
+/// trace, in its order, before the hits. Each project comes with the number of its part of the hits.
+pub(in crate::engine) fn with_places(
+    projects: &[(usize, &Project, &Corpus)],
+    request: &SearchRequest,
+    hits: Vec<Hit>,
+) -> Vec<Hit> {
     let mut named: Vec<NamedPlace> = Vec::new();
-    for address in addresses_in(question) {
-        let files = address::matching(&address.path, chunks.files());
-        let (Some(path), Some((line, _))) = (files.first(), address.lines) else { continue };
-        if named.iter().any(|place| *place.path == **path && place.line == line) {
-            continue;
-        }
-        let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
-        named.push(NamedPlace { path: (*path).into(), line, chunk });
-        if named.len() == MAX_NAMED {
-            break;
+    let is_exact = request.mode == SearchMode::Exact;
+    let addresses = if is_exact { Vec::new() } else { addresses_in(&request.query) };
+    for address in addresses {
+        let Some((line, _)) = address.lines else { continue };
+        let is_inside = |(_, project, _): &&(usize, &Project, &Corpus)| {
+            Path::new(&address.path).starts_with(project.layout.root())
+        };
+        // An absolute path is in the project around it alone, though others have files of this name.
+        let is_inside_one = projects.iter().any(|one| is_inside(&one));
+        for (part, project, corpus) in projects.iter().filter(|p| !is_inside_one || is_inside(p)) {
+            if named.len() == MAX_NAMED {
+                break;
+            }
+            let (part, chunks) = (*part, corpus.chunks());
+            let files = address::matching(&address.path, chunks.files());
+            let Some(path) = files.first() else { continue };
+            let is_it = |n: &NamedPlace| n.part == part && *n.path == **path && n.line == line;
+            if named.iter().any(is_it) {
+                continue;
+            }
+            let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
+            let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
+            named.push(NamedPlace { part, path: (*path).into(), line, chunk, entry });
         }
     }
-    named
+    places_first(named, hits)
 }
 
 /// Fails if a search has no words.

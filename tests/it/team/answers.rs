@@ -60,6 +60,18 @@ fn what_is_published_is_asked_by_its_name() {
     let ask = |args: &[&str]| run(reader.cortex(args).env("CORTEX_TEAM_URL", &depot.url));
     let out = ask(&["search", "--repo", "shop/api", "--lines", "0", "failed attempt"]).expect(0);
     assert!(out.stdout.starts_with("shop/api:src/retry.rs:1-4"), "{}", out.stdout);
+    for args in [
+        &["read", "shop/api:src/retry.rs:2"][..],
+        &["read", "src/retry.rs:2", "--repo", "shop/api"],
+    ] {
+        let out = ask(args).expect(0).stdout;
+        assert!(out.starts_with("shop/api:src/retry.rs:2"), "{args:?}: {out}");
+        assert!(out.contains("pub fn retry_with_backoff"), "{args:?}: {out}");
+    }
+    let unknown = ask(&["read", "shop/api:src/retry.rs#retry_with_backof"]).error();
+    assert!(unknown.contains("has no symbol") && unknown.contains("similar: retry_with_backoff"));
+    let lines = ask(&["grep", "retry_with_backoff", "--repo", "shop/api"]).expect(0).stdout;
+    assert!(lines.starts_with("shop/api:src/retry.rs:2:"), "{lines}");
     let list = ask(&["team", "repos"]).expect(0).stdout;
     assert!(list.starts_with("shop/api ") && list.contains("generation 1, "), "{list}");
 
