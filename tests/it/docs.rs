@@ -262,6 +262,27 @@ fn tests_that_the_page_about_security_names_exist() {
     }
 }
 
+/// Everybody who adds a test looks for the file of its topic.
+#[test]
+fn every_file_of_tests_is_in_the_table_of_topics() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let contributing = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let listed: BTreeSet<&str> = contributing
+        .lines()
+        .skip_while(|line| !line.starts_with("| topic |"))
+        .take_while(|line| line.starts_with('|'))
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .collect();
+    let modules = fs::read_to_string(root.join("tests/it/main.rs")).unwrap();
+    let there: BTreeSet<&str> = modules
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .filter(|name| !["support"].contains(name))
+        .collect();
+    assert!(there.len() > 60, "{there:?}");
+    assert_eq!(listed, there);
+}
+
 #[test]
 fn the_summary_lists_every_page() {
     let summary = fs::read_to_string(Path::new(PAGES).join(SUMMARY)).unwrap();
