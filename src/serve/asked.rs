@@ -13,6 +13,7 @@ use crate::engine::{
     DrawingRequest, Engine, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, PastAnswer,
     PastRequest, PinRequest, ResultRow, SearchAnswer, SearchRequest, TreemapAnswer, TreemapRequest,
 };
+use crate::source;
 use crate::tools::{Effect, input_schema, output_schema, schema_once, tolerant_arguments};
 
 /// The arguments of a question of the page, with everything else that defines it.
@@ -97,6 +98,9 @@ pub(super) struct About {
     name: String,
     /// Root of the project, an absolute path.
     root: String,
+    /// The branch that is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
     /// Version of Cortex.
     version: &'static str,
     /// Whether nothing can be changed.
@@ -118,6 +122,7 @@ impl PageArguments for AboutRequest {
         Ok(About {
             name: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             root: root.display().to_string(),
+            branch: source::branch(root),
             version: env!("CARGO_PKG_VERSION"),
             read_only: calls.read_only,
             editor: project.config.editor.clone(),

@@ -532,6 +532,14 @@ pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
 }
 
+/// Returns the name of the branch that is checked out, such as `main` or `feature/x`. Returns `None`
+/// outside a repository and on a detached commit.
+#[must_use]
+pub fn branch(root: &Path) -> Option<String> {
+    let head = small_text(&GitDir::of(root)?.own, "HEAD")?;
+    head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}
+
 /// Whether the repository lacks old commits, because it was cloned without them.
 #[must_use]
 pub fn is_shallow(root: &Path) -> bool {
@@ -797,6 +805,8 @@ mod tests {
         assert_eq!(head(root), None, "no repository");
         git(root, &["init", "-q"]);
         assert_eq!(head(root), None, "no commit");
+        git(root, &["checkout", "-q", "-b", "first"]);
+        assert_eq!(branch(root).as_deref(), Some("first"));
         git(root, &["commit", "-q", "--allow-empty", "-m", "one"]);
         let one = git(root, &["rev-parse", "HEAD"]);
         assert_eq!(head(root).as_ref(), Some(&one));
@@ -805,11 +815,12 @@ mod tests {
         let tree = root.join("tree");
         git(root, &["worktree", "add", "-q", tree.to_str().unwrap(), "-b", "feature/x"]);
         assert_eq!(head(&tree).as_ref(), Some(&one), "a branch with a slash, in a work tree");
+        assert_eq!(branch(&tree).as_deref(), Some("feature/x"));
         git(&tree, &["commit", "-q", "--allow-empty", "-m", "two"]);
         assert_eq!(head(&tree), Some(git(&tree, &["rev-parse", "HEAD"])));
         assert_eq!(head(root).as_ref(), Some(&one), "the other work tree stays");
         git(root, &["checkout", "-q", "--detach"]);
-        assert_eq!(head(root), Some(one), "detached");
+        assert_eq!((head(root), branch(root)), (Some(one), None), "detached");
         fs::create_dir(root.join("below")).unwrap();
         assert_eq!(head(&root.join("below")), head(root), "below the root of the repository");
     }

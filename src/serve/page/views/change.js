@@ -6,6 +6,9 @@ import { count, fileAddress, fill, h, visible } from "../dom.js";
 export const follows = true;
 export const title = (parameters) => parameters.get("range") || "Change";
 
+// How a symbol changes, as a difference marks it.
+const MARKS = { added: "+", deleted: "−" };
+
 export async function show(main, parameters, { go, signal }) {
   const range = parameters.get("range") ?? "";
   const field = h("input", { name: "range", value: range, "aria-label": "Commit or range", placeholder: "HEAD~3, main..", spellcheck: "false" });
@@ -16,7 +19,7 @@ export async function show(main, parameters, { go, signal }) {
       go(field.value ? `/change?${new URLSearchParams({ range: field.value })}` : "/change");
     },
   }, h("label", {}, "Changes of ", field), h("button", {}, "Show"),
-  h("span", { class: "hint" }, range ? "" : "Without a range: the working tree."));
+  h("span", { class: "hint" }, range ? h("a", { href: "/change" }, "Show the working tree") : "Without a range: the working tree."));
   let answer;
   try {
     answer = await call("impact", range ? { range } : {}, signal);
@@ -26,21 +29,46 @@ export async function show(main, parameters, { go, signal }) {
     return;
   }
   const place = (row, text) => h("a", { class: "result", href: fileAddress(row.path, row.line, row.kind === "file" ? null : row.symbol) }, visible(text ?? row.symbol ?? row.path));
+  const file = (row, text = row.path) => place({ ...row, kind: "file" }, text);
   const list = (heading, rows, item, total) => rows?.length
-    ? h("section", {}, h("h2", {}, `${heading} (${total ?? rows.length})`), h("ul", {}, rows.map((row) => h("li", {}, item(row)))))
+    ? h("section", { class: "panel" }, h("h2", {}, heading, h("span", { class: "n" }, ` ${(total ?? rows.length).toLocaleString("en")}`)),
+      h("ul", { class: "rows" }, rows.map((row) => h("li", {}, item(row)))),
+      total > rows.length ? h("p", { class: "hint" }, `${rows.length} of ${total.toLocaleString("en")} are shown.`) : null)
     : null;
-  const reason = (text) => h("span", { class: "place" }, ` ${visible(text)}`);
+  const reason = (text) => (text ? h("span", { class: "place" }, visible(text)) : null);
   fill(main, form,
+    h("p", { class: "lead" }, answer.changed.length ? summary(answer) : `Nothing is changed (${visible(answer.of)}).`),
     ...(answer.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
-    answer.changed.length ? null : h("p", { class: "hint" }, `Nothing is changed (${answer.of}).`),
     h("div", { class: "columns two" },
       h("div", {},
-        list("changed", answer.changed, (row) => [place(row), reason(`${row.kind}, ${row.how}${row.public ? ", public" : ""}`), reason(row.kind === "file" ? "" : row.path)], answer.total_changed),
-        list("still use a deleted name", answer.deleted_uses, (row) => [place({ ...row, kind: "file" }, `${row.path}:${row.line}`), reason(row.text)]),
-        list("users", answer.users, (row) => [place(row), reason(row.kind === "file" ? "" : row.path)], answer.total_users)),
+        list("Lines that still use a deleted name", answer.deleted_uses, (row) => [file(row, `${row.path}:${row.line}`), reason(row.text)]),
+        changed(answer, place, file),
+        list("Users", answer.users, (row) => [place(row), reason(row.kind === "file" ? "" : row.path)], answer.total_users)),
       h("div", {},
-        list("look at next", answer.files, (row) => [place({ ...row, kind: "file" }, row.path), reason(row.reasons.join("; "))]),
-        list("tests", answer.tests, (row) => [place(row), reason(row.reason)], answer.total_tests),
-        answer.commands.length ? h("section", {}, h("h2", {}, "run"), answer.commands.map((command) => h("pre", { class: "command", tabindex: "0" }, visible(command)))) : null)));
-  if (answer.total_users > answer.users.length) main.append(h("p", { class: "hint" }, `${answer.users.length} of ${count(answer.total_users, "user")} are shown.`));
+        answer.commands.length ? h("section", { class: "panel" }, h("h2", {}, "Run"), answer.commands.map((command) => h("pre", { class: "command", tabindex: "0" }, visible(command)))) : null,
+        list("Look at next", answer.files, (row) => [file(row), reason(row.reasons.join("; "))]),
+        list("Tests", answer.tests, (row) => [place(row), reason(row.reason)], answer.total_tests))));
+}
+
+function summary({ of, changed_files, total_changed, total_users, total_tests }) {
+  return `${count(changed_files, "file")} with ${count(total_changed, "changed place")} (${visible(of)}). `
+    + `${count(total_users, "user")} and ${count(total_tests, "test")} depend on what changed.`;
+}
+
+// The changed symbols, by file.
+function changed({ changed, total_changed }, place, file) {
+  if (!changed.length) return null;
+  const files = new Map();
+  for (const row of changed) files.set(row.path, [...(files.get(row.path) ?? []), row]);
+  const mark = ({ how }) => h("span", { class: `how ${how}`, title: how, "aria-label": how, role: "img" }, MARKS[how] ?? "~");
+  return h("section", { class: "panel" },
+    h("h2", {}, "Changed", h("span", { class: "n" }, ` ${total_changed.toLocaleString("en")}`)),
+    h("ul", { class: "files-changed" }, [...files].map(([path, rows]) => {
+      const whole = rows.find((row) => row.kind === "file");
+      const symbols = rows.filter((row) => row.kind !== "file");
+      return h("li", {}, whole ? mark(whole) : null, file({ path, line: null }),
+        symbols.length ? h("ul", { class: "symbols" }, symbols.map((row) =>
+          h("li", { title: `${row.kind}, ${row.how}` }, mark(row), place(row), row.public ? h("span", { class: "place" }, " public") : null))) : null);
+    })),
+    total_changed > changed.length ? h("p", { class: "hint" }, `${changed.length} of ${total_changed.toLocaleString("en")} are shown.`) : null);
 }

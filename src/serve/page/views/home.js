@@ -1,0 +1,118 @@
+// The first view: what this repository is, how fresh the index is, what changed, what to ask, and
+// what agents asked.
+
+import { about, call } from "../api.js";
+import { count, fileAddress, fill, h, link, visible } from "../dom.js";
+import { ago, moment, toolName } from "../words.js";
+import { overview } from "./map.js";
+
+export const follows = true;
+export const title = () => "Home";
+
+const COMMITS = 8;
+const ASKED = 6;
+const MODULES = 8;
+
+let shown = null;
+
+export async function show(main, parameters, { signal }) {
+  if (!main.querySelector(":scope > .home")) fill(main, skeleton());
+  shown = Object.fromEntries([...main.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
+  const parts = shown;
+  const [{ name, branch }, status] = await Promise.all([about(), call("status", {}, signal)]);
+  fill(parts.name, visible(name));
+  fill(parts.facts, facts(branch, status));
+  await Promise.all([
+    overview(signal).then(([box, total]) => fill(parts.map, head("Map", link("/map", {}, count(total.lines, "line"))), box)),
+    commits(signal).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "working tree")), rows)),
+    activity(signal),
+    // This may build the code graph, so nothing waits for it.
+    call("map", { max_tokens: 4000 }, signal).then((map) => {
+      fill(parts.about, map.about ? visible(map.about.text) : null);
+      fill(parts.questions, head("Questions that this repository can answer"), questions(map, status));
+      fill(parts.modules, modules(map));
+    }),
+  ]);
+}
+
+export function heard(name, main, signal) {
+  if (name === "activity" && main.querySelector(".home")) activity(signal).catch(() => {});
+}
+
+function skeleton() {
+  const panel = (part) => h("section", { class: "panel", "data-part": part });
+  const waiting = h("ul", { class: "questions" }, [1, 2, 3].map(() => h("li", { class: "hint" }, "…")));
+  const parts = { questions: panel("questions"), map: panel("map") };
+  fill(parts.questions, head("Questions that this repository can answer"), waiting);
+  fill(parts.map, head("Map"), h("div", { class: "treemap" }));
+  return h("div", { class: "home" },
+    h("h1", { "data-part": "name" }, "\u00a0"), h("p", { class: "facts-line", "data-part": "facts" }),
+    h("p", { class: "lead", "data-part": "about" }),
+    h("div", { class: "columns" },
+      h("div", {}, parts.questions, parts.map, panel("modules")),
+      h("div", {}, panel("commits"), panel("asked"))));
+}
+
+const head = (text, ...more) => h("h2", {}, text, more.length ? h("span", { class: "n" }, " · ", more) : null);
+
+function facts(branch, { index, files, languages }) {
+  const main = Object.entries(languages).filter(([name]) => !["other", "text"].includes(name)).sort((a, b) => b[1] - a[1]).slice(0, 3);
+  return [
+    branch ? ["On ", h("code", {}, visible(branch)), index.head ? ` at ${index.head.slice(0, 9)}` : null, " · "] : null,
+    index.pending ? `${count(index.pending, "file")} waiting to be indexed` : "index up to date", ", last changed ", ago(index.indexed_at),
+    ` · ${count(files, "file")}`, main.length ? `, mostly ${main.map(([name]) => name).join(", ")}` : null,
+  ];
+}
+
+async function commits(signal) {
+  const answer = await call("history", { paths: ["*"], limit: COMMITS }, signal).catch(() => null);
+  if (!answer?.commits.length) return h("p", { class: "hint" }, "No commits are known here.");
+  return h("ol", { class: "rows log" }, answer.commits.map((commit) => h("li", {},
+    h("a", { class: "commit", href: range(commit.id), title: visible(commit.subject) }, visible(commit.subject)),
+    ago(commit.at))));
+}
+
+const range = (id) => `/change?${new URLSearchParams({ range: `${id}^..${id}` })}`;
+
+// Three questions about the most important type, an explained directory, and the way in.
+function questions({ files, modules, entries }, status) {
+  const [file] = files;
+  const symbol = file?.symbols[0];
+  const explained = modules.filter(({ path, about }) => about && path.includes("/"))[0] ?? modules.find(({ about }) => about);
+  const entry = entries[0];
+  const rows = [
+    symbol && [`What breaks if ${symbol.name} changes?`, `${symbol.kind} in ${file.path}`, `${fileAddress(file.path, symbol.line, symbol.name)}&draw=impact`],
+    explained && [`How does ${explained.path} work?`, "search below it", `/search?${new URLSearchParams({ q: `How does ${explained.path} work?`, paths: `${explained.path}/**` })}`],
+    entry && ["Where does the program start?", entry.path, fileAddress(entry.path, entry.line)],
+    status.index.head && ["What do the last commits touch?", "users and tests", "/change?range=HEAD%7E3.."],
+  ].filter(Boolean).slice(0, 3);
+  if (!rows.length) return h("p", { class: "hint" }, "Type a question into the field above.");
+  return h("ul", { class: "questions" }, rows.map(([question, where, address]) =>
+    h("li", {}, link(address, { class: "question-link" }, h("span", {}, visible(question)), h("span", { class: "hint" }, visible(where))))));
+}
+
+function modules({ modules, files }) {
+  const rows = modules.filter(({ about }) => about).slice(0, MODULES);
+  const types = files.slice(0, 2 * MODULES).map(({ path, symbols: [symbol] }) => symbol && [path, symbol]).filter(Boolean).slice(0, 2 * MODULES);
+  return [
+    rows.length ? [head("Parts"), h("ul", { class: "rows" }, rows.map(({ path, about }) => h("li", {},
+      link(`/map?${new URLSearchParams({ path })}`, { class: "path" }, visible(path)), " ", h("span", { class: "hint" }, visible(about)))))] : null,
+    types.length ? [head("Most used"), h("p", {}, types.map(([path, { name, line }]) =>
+      [link(fileAddress(path, line, name), { class: "symbol", title: visible(path) }, visible(name)), "  "]))] : null,
+  ];
+}
+
+async function activity(signal) {
+  const { questions, tools, calls, keeps_questions } = await call("activity", {}, signal);
+  const total = tools.reduce((sum, row) => sum + row.calls, 0);
+  const tokens = tools.reduce((sum, row) => sum + row.tokens_read, 0);
+  fill(shown.asked,
+    head("What agents asked today", link("/state", {}, count(total, "question"))),
+    questions.length
+      ? h("ol", { class: "rows log" }, questions.slice(0, ASKED).map((row) => h("li", {},
+        h("span", { title: visible(row.question) }, h("span", { class: "hint" }, toolName(row.tool)), " ", visible(row.question.replace(/^(query|path|at|target|about): /, ""))),
+        moment(row.at))))
+      : h("p", { class: "hint" }, calls && !keeps_questions ? "Questions are not kept, because serve.activity is false."
+        : ["No agent asked this server yet. ", h("code", {}, "cortex init"), " connects the agents of this machine."]),
+    total ? h("p", { class: "hint" }, `They read about ${count(tokens, "token")}.`) : null);
+}
