@@ -6,6 +6,8 @@ import { count, fileAddress, fill, h, visible } from "../dom.js";
 export const follows = true;
 export const title = (parameters) => parameters.get("range") || "Change";
 
+// Rows that are not folded away.
+const FIRST = 8;
 // How a symbol changes, as a difference marks it.
 const MARKS = { added: "+", deleted: "−" };
 
@@ -22,7 +24,7 @@ export async function show(main, parameters, { go, signal }) {
   h("span", { class: "hint" }, range ? h("a", { href: "/change" }, "Show the working tree") : "Without a range: the working tree."));
   let answer;
   try {
-    answer = await call("impact", range ? { range } : {}, signal);
+    answer = await call("impact", { ...(range && { range }), max_tokens: 20000 }, signal);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     fill(main, form, h("p", { class: "problem", role: "alert" }, visible(error.message)));
@@ -32,7 +34,7 @@ export async function show(main, parameters, { go, signal }) {
   const file = (row, text = row.path) => place({ ...row, kind: "file" }, text);
   const list = (heading, rows, item, total) => rows?.length
     ? h("section", { class: "panel" }, h("h2", {}, heading, h("span", { class: "n" }, ` ${(total ?? rows.length).toLocaleString("en")}`)),
-      h("ul", { class: "rows" }, rows.map((row) => h("li", {}, item(row)))),
+      more("rows", rows, item),
       total > rows.length ? h("p", { class: "hint" }, `${rows.length} of ${total.toLocaleString("en")} are shown.`) : null)
     : null;
   const reason = (text) => (text ? h("span", { class: "place" }, visible(text)) : null);
@@ -41,13 +43,20 @@ export async function show(main, parameters, { go, signal }) {
     ...(answer.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
     h("div", { class: "columns two" },
       h("div", {},
-        list("Lines that still use a deleted name", answer.deleted_uses, (row) => [file(row, `${row.path}:${row.line}`), reason(row.text)]),
         changed(answer, place, file),
         list("Users", answer.users, (row) => [place(row), reason(row.kind === "file" ? "" : row.path)], answer.total_users)),
       h("div", {},
         answer.commands.length ? h("section", { class: "panel" }, h("h2", {}, "Run"), answer.commands.map((command) => h("pre", { class: "command", tabindex: "0" }, visible(command)))) : null,
+        list("Lines that still use a deleted name", answer.deleted_uses, (row) => [file(row, `${row.path}:${row.line}`), reason(row.text)]),
         list("Look at next", answer.files, (row) => [file(row), reason(row.reasons.join("; "))]),
         list("Tests", answer.tests, (row) => [place(row), reason(row.reason)], answer.total_tests))));
+}
+
+// A list whose later rows are folded away.
+function more(kind, rows, item) {
+  const list = (part) => h("ul", { class: kind }, part.map((row) => h("li", {}, item(row))));
+  return [list(rows.slice(0, FIRST)),
+    rows.length > FIRST ? h("details", {}, h("summary", {}, `${rows.length - FIRST} more`), list(rows.slice(FIRST))) : null];
 }
 
 function summary({ of, changed_files, total_changed, total_users, total_tests }) {
@@ -63,12 +72,12 @@ function changed({ changed, total_changed }, place, file) {
   const mark = ({ how }) => h("span", { class: `how ${how}`, title: how, "aria-label": how, role: "img" }, MARKS[how] ?? "~");
   return h("section", { class: "panel" },
     h("h2", {}, "Changed", h("span", { class: "n" }, ` ${total_changed.toLocaleString("en")}`)),
-    h("ul", { class: "files-changed" }, [...files].map(([path, rows]) => {
+    more("files-changed", [...files], ([path, rows]) => {
       const whole = rows.find((row) => row.kind === "file");
       const symbols = rows.filter((row) => row.kind !== "file");
-      return h("li", {}, whole ? mark(whole) : null, file({ path, line: null }),
+      return [whole ? mark(whole) : null, file({ path, line: null }),
         symbols.length ? h("ul", { class: "symbols" }, symbols.map((row) =>
-          h("li", { title: `${row.kind}, ${row.how}` }, mark(row), place(row), row.public ? h("span", { class: "place" }, " public") : null))) : null);
-    })),
+          h("li", { title: `${row.kind}, ${row.how}` }, mark(row), place(row), row.public ? h("span", { class: "place" }, " public") : null))) : null];
+    }),
     total_changed > changed.length ? h("p", { class: "hint" }, `${changed.length} of ${total_changed.toLocaleString("en")} are shown.`) : null);
 }

@@ -69,13 +69,14 @@ export async function show(main, parameters, { go, signal }) {
     return h("li", { class: `depth${Math.min(s.depth, 4)}` },
       h("a", { href: fileAddress(read.path, s.start_line, s.name), title: s.kind, "aria-current": s === symbol ? "true" : null }, visible(s.name)), " ", uses);
   };
-  const listed = outline.length ? h("details", { class: "outline", hidden: true, open: true, "aria-label": "Outline" }, h("summary", {}, count(outline.length, "symbol")),
+  const listed = outline.length ? h("details", { class: "outline", hidden: true, open: matchMedia("(min-width: 60rem)").matches, "aria-label": "Outline" }, h("summary", {}, count(outline.length, "symbol")),
     h("ul", {}, outline.map(entry))) : null;
   const isTaller = shown.subject !== subject;
   // Somebody who reads stays where they are when the index changes.
   const before = shown.path === read.path ? main.querySelector("pre.code") : null;
   const place = before?.source.first === read.start_line ? before.scrollTop : null;
-  const open = isTaller ? [] : [...main.querySelectorAll("details[open]")].map(nameOf);
+  const isNew = isTaller || !main.querySelector(".file-head");
+  const open = isNew ? [] : [...main.querySelectorAll("details[open]")].map(nameOf);
   shown = now;
   fill(main,
     h("div", { class: "file-head" },
@@ -98,7 +99,7 @@ export async function show(main, parameters, { go, signal }) {
     neighbours(left, isCalled ? "Called by" : "Used by", users, (row) => row.path);
     neighbours(right, isCalled ? "Calls" : "Uses", used, () => read.path);
     if (listed) listed.hidden = false;
-    if (!isTaller) for (const folded of main.querySelectorAll("details")) folded.open = open.includes(nameOf(folded));
+    if (!isNew) for (const folded of main.querySelectorAll("details")) folded.open = open.includes(nameOf(folded));
     performance.mark("columns");
   });
   await Promise.all([
@@ -123,7 +124,7 @@ function crumbs(path) {
   const parts = path.split("/");
   return parts.map((part, i) => (i < parts.length - 1
     ? [h("a", { href: `/map?${new URLSearchParams({ path: parts.slice(0, i + 1).join("/") })}` }, visible(part)), "/"]
-    : visible(part)));
+    : h("b", {}, visible(part))));
 }
 
 // Scrolls a line into the middle of the code, unless it can be seen.
@@ -141,7 +142,7 @@ async function blame(place, path, line, signal) {
   fill(place, `Line ${line}: `,
     commit
       ? [h("a", { href: `/change?${new URLSearchParams({ range: `${commit.id}^..${commit.id}` })}` }, visible(commit.subject)),
-        ` ${visible(commit.author)}, ${commit.date}`]
+        ` by ${visible(commit.author)}, ${commit.date}`]
       : why.missing ? visible(why.missing) : "changed since the last commit.",
     commit?.reasons.length ? ` · ${visible(commit.reasons.join(" "))}` : null,
     said ? ` · ${visible(said.name || said.content || said.text || said.path)}` : null);

@@ -9,7 +9,7 @@ import { overview } from "./map.js";
 export const follows = true;
 export const title = () => "Home";
 
-const COMMITS = 8;
+const COMMITS = 10;
 const ASKED = 6;
 const MODULES = 8;
 
@@ -22,17 +22,18 @@ export async function show(main, parameters, { signal }) {
   const [{ name, branch }, status] = await Promise.all([about(), call("status", {}, signal)]);
   fill(parts.name, visible(name));
   fill(parts.facts, facts(branch, status));
-  await Promise.all([
+  const [, , map] = await Promise.all([
     overview(signal).then(([box, total]) => fill(parts.map, head("Map", link("/map", {}, count(total.lines, "line"))), box)),
-    commits(signal).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "working tree")), rows)),
-    activity(signal),
+    // In this order, because one is below the other.
+    activity(signal).then(() => commits(signal)).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), rows)),
     // This may build the code graph, so nothing waits for it.
     call("map", { max_tokens: 4000 }, signal).then((map) => {
       fill(parts.about, map.about ? visible(map.about.text) : null);
       fill(parts.questions, head("Questions that this repository can answer"), questions(map, status));
-      fill(parts.modules, modules(map));
+      return map;
     }),
   ]);
+  fill(parts.modules, modules(map));
 }
 
 export function heard(name, main, signal) {
@@ -49,8 +50,9 @@ function skeleton() {
     h("h1", { "data-part": "name" }, "\u00a0"), h("p", { class: "facts-line", "data-part": "facts" }),
     h("p", { class: "lead", "data-part": "about" }),
     h("div", { class: "columns" },
-      h("div", {}, parts.questions, parts.map, panel("modules")),
-      h("div", {}, panel("commits"), panel("asked"))));
+      h("div", {}, parts.questions, parts.map),
+      h("div", {}, panel("asked"), panel("commits"))),
+    panel("modules"));
 }
 
 const head = (text, ...more) => h("h2", {}, text, more.length ? h("span", { class: "n" }, " · ", more) : null);
@@ -78,7 +80,10 @@ const range = (id) => `/change?${new URLSearchParams({ range: `${id}^..${id}` })
 function questions({ files, modules, entries }, status) {
   const [file] = files;
   const symbol = file?.symbols[0];
-  const explained = modules.filter(({ path, about }) => about && path.includes("/"))[0] ?? modules.find(({ about }) => about);
+  // Directories above others say least.
+  const isOuter = ({ path }) => modules.some((other) => other.path.startsWith(`${path}/`));
+  const told = modules.filter(({ about }) => about).sort((a, b) => isOuter(a) - isOuter(b) || b.files - a.files);
+  const [explained] = told;
   const entry = entries[0];
   const rows = [
     symbol && [`What breaks if ${symbol.name} changes?`, `${symbol.kind} in ${file.path}`, `${fileAddress(file.path, symbol.line, symbol.name)}&draw=impact`],
@@ -95,7 +100,7 @@ function modules({ modules, files }) {
   const rows = modules.filter(({ about }) => about).slice(0, MODULES);
   const types = files.slice(0, 2 * MODULES).map(({ path, symbols: [symbol] }) => symbol && [path, symbol]).filter(Boolean).slice(0, 2 * MODULES);
   return [
-    rows.length ? [head("Parts"), h("ul", { class: "rows" }, rows.map(({ path, about }) => h("li", {},
+    rows.length ? [head("Parts"), h("ul", { class: "rows parts" }, rows.map(({ path, about }) => h("li", {},
       link(`/map?${new URLSearchParams({ path })}`, { class: "path" }, visible(path)), " ", h("span", { class: "hint" }, visible(about)))))] : null,
     types.length ? [head("Most used"), h("p", {}, types.map(([path, { name, line }]) =>
       [link(fileAddress(path, line, name), { class: "symbol", title: visible(path) }, visible(name)), "  "]))] : null,
@@ -107,7 +112,7 @@ async function activity(signal) {
   const total = tools.reduce((sum, row) => sum + row.calls, 0);
   const tokens = tools.reduce((sum, row) => sum + row.tokens_read, 0);
   fill(shown.asked,
-    head("What agents asked today", link("/state", {}, count(total, "question"))),
+    head("What agents asked today", ...(total ? [link("/state", {}, count(total, "question"))] : [])),
     questions.length
       ? h("ol", { class: "rows log" }, questions.slice(0, ASKED).map((row) => h("li", {},
         h("span", { title: visible(row.question) }, h("span", { class: "hint" }, toolName(row.tool)), " ", visible(row.question.replace(/^(query|path|at|target|about): /, ""))),
