@@ -56,7 +56,7 @@ dress();
 document.querySelector("#views").append(
   link("/search", {}, "Search"), link("/change", {}, "Change"), link("/memory", {}, "Memory"),
   link("/map", {}, "Map"), link("/state", {}, "State"),
-  h("button", { type: "button", class: "palette-button", onclick: palette, "aria-label": "Go to" }, h("kbd", {}, "Ctrl K")),
+  h("button", { type: "button", class: "palette-button", onclick: palette }, h("span", { class: "unseen" }, "Go to "), h("kbd", {}, "Ctrl K")),
   h("button", { type: "button", onclick: help, "aria-label": "Keys" }, "?"),
 );
 about().then(({ name, branch }) => {

@@ -369,9 +369,10 @@ def hostile(browser, base, names):
     ended(tab, "hostile", ["status of 4", "status 4"])
 
 
-# Text whose boxes share more than a rim: text over text.
+# Text whose boxes share more than a rim: text over text. What has scrolled below a head that stays is not seen.
 COVERED = """() => {
   const main = document.querySelector("main"), boxes = [];
+  const heads = [...main.querySelectorAll("*")].filter((e) => getComputedStyle(e).position === "sticky");
   const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode()); ) {
     if (!node.data.trim() || !node.parentElement.checkVisibility()) continue;
@@ -383,6 +384,10 @@ COVERED = """() => {
         const box = e.getBoundingClientRect();
         left = Math.max(left, box.left); right = Math.min(right, box.right);
         top = Math.max(top, box.top); bottom = Math.min(bottom, box.bottom);
+      }
+      for (const head of heads) {
+        const box = head.getBoundingClientRect();
+        if (!head.contains(node) && top < box.bottom && bottom > box.top) top = box.bottom;
       }
       if (right - left > 1 && bottom - top > 1) boxes.push({ node, left, top, right, bottom });
     }

@@ -123,8 +123,8 @@ export async function show(main, parameters, { go, signal }) {
 function crumbs(path) {
   const parts = path.split("/");
   return parts.map((part, i) => (i < parts.length - 1
-    ? [h("a", { href: `/map?${new URLSearchParams({ path: parts.slice(0, i + 1).join("/") })}` }, visible(part)), "/"]
-    : h("b", {}, visible(part))));
+    ? [h("a", { href: `/map?${new URLSearchParams({ path: parts.slice(0, i + 1).join("/") })}` }, visible(part)), h("span", { class: "at" }, "/")]
+    : visible(part)));
 }
 
 // Scrolls a line into the middle of the code, unless it can be seen.

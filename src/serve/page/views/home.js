@@ -42,7 +42,7 @@ export function heard(name, main, signal) {
 
 function skeleton() {
   const panel = (part) => h("section", { class: "panel", "data-part": part });
-  const waiting = h("ul", { class: "questions" }, [1, 2, 3].map(() => h("li", { class: "hint" }, "…")));
+  const waiting = h("ul", { class: "questions" }, ["Reading the code graph, from which questions come …", "", ""].map((text) => h("li", { class: "hint" }, text)));
   const parts = { questions: panel("questions"), map: panel("map") };
   fill(parts.questions, head("Questions that this repository can answer"), waiting);
   fill(parts.map, head("Map"), h("div", { class: "treemap" }));
