@@ -109,7 +109,7 @@ export async function show(main, parameters, { go, signal }) {
   ]);
   now.isDone = true;
   // Last, because these take longest and nothing waits for them.
-  if (line) blame(past, read.path, line, signal);
+  if (line && read.index?.head) blame(past, read.path, line, signal);
   const uses = await call("file_uses", { path: read.path }, signal).catch(() => null);
   if (!uses) return;
   fill(trust, trusted(uses));

@@ -25,7 +25,7 @@ export async function show(main, parameters, { signal }) {
   const [, , map] = await Promise.all([
     overview(signal).then(([box, total]) => fill(parts.map, head("Map", link("/map", {}, count(total.lines, "line"))), box)),
     // In this order, because one is below the other.
-    activity(signal).then(() => commits(signal)).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), rows)),
+    activity(signal).then(() => commits(status.index.head, signal)).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), rows)),
     // This may build the code graph, so nothing waits for it.
     call("map", { max_tokens: 4000 }, signal).then((map) => {
       fill(parts.about, map.about ? visible(map.about.text) : null);
@@ -66,8 +66,9 @@ function facts(branch, { index, files, languages }) {
   ];
 }
 
-async function commits(signal) {
-  const answer = await call("history", { paths: ["*"], limit: COMMITS }, signal).catch(() => null);
+async function commits(head, signal) {
+  // Without a commit, there is no past to ask.
+  const answer = head && await call("history", { paths: ["*"], limit: COMMITS }, signal);
   if (!answer?.commits.length) return h("p", { class: "hint" }, "No commits are known here.");
   return h("ol", { class: "rows log" }, answer.commits.map((commit) => h("li", {},
     h("a", { class: "commit", href: range(commit.id), title: visible(commit.subject) }, visible(commit.subject)),
@@ -78,16 +79,18 @@ const range = (id) => `/change?${new URLSearchParams({ range: `${id}^..${id}` })
 
 // Three questions about the most important type, an explained directory, and the way in.
 function questions({ files, modules, entries }, status) {
-  const [file] = files;
+  const [file, next] = files;
   const symbol = file?.symbols[0];
+  const [other] = next?.symbols ?? [];
   // Directories above others say least.
   const isOuter = ({ path }) => modules.some((other) => other.path.startsWith(`${path}/`));
-  const told = modules.filter(({ about }) => about).sort((a, b) => isOuter(a) - isOuter(b) || b.files - a.files);
+  const told = modules.filter(({ path, about }) => about && path.includes("/")).sort((a, b) => isOuter(a) - isOuter(b) || b.files - a.files);
   const [explained] = told;
   const entry = entries[0];
   const rows = [
     symbol && [`What breaks if ${symbol.name} changes?`, `${symbol.kind} in ${file.path}`, `${fileAddress(file.path, symbol.line, symbol.name)}&draw=impact`],
     explained && [`How does ${explained.path} work?`, "search below it", `/search?${new URLSearchParams({ q: `How does ${explained.path} work?`, paths: `${explained.path}/**` })}`],
+    !explained && other && [`Who uses ${other.name}?`, `${other.kind} in ${next.path}`, fileAddress(next.path, other.line, other.name)],
     entry && ["Where does the program start?", entry.path, fileAddress(entry.path, entry.line)],
     status.index.head && ["What do the last commits touch?", "users and tests", "/change?range=HEAD%7E3.."],
   ].filter(Boolean).slice(0, 3);
