@@ -167,18 +167,8 @@ pub fn matching<'f>(path: &str, files: impl Iterator<Item = &'f str>) -> Vec<&'f
 /// Whether a path is in a folder of libraries, whose files are rarely the project's.
 fn is_foreign(path: &str) -> bool {
     const FOLDERS: [&str; 12] = [
-        "/node_modules/",
-        "/.cargo/",
-        "/rustc/",
-        "/rustlib/",
-        "/usr/",
-        "/gems/",
-        "/pkg/mod/",
-        "/.m2/",
-        "/lib/python",
-        "/.pub-cache/",
-        "/vendor/",
-        "node:internal/",
+        "/node_modules/", "/.cargo/", "/rustc/", "/rustlib/", "/usr/", "/gems/", "/pkg/mod/",
+        "/.m2/", "/lib/python", "/.pub-cache/", "/vendor/", "node:internal/",
     ];
     FOLDERS.iter().any(|folder| path.contains(folder))
 }

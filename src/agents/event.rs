@@ -76,28 +76,12 @@ const FIELDS: [(&str, &[&str]); 8] = [
 ];
 /// Names of the tools that change files.
 const EDITS: [&str; 13] = [
-    "Edit",
-    "MultiEdit",
-    "Write",
-    "NotebookEdit",
-    "apply_patch",
-    "create",
-    "create_file",
-    "edit",
-    "replace",
-    "replace_string_in_file",
-    "str_replace_editor",
-    "write_file",
-    "write_to_file",
+    "Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "create", "create_file", "edit",
+    "replace", "replace_string_in_file", "str_replace_editor", "write_file", "write_to_file",
 ];
 /// Names of the tools that run commands.
 const COMMANDS: [&str; 7] = [
-    "Bash",
-    "Shell",
-    "bash",
-    "powershell",
-    "run_in_terminal",
-    "run_shell_command",
+    "Bash", "Shell", "bash", "powershell", "run_in_terminal", "run_shell_command",
     "run_terminal_command",
 ];
 /// Names of the argument with the path of the changed file.

@@ -38,18 +38,8 @@ impl Origin {
 /// Returns whether a path names a folder of code of other projects.
 fn is_vendored(path: &str) -> bool {
     const NAMES: [&str; 12] = [
-        "vendor",
-        "vendors",
-        "vendored",
-        "_vendor",
-        "third_party",
-        "third-party",
-        "thirdparty",
-        "3rdparty",
-        "3rd_party",
-        "3rd-party",
-        "node_modules",
-        "bower_components",
+        "vendor", "vendors", "vendored", "_vendor", "third_party", "third-party", "thirdparty",
+        "3rdparty", "3rd_party", "3rd-party", "node_modules", "bower_components",
     ];
     let (folders, _) = path.rsplit_once('/').unwrap_or_default();
     folders.split('/').any(|folder| NAMES.contains(&folder.to_lowercase().as_str()))

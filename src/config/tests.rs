@@ -237,9 +237,7 @@ fn a_server_for_vectors_is_checked() {
     let model = |url: &str| load(&format!("[embed]\nurl = '{url}'\n{rest}"), &[]);
     assert!(load("[embed]\nmodel = 'm'", &[]).unwrap().remote_model.is_none());
     for url in [
-        "http://localhost:11434",
-        "http://127.0.0.1:8080/v1/",
-        "http://[::1]:1/v1",
+        "http://localhost:11434", "http://127.0.0.1:8080/v1/", "http://[::1]:1/v1",
         "https://localhost/some/where",
     ] {
         let found = model(url).unwrap().remote_model.unwrap();

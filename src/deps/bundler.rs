@@ -12,13 +12,8 @@ const LOCK: &str = "Gemfile.lock";
 const ADVICE: &str = "not installed: `bundle install` does that";
 /// Folders with a folder for each version of Ruby, below the home directory and of the system.
 const OF_VERSIONS: [&str; 7] = [
-    ".gem/ruby",
-    ".local/share/gem/ruby",
-    ".rvm/gems",
-    "/var/lib/gems",
-    "/usr/lib/ruby/gems",
-    "/usr/local/lib/ruby/gems",
-    "/opt/homebrew/lib/ruby/gems",
+    ".gem/ruby", ".local/share/gem/ruby", ".rvm/gems", "/var/lib/gems", "/usr/lib/ruby/gems",
+    "/usr/local/lib/ruby/gems", "/opt/homebrew/lib/ruby/gems",
 ];
 /// Folders of version managers, with a folder for each Ruby.
 const OF_MANAGERS: [&str; 4] =

@@ -102,15 +102,8 @@ mod tests {
             assert!(trusted(path).is_some(), "{path}");
         }
         for path in [
-            "src/main.rs",
-            "src/codeowners.rs",
-            "actions.yml",
-            "a.b/c.d",
-            "claude.md/x",
-            "docs/agents.md.txt",
-            "src/agents/run.py",
-            "agents/a/b.md",
-            "docs/skills.md",
+            "src/main.rs", "src/codeowners.rs", "actions.yml", "a.b/c.d", "claude.md/x",
+            "docs/agents.md.txt", "src/agents/run.py", "agents/a/b.md", "docs/skills.md",
             "prompt.md",
         ] {
             assert!(trusted(path).is_none(), "{path}");

@@ -31,14 +31,7 @@ const TRAILERS: &str = " fixes fix closes close closed resolves resolve refs ref
 const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
 
 const BUILD_FILES: [&str; 9] = [
-    ".gradle.kts",
-    ".gemspec",
-    ".podspec",
-    "Rakefile",
-    "Gemfile",
-    "Podfile",
-    "mix.exs",
-    "setup.py",
+    ".gradle.kts", ".gemspec", ".podspec", "Rakefile", "Gemfile", "Podfile", "mix.exs", "setup.py",
     "build.zig",
 ];
 

@@ -321,16 +321,8 @@ copyright licensed private warning caution important attention notice tip hint n
 our more suppose ";
 /// Such beginnings of more than one word.
 const DEPENDENT_PHRASES: [&str; 10] = [
-    "for example",
-    "for more",
-    "for this",
-    "in such",
-    "in this",
-    "in that",
-    "in these",
-    "can also",
-    "on the other hand",
-    "let's",
+    "for example", "for more", "for this", "in such", "in this", "in that", "in these", "can also",
+    "on the other hand", "let's",
 ];
 /// Words that refer to another place.
 const POINTERS: &str = " following below above previous previously earlier aforementioned ";

@@ -251,12 +251,7 @@ impl Resolver {
                 // What a wholly imported module hands on.
                 for import in file_scope.imports.iter().filter(|i| i.name == "*") {
                     let handed = self.handed_on(
-                        &import.module,
-                        from.file,
-                        name,
-                        from.file,
-                        wanted,
-                        MAX_HANDED_ON,
+                        &import.module, from.file, name, from.file, wanted, MAX_HANDED_ON,
                     )?;
                     scored.extend(handed.into_iter().map(|(s, c)| (s * WHOLE_MODULE, c)));
                 }

@@ -14,24 +14,8 @@ pub(super) struct Type<'a> {
 
 /// Words before the name of a type that are left out.
 const WORDS: [&str; 18] = [
-    "mut ",
-    "const ",
-    "dyn ",
-    "impl ",
-    "readonly ",
-    "final ",
-    "static ",
-    "struct ",
-    "class ",
-    "enum ",
-    "unsigned ",
-    "volatile ",
-    "inout ",
-    "chan ",
-    "<-chan ",
-    "infer ",
-    "keyof ",
-    "typeof ",
+    "mut ", "const ", "dyn ", "impl ", "readonly ", "final ", "static ", "struct ", "class ",
+    "enum ", "unsigned ", "volatile ", "inout ", "chan ", "<-chan ", "infer ", "keyof ", "typeof ",
 ];
 
 /// Parses a type, or the first element of a tuple. Returns `None` if it has no name.

@@ -16,35 +16,10 @@ const NAMES: Names = Names {
 
 /// Words of the grammars of JavaScript and TypeScript that are names as well.
 const SOFT: &[&str] = &[
-    "get",
-    "set",
-    "of",
-    "from",
-    "as",
-    "async",
-    "type",
-    "declare",
-    "abstract",
-    "readonly",
-    "namespace",
-    "module",
-    "is",
-    "infer",
-    "require",
-    "asserts",
-    "accessor",
-    "override",
-    "satisfies",
-    "unique",
-    "object",
-    "number",
-    "string",
-    "boolean",
-    "symbol",
-    "global",
-    "target",
-    "meta",
-    "using",
+    "get", "set", "of", "from", "as", "async", "type", "declare", "abstract", "readonly",
+    "namespace", "module", "is", "infer", "require", "asserts", "accessor", "override",
+    "satisfies", "unique", "object", "number", "string", "boolean", "symbol", "global", "target",
+    "meta", "using",
 ];
 
 /// Words that JavaScript and TypeScript reserve, and their grammars read as names.
@@ -56,33 +31,18 @@ impl Spec {
     pub(super) const fn of_scripts(name: &'static str, grammar: LanguageFn) -> Self {
         Self {
             wrappers: &[
-                "export_statement",
-                "lexical_declaration",
-                "variable_declaration",
-                "expression_statement",
-                "ambient_declaration",
+                "export_statement", "lexical_declaration", "variable_declaration",
+                "expression_statement", "ambient_declaration",
             ],
             export: Export::Keyword("export"),
             reserved: RESERVED,
             soft_keywords: SOFT,
             names: Names {
                 transparent: &[
-                    "Promise",
-                    "Readonly",
-                    "Partial",
-                    "Required",
-                    "NonNullable",
-                    "Pick",
-                    "Omit",
+                    "Promise", "Readonly", "Partial", "Required", "NonNullable", "Pick", "Omit",
                 ],
                 methods: &[
-                    "charAt",
-                    "forEach",
-                    "indexOf",
-                    "toString",
-                    "then",
-                    "endsWith",
-                    "startsWith",
+                    "charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith",
                 ],
                 ..NAMES
             },

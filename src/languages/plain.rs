@@ -34,19 +34,8 @@ const DOCUMENTS: &[(Row, Markup)] = &[
 
 /// Documents without an extension. `*` stands for the rest of the name.
 const PLAIN_NAMES: &[&str] = &[
-    "readme*",
-    "license*",
-    "licence*",
-    "copying*",
-    "authors*",
-    "contributors*",
-    "changelog*",
-    "changes*",
-    "news*",
-    "todo*",
-    "notice*",
-    "install",
-    "thanks*",
+    "readme*", "license*", "licence*", "copying*", "authors*", "contributors*", "changelog*",
+    "changes*", "news*", "todo*", "notice*", "install", "thanks*",
 ];
 
 const NOTEBOOK: Row = ("notebook", &["ipynb"], &[]);
@@ -59,20 +48,8 @@ const SETTINGS: &[Row] = &[
     (
         "xml",
         &[
-            "xml",
-            "xsd",
-            "xsl",
-            "xslt",
-            "plist",
-            "csproj",
-            "fsproj",
-            "vbproj",
-            "props",
-            "targets",
-            "pom",
-            "svg",
-            "storyboard",
-            "xib",
+            "xml", "xsd", "xsl", "xslt", "plist", "csproj", "fsproj", "vbproj", "props", "targets",
+            "pom", "svg", "storyboard", "xib",
         ],
         &[],
     ),

@@ -84,26 +84,9 @@ static RULES: [RouteRules; 11] = [
 
 /// The names of frameworks, as the queries set them.
 pub const FRAMEWORKS: &[&str] = &[
-    "actix",
-    "aspnet",
-    "axum",
-    "django",
-    "express",
-    "fastapi",
-    "flask",
-    "gin",
-    "jax-rs",
-    "ktor",
-    "laravel",
-    "nest",
-    "nest-versions",
-    "net/http",
-    "phoenix",
-    "rails",
-    "rocket",
-    "sinatra",
-    "spring",
-    "starlette",
+    "actix", "aspnet", "axum", "django", "express", "fastapi", "flask", "gin", "jax-rs", "ktor",
+    "laravel", "nest", "nest-versions", "net/http", "phoenix", "rails", "rocket", "sinatra",
+    "spring", "starlette",
 ];
 
 /// Frameworks that register routes as another one does, with the import by which a file shows it.
@@ -198,31 +181,10 @@ pub fn all_route_rules() -> &'static [RouteRules] {
 
 /// Names of functions that take a path without requesting it.
 pub const NO_REQUESTS: &[&str] = &[
-    "antMatchers",
-    "basename",
-    "dirname",
-    "exclude",
-    "forRoutes",
-    "import",
-    "include_bytes",
-    "include_str",
-    "join",
-    "link_to",
-    "log",
-    "mvcMatchers",
-    "open",
-    "push",
-    "readFile",
-    "redirect",
-    "redirect_to",
-    "render",
-    "require",
-    "requestMatchers",
-    "resolve",
-    "route",
-    "startsWith",
-    "starts_with",
-    "startswith",
+    "antMatchers", "basename", "dirname", "exclude", "forRoutes", "import", "include_bytes",
+    "include_str", "join", "link_to", "log", "mvcMatchers", "open", "push", "readFile", "redirect",
+    "redirect_to", "render", "require", "requestMatchers", "resolve", "route", "startsWith",
+    "starts_with", "startswith",
 ];
 
 impl RouteRules {

@@ -241,38 +241,12 @@ pub fn is_test_file(path: &str) -> bool {
 #[must_use]
 pub fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 21] = [
-        "test",
-        "tests",
-        "__tests__",
-        "spec",
-        "specs",
-        "testing",
-        "testsuite",
-        "unittests",
-        "regress",
-        "e2e",
-        "testdata",
-        "__fixtures__",
-        "fixture",
-        "fixtures",
-        "mock",
-        "mocks",
-        "__mocks__",
-        "bench",
-        "benches",
-        "benchmark",
-        "benchmarks",
+        "test", "tests", "__tests__", "spec", "specs", "testing", "testsuite", "unittests",
+        "regress", "e2e", "testdata", "__fixtures__", "fixture", "fixtures", "mock", "mocks",
+        "__mocks__", "bench", "benches", "benchmark", "benchmarks",
     ];
     const ENDINGS: [&str; 9] = [
-        "_test",
-        "_tests",
-        "_spec",
-        "_unittest",
-        "_benchmark",
-        ".test",
-        ".spec",
-        "_bench",
-        "-test",
+        "_test", "_tests", "_spec", "_unittest", "_benchmark", ".test", ".spec", "_bench", "-test",
     ];
     const FOLDER_ENDINGS: [&str; 6] = ["_test", "_tests", "-test", "-tests", "Test", "Tests"];
     const CAMEL: [&str; 5] = ["Test", "Tests", "Spec", "Suite", "TestCase"];
@@ -360,19 +334,8 @@ fn own_name(path: &str) -> &str {
 fn subject(stem: &str) -> Option<&str> {
     const STARTS: [&str; 3] = ["test_", "test-", "Test"];
     const ENDS: [&str; 13] = [
-        "_test",
-        "_tests",
-        "_spec",
-        "_unittest",
-        ".test",
-        ".spec",
-        "-test",
-        ".e2e",
-        "Tests",
-        "Test",
-        "TestCase",
-        "Spec",
-        "IT",
+        "_test", "_tests", "_spec", "_unittest", ".test", ".spec", "-test", ".e2e", "Tests",
+        "Test", "TestCase", "Spec", "IT",
     ];
     let end = ENDS.iter().find_map(|end| stem.strip_suffix(end));
     end.or_else(|| STARTS.iter().find_map(|start| stem.strip_prefix(start)))

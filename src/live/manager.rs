@@ -345,12 +345,7 @@ impl ChunkManager {
                         self.current.load().corpora.first().map(|served| served.generation);
                     let ms = start.elapsed().as_millis();
                     tracing::info!(
-                        generation,
-                        n_added,
-                        n_updated,
-                        n_deleted,
-                        ms,
-                        "reloaded {n_chunks} chunks"
+                        generation, n_added, n_updated, n_deleted, ms, "reloaded {n_chunks} chunks"
                     );
                 }
             }

@@ -307,13 +307,8 @@ mod tests {
     #[test]
     fn paths_of_all_frameworks_have_one_form() {
         for written in [
-            "users/:id",
-            "/users/{id}/",
-            "/users/<int:id>",
-            "/users/<id>",
-            "/users/{id:int}",
-            "users/:id(.:format)",
-            "/users/{id:[0-9]+}",
+            "users/:id", "/users/{id}/", "/users/<int:id>", "/users/<id>", "/users/{id:int}",
+            "users/:id(.:format)", "/users/{id:[0-9]+}",
         ] {
             assert_eq!(path(written).to_string(), "/users/{id}", "{written}");
         }

@@ -61,15 +61,8 @@ pub struct Hit {
 
 /// Features of which one alone connects a file with a question.
 const CONNECTING: [&str; 9] = [
-    "file_words",
-    "definition",
-    "symbol_definition",
-    "type_name",
-    "rare_identifier",
-    "phrase",
-    "path",
-    "name_precision",
-    "named_place",
+    "file_words", "definition", "symbol_definition", "type_name", "rare_identifier", "phrase",
+    "path", "name_precision", "named_place",
 ];
 /// A file this near in meaning is shown without any word of the question.
 const NEAR_MEANING: f64 = 0.5;

@@ -121,11 +121,7 @@ mod tests {
     #[test]
     fn code_is_no_prefix() {
         for q in [
-            "fn f(path: &str)",
-            "std::path::Path",
-            "type:u32",
-            "lang:",
-            "path::join",
+            "fn f(path: &str)", "std::path::Path", "type:u32", "lang:", "path::join",
             "what is in: it",
         ] {
             let o = operators(q);

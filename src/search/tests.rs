@@ -130,20 +130,8 @@ fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<R
 }
 
 const WORDS: [&str; 14] = [
-    "chunk",
-    "chunks",
-    "loadChunks",
-    "reload",
-    "loader",
-    "vector",
-    "write",
-    "lock",
-    "test",
-    "parser",
-    "parse",
-    "cache",
-    "file_table",
-    "the",
+    "chunk", "chunks", "loadChunks", "reload", "loader", "vector", "write", "lock", "test",
+    "parser", "parse", "cache", "file_table", "the",
 ];
 
 fn text() -> impl Strategy<Value = String> {

@@ -414,13 +414,8 @@ mod tests {
             assert_eq!(check("127.0.0.1", None, "/", &[("host", host)]), Ok(()), "{host}");
         }
         for host in [
-            "",
-            "evil.example",
-            "evil.example:7717",
-            "localhost.evil.example",
-            "10.0.0.1:7717",
-            "user@localhost",
-            "127.0.0.1.nip.io",
+            "", "evil.example", "evil.example:7717", "localhost.evil.example", "10.0.0.1:7717",
+            "user@localhost", "127.0.0.1.nip.io",
         ] {
             assert_eq!(
                 check("127.0.0.1", None, "/", &[("host", host)]),
@@ -460,11 +455,8 @@ mod tests {
             assert_eq!(check("127.0.0.1", None, "/", &[host, ("origin", own)]), Ok(()), "{own}");
         }
         for other in [
-            "http://localhost:3000",
-            "http://127.0.0.1:7718",
-            "http://localhost:7717",
-            "https://127.0.0.1",
-            "http://[::1]:8080",
+            "http://localhost:3000", "http://127.0.0.1:7718", "http://localhost:7717",
+            "https://127.0.0.1", "http://[::1]:8080",
         ] {
             let headers = [host, ("origin", other), token];
             assert_eq!(

@@ -14,6 +14,7 @@ use crate::engine::{
     PastAnswer, PastRequest, PinRequest, ResultRow, Scope, SearchAnswer, SearchRequest,
     TreemapAnswer, TreemapRequest,
 };
+use crate::source;
 use crate::tools::{
     Answer, Effect, Format, Question, Tool, ToolGroup, deserialized, input_schema, json_of,
     not_of_published, output_schema, read_arguments, schema_once,
@@ -94,6 +95,9 @@ struct About {
     name: String,
     /// Root of the project, an absolute path.
     root: String,
+    /// The branch that is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
     /// Version of Cortex.
     version: &'static str,
     /// Whether nothing can be changed.
@@ -115,6 +119,7 @@ impl PageArguments for AboutRequest {
         Ok(About {
             name: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             root: root.display().to_string(),
+            branch: source::branch(root),
             version: env!("CARGO_PKG_VERSION"),
             read_only: AskedServer::of(call)?.read_only,
             editor: project.config.editor.clone(),

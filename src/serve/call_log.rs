@@ -41,15 +41,8 @@ const MAX_SEARCHED_VALUES: usize = 5000;
 const MAX_PATH: usize = 4096;
 /// Arguments about the form of the answer, which say nothing about the question.
 const OF_THE_FORM: [&str; 9] = [
-    "max_tokens",
-    "limit",
-    "max_nodes",
-    "max_facts",
-    "format",
-    "wait_ms",
-    "min_generation",
-    "include_stats",
-    "cursor",
+    "max_tokens", "limit", "max_nodes", "max_facts", "format", "wait_ms", "min_generation",
+    "include_stats", "cursor",
 ];
 
 /// The caller of a tool.

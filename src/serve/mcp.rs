@@ -126,15 +126,8 @@ pub(super) fn typed(message: &Value) -> Result<ClientJsonRpcMessage, Failure> {
 
 /// The requests that the service answers.
 const METHODS: &[&str] = &[
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "subscriptions/listen",
+    "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list",
+    "resources/templates/list", "resources/read", "subscriptions/listen",
 ];
 
 impl Transport<RoleServer> for LineTransport {

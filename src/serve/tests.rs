@@ -206,15 +206,8 @@ async fn errors_say_what_is_wrong() {
 async fn a_stranger_is_refused_on_every_path() {
     let s = Server::new();
     for path in [
-        "/",
-        "/mcp",
-        "/api/echo?word=a",
-        "/api/openapi.json",
-        "/events",
-        "/metrics",
-        "/healthz",
-        "/readyz",
-        "/nothing",
+        "/", "/mcp", "/api/echo?word=a", "/api/openapi.json", "/events", "/metrics", "/healthz",
+        "/readyz", "/nothing",
     ] {
         let request =
             Request::get(path).header("host", "evil.example").body(Body::empty()).unwrap();

@@ -204,10 +204,7 @@ pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
 /// Environment variables that locate git and the user's configuration. All other `GIT_*` variables
 /// are removed: they name another repository, or a program to run.
 const PASSED_ON: [&str; 5] = [
-    "GIT_EXEC_PATH",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
     "GIT_CEILING_DIRECTORIES",
 ];
 
@@ -239,11 +236,7 @@ const SETTINGS: [&str; 20] = [
 /// Options of a command that compares versions: it runs no program that the repository names, reads no
 /// file that its configuration names, and prints in one form, whatever the configuration says.
 const PLAIN_DIFF: [&str; 6] = [
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "-O/dev/null",
-    "--src-prefix=a/",
+    "--no-ext-diff", "--no-textconv", "--no-color", "-O/dev/null", "--src-prefix=a/",
     "--dst-prefix=b/",
 ];
 /// The command that says which kinds of objects the ids of its input name.
@@ -532,6 +525,14 @@ pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
 }
 
+/// Returns the name of the branch that is checked out, such as `main` or `feature/x`. Returns `None`
+/// outside a repository and on a detached commit.
+#[must_use]
+pub fn branch(root: &Path) -> Option<String> {
+    let head = small_text(&GitDir::of(root)?.own, "HEAD")?;
+    head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}
+
 /// Whether the repository lacks old commits, because it was cloned without them.
 #[must_use]
 pub fn is_shallow(root: &Path) -> bool {
@@ -777,9 +778,7 @@ mod tests {
     #[test]
     fn a_clone_has_the_name_of_its_origin() {
         for url in [
-            "git@host:team/kettle.git",
-            "https://host/team/kettle/",
-            "/srv/kettle/.git",
+            "git@host:team/kettle.git", "https://host/team/kettle/", "/srv/kettle/.git",
             "host:kettle",
         ] {
             let config = format!(
@@ -797,6 +796,8 @@ mod tests {
         assert_eq!(head(root), None, "no repository");
         git(root, &["init", "-q"]);
         assert_eq!(head(root), None, "no commit");
+        git(root, &["checkout", "-q", "-b", "first"]);
+        assert_eq!(branch(root).as_deref(), Some("first"));
         git(root, &["commit", "-q", "--allow-empty", "-m", "one"]);
         let one = git(root, &["rev-parse", "HEAD"]);
         assert_eq!(head(root).as_ref(), Some(&one));
@@ -805,11 +806,12 @@ mod tests {
         let tree = root.join("tree");
         git(root, &["worktree", "add", "-q", tree.to_str().unwrap(), "-b", "feature/x"]);
         assert_eq!(head(&tree).as_ref(), Some(&one), "a branch with a slash, in a work tree");
+        assert_eq!(branch(&tree).as_deref(), Some("feature/x"));
         git(&tree, &["commit", "-q", "--allow-empty", "-m", "two"]);
         assert_eq!(head(&tree), Some(git(&tree, &["rev-parse", "HEAD"])));
         assert_eq!(head(root).as_ref(), Some(&one), "the other work tree stays");
         git(root, &["checkout", "-q", "--detach"]);
-        assert_eq!(head(root), Some(one), "detached");
+        assert_eq!((head(root), branch(root)), (Some(one), None), "detached");
         fs::create_dir(root.join("below")).unwrap();
         assert_eq!(head(&root.join("below")), head(root), "below the root of the repository");
     }
@@ -1033,13 +1035,8 @@ mod tests {
             let ids = git(
                 &clone,
                 &[
-                    "-c",
-                    "core.fsmonitor=false",
-                    "-c",
-                    "log.showSignature=false",
-                    "--no-pager",
-                    "rev-parse",
-                    "HEAD",
+                    "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-pager",
+                    "rev-parse", "HEAD",
                 ],
             );
             assert!(these_commits(&clone, &[&ids]).is_err());

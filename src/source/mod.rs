@@ -21,11 +21,11 @@ pub use git::{
     Attribution, Beginning, Blame, BlamedCommit, BlamedLine, ChangedFile, Commit, CommitLog,
     CommitPlace, Committed, DiffError, DiffFile, Difference, GitOperation, GitWatch, Hunk,
     LineChange, LineOrigin, MAX_BLAMED_LINES, OperationKind, Passed, PassedCommit, PatchReach,
-    PatchText, SharedPlace, before, blame, blobs, carried_over, changed_since, commit_places,
-    commits, commits_between, difference, difference_since, exclude_from_git, from_last_day,
-    git_directory, head, is_ancestor, is_shallow, named, newest_commits, not_ignored_by_git,
-    other_worktrees, patches, remote_name, shared_place, stashes, submodules, texts_at,
-    these_commits, tracked_by_git, with_repository,
+    PatchText, SharedPlace, before, blame, blobs, branch, carried_over, changed_since,
+    commit_places, commits, commits_between, difference, difference_since, exclude_from_git,
+    from_last_day, git_directory, head, is_ancestor, is_shallow, named, newest_commits,
+    not_ignored_by_git, other_worktrees, patches, remote_name, shared_place, stashes, submodules,
+    texts_at, these_commits, tracked_by_git, with_repository,
 };
 pub use hash::sha256;
 pub use origin::{DeclaredOrigin, OriginSettings};

@@ -335,10 +335,7 @@ mod tests {
         ]);
         let root = dir.path();
         for pipe in [
-            "a/.gitignore",
-            "b/.cortexignore",
-            ".git/info/exclude",
-            "c/CACHEDIR.TAG",
+            "a/.gitignore", "b/.cortexignore", ".git/info/exclude", "c/CACHEDIR.TAG",
             "c/pyvenv.cfg",
         ] {
             assert!(
@@ -389,13 +386,8 @@ mod tests {
             ("cache/x.rs", ""),
         ]);
         let want = [
-            "dots/.kept",
-            "excluded.keep",
-            "sub/b.log",
-            "sub/build.rs",
-            "sub/only-here",
-            "sub/wanted.log",
-            "wanted.log",
+            "dots/.kept", "excluded.keep", "sub/b.log", "sub/build.rs", "sub/only-here",
+            "sub/wanted.log", "wanted.log",
         ];
         assert_eq!(files(dir.path()), want);
     }

@@ -33,21 +33,13 @@ const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/
 /// Rules for `.git/info/exclude`: they exclude what belongs to this user or to this checkout. A
 /// team may commit chunk files and the configuration, so these are not listed.
 const EXCLUDE: &[&str] = &[
-    "/.cortex/memory*",
-    "/.cortex/cache/",
-    "/.cortex/graph/",
-    "/.cortex/*.lock",
-    "/.cortex/server.json",
-    "/.cortex/.unfinished-*",
+    "/.cortex/memory*", "/.cortex/cache/", "/.cortex/graph/", "/.cortex/*.lock",
+    "/.cortex/server.json", "/.cortex/.unfinished-*",
 ];
 /// One example file for each of those rules.
 const PRIVATE: &[&str] = &[
-    ".cortex/memory.db",
-    ".cortex/cache/sources.json",
-    ".cortex/graph/code-graph.db",
-    ".cortex/write.lock",
-    ".cortex/server.json",
-    ".cortex/.unfinished-0",
+    ".cortex/memory.db", ".cortex/cache/sources.json", ".cortex/graph/code-graph.db",
+    ".cortex/write.lock", ".cortex/server.json", ".cortex/.unfinished-0",
 ];
 /// Appended to a `.cortex/.gitignore` of the repository that lets git add private files. Nothing
 /// outranks the last rules of that file.

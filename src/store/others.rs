@@ -245,20 +245,12 @@ mod tests {
     fn further_files_are_in_the_order_of_their_numbers() {
         let (_dir, layout) = project();
         let all = [
-            "b.json",
-            "code-data.other.json",
-            "code-data.other2.json",
-            "code-data.other10.json",
+            "b.json", "code-data.other.json", "code-data.other2.json", "code-data.other10.json",
             "doc-chunks.mine.json.zst",
         ];
         let no = [
-            ".hidden.json",
-            "manifest.json",
-            "manifest.json.next",
-            "code-data.json",
-            "code-data.json.zst",
-            "notes.txt",
-            "x.json.next",
+            ".hidden.json", "manifest.json", "manifest.json.next", "code-data.json",
+            "code-data.json.zst", "notes.txt", "x.json.next",
         ];
         for name in all.iter().chain(&no) {
             write(&layout, name, THEIRS);

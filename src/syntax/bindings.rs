@@ -209,51 +209,15 @@ fn role_in(kind: &str, field: Option<&str>, at: Node, parent: Node) -> Step {
 
 /// Parts of the names of nodes that are definitions.
 const DEFINING: &[&str] = &[
-    "declaration",
-    "definition",
-    "_item",
-    "_spec",
-    "signature",
-    "class",
-    "interface",
-    "enum",
-    "struct",
-    "trait",
-    "object",
-    "protocol",
-    "function",
-    "method",
-    "module",
-    "macro",
-    "alias",
-    "preproc_def",
-    "specifier",
-    "const_element",
-    "entry",
-    "field",
+    "declaration", "definition", "_item", "_spec", "signature", "class", "interface", "enum",
+    "struct", "trait", "object", "protocol", "function", "method", "module", "macro", "alias",
+    "preproc_def", "specifier", "const_element", "entry", "field",
 ];
 /// Parts of the names of nodes that are none, though they have one of those.
 const NOT_DEFINING: &[&str] = &[
-    "call",
-    "invocation",
-    "argument",
-    "attribute",
-    "member",
-    "selector",
-    "access",
-    "import",
-    "export",
-    "reference",
-    "expression",
-    "initializer",
-    "use_",
-    "package",
-    "namespace",
-    "_type",
-    "scoped",
-    "qualified",
-    "keyed",
-    "static_item_use",
+    "call", "invocation", "argument", "attribute", "member", "selector", "access", "import",
+    "export", "reference", "expression", "initializer", "use_", "package", "namespace", "_type",
+    "scoped", "qualified", "keyed", "static_item_use",
 ];
 
 /// Whether a node is a definition, and `at` its name.
@@ -415,18 +379,8 @@ fn scope_with(node: Node, scoping: Scoping) -> Node {
 fn is_scope(kind: &str, scoping: Scoping) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     if has(&[
-        "call",
-        "invocation",
-        "argument",
-        "parameter",
-        "_type",
-        "modifier",
-        "declarator",
-        "reference",
-        "identifier",
-        "pattern",
-        "_name",
-        "operator",
+        "call", "invocation", "argument", "parameter", "_type", "modifier", "declarator",
+        "reference", "identifier", "pattern", "_name", "operator",
     ]) || matches!(kind, "for_in_clause" | "for_clause" | "for_generic_clause")
         || matches!(kind, "for_numeric_clause" | "if_clause" | "catch_declaration")
         || matches!(kind, "function_body" if scoping == Scoping::Function)

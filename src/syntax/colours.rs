@@ -148,25 +148,14 @@ mod tests {
         assert_eq!(
             painted("a.rs", "// ü𝄞 note\nfn f(n: u8) -> Set { g.take(\"a\", 1) }\n"),
             [
-                "// ü𝄞 note:Comment",
-                "fn:Keyword",
-                "f:Function",
-                "u8:Type",
-                "Set:Type",
-                "take:Function",
-                "\"a\":Text",
-                "1:Number"
+                "// ü𝄞 note:Comment", "fn:Keyword", "f:Function", "u8:Type", "Set:Type",
+                "take:Function", "\"a\":Text", "1:Number"
             ]
         );
         assert_eq!(
             painted("a.py", "def f(self):\n    return f'{g(1)} ü'\n"),
             [
-                "def:Keyword",
-                "f:Function",
-                "return:Keyword",
-                "f':Text",
-                "g:Function",
-                "1:Number",
+                "def:Keyword", "f:Function", "return:Keyword", "f':Text", "g:Function", "1:Number",
                 " ü':Text"
             ]
         );

@@ -59,13 +59,8 @@ const LEAST_PREAMBLE: u32 = 3;
 const MAX_COMMENT: usize = 2;
 /// A comment with one of these is a licence, and does not only speak of one.
 const LICENCE: [&str; 7] = [
-    "copyright",
-    "spdx-license",
-    "licensed under",
-    "licensed to",
-    "all rights reserved",
-    "permission is hereby granted",
-    "redistribution and use",
+    "copyright", "spdx-license", "licensed under", "licensed to", "all rights reserved",
+    "permission is hereby granted", "redistribution and use",
 ];
 
 /// Lines at the beginning of a program text that do not say what it does: a licence, imports.

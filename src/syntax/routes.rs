@@ -979,13 +979,8 @@ fn around(node: Node) -> impl Iterator<Item = Node> {
 
 fn is_function(kind: &str) -> bool {
     [
-        "lambda",
-        "closure",
-        "arrow_function",
-        "function_expression",
-        "func_literal",
-        "anonymous_function",
-        "do_block",
+        "lambda", "closure", "arrow_function", "function_expression", "func_literal",
+        "anonymous_function", "do_block",
     ]
     .iter()
     .any(|k| kind.contains(k))
@@ -1054,26 +1049,9 @@ fn children(node: Node) -> Vec<Node> {
 /// Whether a node of this kind is a value that cannot be called.
 fn is_value(kind: &str) -> bool {
     const VALUES: &[&str] = &[
-        "object",
-        "number",
-        "integer",
-        "float",
-        "integer_literal",
-        "int_literal",
-        "float_literal",
-        "decimal_integer_literal",
-        "true",
-        "false",
-        "boolean_literal",
-        "null",
-        "null_literal",
-        "undefined",
-        "nil",
-        "none",
-        "list",
-        "dictionary",
-        "composite_literal",
-        "unary_expression",
+        "object", "number", "integer", "float", "integer_literal", "int_literal", "float_literal",
+        "decimal_integer_literal", "true", "false", "boolean_literal", "null", "null_literal",
+        "undefined", "nil", "none", "list", "dictionary", "composite_literal", "unary_expression",
         "initializer_expression",
     ];
     VALUES.contains(&kind)
@@ -1281,13 +1259,8 @@ mod tests {
             assert_eq!(constant(text, "X"), Constant::Text("/a".into()), "{text}");
         }
         for text in [
-            "X = process.env.X || '/a'",
-            "X = '/a' + y",
-            "X = '/a'\nX = '/b'",
-            "let X = '/a'\nX += '/b'",
-            "f(X='/a')",
-            "X = `/a/${y}`",
-            "X = f'/a/{y}'",
+            "X = process.env.X || '/a'", "X = '/a' + y", "X = '/a'\nX = '/b'",
+            "let X = '/a'\nX += '/b'", "f(X='/a')", "X = `/a/${y}`", "X = f'/a/{y}'",
         ] {
             assert_eq!(constant(text, "X"), Constant::Other, "{text}");
         }

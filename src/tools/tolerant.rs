@@ -41,14 +41,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 
 /// Names of the number of results. A tool that has one of them also accepts the others.
 const NAMES_OF_LIMIT: &[&str] = &[
-    "limit",
-    "max_nodes",
-    "max_facts",
-    "k",
-    "n",
-    "top_k",
-    "max_results",
-    "num_results",
+    "limit", "max_nodes", "max_facts", "k", "n", "top_k", "max_results", "num_results",
     "head_limit",
 ];
 

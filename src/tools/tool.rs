@@ -18,31 +18,10 @@ use crate::source;
 /// which an agent pays for in every conversation.
 const UNLISTED: &[&str] = &[
     // Of all tools; the instructions of the server describe them once.
-    "repo",
-    "wait_ms",
-    "min_generation",
-    "max_tokens",
-    "format",
-    "cursor",
-    "limit",
-    "languages",
+    "repo", "wait_ms", "min_generation", "max_tokens", "format", "cursor", "limit", "languages",
     // Of single tools; the page about the tools describes them.
-    "chunk_id",
-    "explain",
-    "include_stats",
-    "invert",
-    "max_per_file",
-    "memories",
-    "mode",
-    "multiline",
-    "offset",
-    "sort",
-    "tags",
-    "tests",
-    "types",
-    "unresolved",
-    "until",
-    "verbose",
+    "chunk_id", "explain", "include_stats", "invert", "max_per_file", "memories", "mode",
+    "multiline", "offset", "sort", "tags", "tests", "types", "unresolved", "until", "verbose",
 ];
 
 /// A group of tools that a server lists together.

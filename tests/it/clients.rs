@@ -101,11 +101,7 @@ impl Inspector<'_> {
             );
         }
         let call = [
-            "--method",
-            "tools/call",
-            "--tool-name",
-            "cortex_read",
-            "--tool-arg",
+            "--method", "tools/call", "--tool-name", "cortex_read", "--tool-arg",
             "path=src/rety.rs",
         ];
         let out = run(&mut self.command(era, &call));

@@ -94,16 +94,10 @@ const NOT_APPLICABLE: &[(&str, &[&str])] = &[
     (
         "Cortex has no tasks (an extension of the protocol)",
         &[
-            "tasks-lifecycle",
-            "tasks-capability-negotiation",
-            "tasks-wire-fields",
-            "tasks-request-state-removal",
-            "tasks-mrtr-input",
-            "tasks-request-headers",
-            "tasks-dispatch-and-envelope",
-            "tasks-status-notifications",
-            "tasks-required-task-error",
-            "tasks-mrtr-composition",
+            "tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields",
+            "tasks-request-state-removal", "tasks-mrtr-input", "tasks-request-headers",
+            "tasks-dispatch-and-envelope", "tasks-status-notifications",
+            "tasks-required-task-error", "tasks-mrtr-composition",
         ],
     ),
     (

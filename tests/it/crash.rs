@@ -194,12 +194,7 @@ fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: 
 }
 
 const ALL_FILES: [&str; 6] = [
-    CHUNK_FILES[0],
-    CHUNK_FILES[1],
-    CHUNK_FILES[2],
-    CHUNK_FILES[3],
-    CHUNK_FILES[4],
-    "manifest.json",
+    CHUNK_FILES[0], CHUNK_FILES[1], CHUNK_FILES[2], CHUNK_FILES[3], CHUNK_FILES[4], "manifest.json",
 ];
 
 /// The run died between two renames of a new set, which is complete by then: a search finds the new

@@ -99,15 +99,7 @@ fn a_search_over_a_damaged_saved_index_answers() {
     let want = ask(&p);
     let mut random = Random(5);
     for end in [
-        ".term",
-        ".idx",
-        ".pos",
-        ".fast",
-        ".fieldnorm",
-        ".store",
-        ".bin",
-        "meta.json",
-        "saved.json",
+        ".term", ".idx", ".pos", ".fast", ".fieldnorm", ".store", ".bin", "meta.json", "saved.json",
     ] {
         for path in files(&p, end) {
             if !path.exists() {

@@ -100,17 +100,8 @@ fn what_must_not_be_edited_is_not() {
     p.index();
     let (_server, client) = serve(&p, &["--watch"]);
     for path in [
-        "../x",
-        "/etc/passwd",
-        "out/passwd",
-        ".git/config",
-        ".cortex/config.toml",
-        "src/../.cortex/x",
-        ".env",
-        "data.bin",
-        "src",
-        "",
-        "missing.rs",
+        "../x", "/etc/passwd", "out/passwd", ".git/config", ".cortex/config.toml",
+        "src/../.cortex/x", ".env", "data.bin", "src", "", "missing.rs",
     ] {
         for command in ["view", "replace"] {
             let arguments =

@@ -175,12 +175,7 @@ fn mit(holder: &str) -> String {
 #[test]
 fn a_library_with_the_licence_of_another_holder_is_not_the_projects_own() {
     let p = files(&[
-        "own.go",
-        "lib/zlib/a.go",
-        "lib/zlib/deep/b.go",
-        "ee/c.go",
-        "pkg/d.go",
-        "same/e.go",
+        "own.go", "lib/zlib/a.go", "lib/zlib/deep/b.go", "ee/c.go", "pkg/d.go", "same/e.go",
         "text/f.go",
     ]);
     p.write("lib/zlib/LICENSE", mit("Jean-loup Gailly"));

@@ -24,10 +24,7 @@ fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run(
     let (folder, name) = tree.split_at(2);
     p.remove(Path::new(".git/objects").join(folder).join(name).to_str().unwrap());
     for hook in [
-        "post-index-change",
-        "post-checkout",
-        "pre-auto-gc",
-        "reference-transaction",
+        "post-index-change", "post-checkout", "pre-auto-gc", "reference-transaction",
         "fsmonitor-watchman",
     ] {
         fs::create_dir_all(p.path(".git/hooks")).unwrap();

@@ -784,12 +784,8 @@ fn a_deleted_symbol_is_still_used_by_lines_that_the_change_missed() {
         .map(|c| format!("{} {}", c["how"].as_str().unwrap(), c["symbol"].as_str().unwrap()))
         .collect();
     for expected in [
-        "added Store::fetch",
-        "deleted Store::get",
-        "added odd",
-        "renamed docs/moved.md",
-        "deleted docs/store.md",
-        "added blob.bin",
+        "added Store::fetch", "deleted Store::get", "added odd", "renamed docs/moved.md",
+        "deleted docs/store.md", "added blob.bin",
     ] {
         assert!(changed.contains(&expected.into()), "{expected}: {answer:#}");
     }

@@ -37,16 +37,8 @@ fn git(directory: &Path, args: &[&str]) -> bool {
 
 fn git_command(directory: &Path, args: &[&str]) -> Command {
     let base = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t",
-        "-c",
-        "init.defaultBranch=main",
-        "-c",
-        "protocol.file.allow=always",
-        "-c",
-        "gc.auto=0",
+        "-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-c",
+        "protocol.file.allow=always", "-c", "gc.auto=0",
     ];
     let mut command = Command::new("git");
     command
@@ -463,14 +455,9 @@ fn begin(r: &Repository, how: &str) {
             r.project.run(&["memory", "import", ".git/exported.jsonl"]).expect(0);
         }
         "a tool" => {
-            let server = Server::start(&mut r.project.cortex(&[
-                "serve",
-                "--port",
-                "0",
-                "--no-watch",
-                "--tools",
-                "memory",
-            ]));
+            let server = Server::start(
+                &mut r.project.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "memory"]),
+            );
             let memory = serde_json::json!({ "name": "language", "episode_body": "The server is written in Rust." });
             Client::new(&server.line()).call("add_memory", &memory);
         }

@@ -56,13 +56,8 @@ impl Clone {
         let base = tempfile::tempdir().unwrap();
         let mut c = Self { base, outside: BTreeMap::new() };
         for file in [
-            ".bashrc",
-            ".ssh/id",
-            "cache/index-0/a.term",
-            "graph/graph.db",
-            "chunks/code-definitions.json",
-            "notes/private.md",
-            "work/beside.md",
+            ".bashrc", ".ssh/id", "cache/index-0/a.term", "graph/graph.db",
+            "chunks/code-definitions.json", "notes/private.md", "work/beside.md",
         ] {
             let path = c.home().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -400,12 +395,8 @@ fn arguments(tool: &str) -> Vec<Value> {
                 .into_iter()
                 .chain(
                     [
-                        "src/retry.rs",
-                        "stolen.md",
-                        "folder/private.md",
-                        "../../.ssh/id",
-                        "../beside.md",
-                        ".cortex/config.toml",
+                        "src/retry.rs", "stolen.md", "folder/private.md", "../../.ssh/id",
+                        "../beside.md", ".cortex/config.toml",
                     ]
                     .map(|path| json!({ "path": path })),
                 )
@@ -476,14 +467,8 @@ const PROMPT: &str =
 
 /// The commands that use the files of a project in `.cortex`; `mcp` stands for every tool.
 const FEW: &[&str] = &[
-    "index",
-    "search harmless",
-    "status",
-    "memory list",
-    "memory add harmless",
-    "hook session-start",
-    "clean",
-    "mcp",
+    "index", "search harmless", "status", "memory list", "memory add harmless",
+    "hook session-start", "clean", "mcp",
 ];
 /// Every command that ends by itself.
 const EVERY: &[&str] = &[

@@ -60,14 +60,9 @@ fn an_emptied_database_is_told_and_restored() {
         let text = told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
         assert!(text.contains("cortex memory restore"), "{what}: {text}");
         prompt(&p, "Who boils the water?");
-        let server = Server::start(&mut p.cortex(&[
-            "serve",
-            "--port",
-            "0",
-            "--no-watch",
-            "--tools",
-            "memory",
-        ]));
+        let server = Server::start(
+            &mut p.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "memory"]),
+        );
         let client = Client::new(&server.line());
         let (status, body) =
             client.try_call("search_memory_nodes", &json!({ "query": "kettles" })).unwrap();

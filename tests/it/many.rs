@@ -326,13 +326,7 @@ fn repositories_inside_of_a_project_are_followed() {
     let p = Project::with(&[("src/a.rs", "pub fn outer() {}\n")]);
     let at = |folder: &str, args: &[&str]| {
         let base = [
-            "-C",
-            folder,
-            "-c",
-            "protocol.file.allow=always",
-            "-c",
-            "user.name=t",
-            "-c",
+            "-C", folder, "-c", "protocol.file.allow=always", "-c", "user.name=t", "-c",
             "user.email=t@t",
         ];
         run(p.command("git").args(base).args(args)).expect(0);

@@ -251,14 +251,9 @@ fn a_session_is_remembered_and_the_next_one_knows() {
 fn agents_remember_and_recall_over_tools() {
     let p = Project::sample();
     p.index();
-    let server = Server::start(&mut p.cortex(&[
-        "serve",
-        "--port",
-        "0",
-        "--no-watch",
-        "--tools",
-        "search,memory",
-    ]));
+    let server = Server::start(
+        &mut p.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "search,memory"]),
+    );
     let client = Client::new(&server.line());
     let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     let body = format!("The wall is painted twice: once is not enough. Token {key}");

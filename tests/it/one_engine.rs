@@ -96,11 +96,7 @@ fn questions() -> Vec<Asked> {
         ),
         question(
             &[
-                "explore",
-                "where is an entry read",
-                "Store::get",
-                "src/main.rs:1-3",
-                "--tokens",
+                "explore", "where is an entry read", "Store::get", "src/main.rs:1-3", "--tokens",
                 "20000",
             ],
             "explore",
@@ -139,18 +135,8 @@ fn questions() -> Vec<Asked> {
 fn common(mut answer: Value) -> Value {
     // Keys that only the command line, a reply with a token budget, or a server has.
     let own = [
-        "schema",
-        "query",
-        "n_chunks",
-        "notes",
-        "new_commits",
-        "stale",
-        "files_parsed",
-        "skipped_files",
-        "memory",
-        "reload",
-        "indexing",
-        "open",
+        "schema", "query", "n_chunks", "notes", "new_commits", "stale", "files_parsed",
+        "skipped_files", "memory", "reload", "indexing", "open",
     ];
     let own = own.iter().chain(&["total_files", "total_symbols", "next_cursor"]);
     if let Value::Object(map) = &mut answer {

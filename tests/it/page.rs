@@ -58,14 +58,9 @@ fn repository() -> Project {
 /// Starts a server of a project that is indexed, and returns its address.
 fn serve(p: &Project) -> (Server, String) {
     p.index();
-    let server = Server::start(&mut p.cortex(&[
-        "serve",
-        "--port",
-        "0",
-        "--watch",
-        "--tools",
-        "search,graph,memory",
-    ]));
+    let server = Server::start(
+        &mut p.cortex(&["serve", "--port", "0", "--watch", "--tools", "search,graph,memory"]),
+    );
     let base = server.line();
     (server, base)
 }

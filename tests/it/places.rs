@@ -10,17 +10,9 @@ const LOCK: &str = "/// Takes the write lock.\npub fn acquire(path: &str) -> Loc
 const MAIN: &str = "mod lock;\n\nuse lock::{Lock, acquire};\n\n/// Works under the lock.\nfn main() {\n    let held: Lock = acquire(\"a\");\n    held.release();\n}\n";
 /// Forms that all lead into the method `Lock::release`.
 const FORMS: &[&str] = &[
-    "src/lock.rs:13-15",
-    "src/lock.rs:13,14-15",
-    "src/lock.rs:13",
-    "src/lock.rs:13:5",
-    "src/lock.rs#L13-L15",
-    "src/lock.rs#Lock::release",
-    "src/lock.rs#Lock.release",
-    "src/lock.rs::Lock::release",
-    "lock.rs::Lock::release",
-    "Lock::release",
-    "Lock.release",
+    "src/lock.rs:13-15", "src/lock.rs:13,14-15", "src/lock.rs:13", "src/lock.rs:13:5",
+    "src/lock.rs#L13-L15", "src/lock.rs#Lock::release", "src/lock.rs#Lock.release",
+    "src/lock.rs::Lock::release", "lock.rs::Lock::release", "Lock::release", "Lock.release",
 ];
 
 fn project() -> Project {

@@ -176,13 +176,7 @@ fn lines_of_unknown_meaning_are_decided_by_the_caller() {
     let p = Project::with(PYTHON);
     let error = p
         .run(&[
-            "graph",
-            "rename",
-            "Price::amount",
-            "cents",
-            "--apply",
-            "--also",
-            "shop/report.py:1",
+            "graph", "rename", "Price::amount", "cents", "--apply", "--also", "shop/report.py:1",
         ])
         .error();
     assert!(error.contains("names no place") || error.contains("no uncertain place"), "{error}");

@@ -47,11 +47,7 @@ const CASES: &[Case] = &[
             "shape::Form::new(1)",
         ],
         checked_by: &[
-            "rustc",
-            "--edition=2021",
-            "--crate-type=lib",
-            "--emit=metadata",
-            "src/lib.rs",
+            "rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "src/lib.rs",
         ],
     },
     Case {

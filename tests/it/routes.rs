@@ -312,9 +312,7 @@ fn a_prefix_is_composed_once_along_the_chain_of_groups() {
                 "package main\n\nimport (\n\t\"net/http\"\n\n\t\"github.com/go-chi/chi/v5\"\n)\n\nconst base = \"/base\"\n\nfunc main() {\n\tr := chi.NewRouter()\n\tr.Route(base, func(r chi.Router) {\n\t\tr.Get(\"/y\", y)\n\t\tr.Route(\"/deep\", func(r chi.Router) {\n\t\t\tr.With(mw).Post(\"/z\", y)\n\t\t})\n\t})\n\tr.Group(func(r chi.Router) {\n\t\tr.Get(\"/grouped\", y)\n\t})\n\tr.Get(\"/after\", y)\n}\n\nfunc y(w http.ResponseWriter, r *http.Request) {}\n",
             )],
             &[
-                "GET /base/y (chi)",
-                "POST /base/deep/z (chi)",
-                "GET /grouped (chi)",
+                "GET /base/y (chi)", "POST /base/deep/z (chi)", "GET /grouped (chi)",
                 "GET /after (chi)",
             ],
         ),

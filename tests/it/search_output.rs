@@ -78,12 +78,8 @@ fn paths_are_links_on_terminals_that_show_them() {
     let guide = format!("{}/docs/guide.md", p.root().display());
     let kitty = &[("TERM", "xterm-kitty")][..];
     for arguments in [
-        "search potatoes",
-        "search potatoes -l",
-        "grep potatoes",
-        "grep -l potatoes",
-        "files --by file",
-        "outline",
+        "search potatoes", "search potatoes -l", "grep potatoes", "grep -l potatoes",
+        "files --by file", "outline",
     ] {
         let linked = run_on(arguments, kitty);
         let (start, end) = (

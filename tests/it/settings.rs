@@ -73,14 +73,8 @@ fn files_that_programs_trust_are_edited_only_with_a_flag() {
         (server, client)
     };
     let paths = [
-        ".envrc",
-        ".claude/new.json",
-        ".vscode/tasks.json",
-        ".github/workflows/x.yml",
-        "CLAUDE.md",
-        "docs/agents.md",
-        "Jenkinsfile",
-        "x.code-workspace",
+        ".envrc", ".claude/new.json", ".vscode/tasks.json", ".github/workflows/x.yml", "CLAUDE.md",
+        "docs/agents.md", "Jenkinsfile", "x.code-workspace",
     ];
     let create = |path: &str| json!({ "command": "create", "path": path, "text": "{}\n" });
     let (server, client) = start(&[]);

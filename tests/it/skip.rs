@@ -85,14 +85,8 @@ fn ignore_files_are_obeyed() {
     for git in [false, true] {
         let p = Project::new();
         for path in [
-            "kept.md",
-            "build/out.md",
-            "sub/private.md",
-            "sub/kept.md",
-            "drafts/idea.md",
-            "local.md",
-            ".hidden.md",
-            ".env",
+            "kept.md", "build/out.md", "sub/private.md", "sub/kept.md", "drafts/idea.md",
+            "local.md", ".hidden.md", ".env",
         ] {
             p.write(path, "# Page\n\nmarzipan\n");
         }
@@ -351,18 +345,8 @@ fn small_files_of_one_line_are_indexed() {
     let words = |name: &str| format!("{name} {}", "more_of_it, ".repeat(170));
     let p = Project::with(&[("kept.md", "# Kept\n")]);
     let names = [
-        "flags.json",
-        "view.sql",
-        "schema.graphql",
-        "i18n.yml",
-        "page.html",
-        "row.csv",
-        "rx.py",
-        "deploy.sh",
-        "words.txt",
-        "Dockerfile",
-        "app.css",
-        "one.js",
+        "flags.json", "view.sql", "schema.graphql", "i18n.yml", "page.html", "row.csv", "rx.py",
+        "deploy.sh", "words.txt", "Dockerfile", "app.css", "one.js",
     ];
     for name in names {
         p.write(name, words("zucchini"));

@@ -121,13 +121,7 @@ fn a_hostile_history_is_shown_as_data() {
     );
     fs::write(p.path("../message"), message).unwrap();
     p.git(&[
-        "commit",
-        "-q",
-        "-F",
-        "../message",
-        "--date",
-        "@99999999999 +0000",
-        "--author",
+        "commit", "-q", "-F", "../message", "--date", "@99999999999 +0000", "--author",
         "\u{202e}x <x@x>",
     ]);
     for at in ["a.py:1", "odd \u{202e}name.py:1"] {
@@ -193,10 +187,7 @@ fn short_lines_come_from_the_commits_that_git_names() {
     version(
         &p,
         &[
-            "def retry(n):",
-            "  limit = 3  # tries",
-            "  while n < limit:",
-            "    n = n + 1",
+            "def retry(n):", "  limit = 3  # tries", "  while n < limit:", "    n = n + 1",
             "  return n",
         ],
         "comment",

@@ -583,12 +583,7 @@ impl Engine {
             Upkeep::Command(command) => troubles.extend(command.done.lock().warnings.clone()),
             Upkeep::Server(server) => {
                 self.troubles_of_server(
-                    server,
-                    snapshot,
-                    code,
-                    activity,
-                    n_unserved,
-                    &mut troubles,
+                    server, snapshot, code, activity, n_unserved, &mut troubles,
                 );
             }
         }

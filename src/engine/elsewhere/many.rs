@@ -33,16 +33,8 @@ const PROJECT_NAME: f64 = 2.0;
 const PACKAGE_ASIDE: f64 = -1.0;
 /// Folders of a package that those who use it do not see; some have a `_` before them.
 const INTERNAL: [&str; 10] = [
-    "internal",
-    "internals",
-    "private",
-    "detail",
-    "details",
-    "vendor",
-    "vendored",
-    "third_party",
-    "generated",
-    "examples",
+    "internal", "internals", "private", "detail", "details", "vendor", "vendored", "third_party",
+    "generated", "examples",
 ];
 /// Folders of what a package was built to.
 const BUILT: [&str; 5] = ["dist", "build", "umd", "cjs", "esm"];

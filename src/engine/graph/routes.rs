@@ -107,14 +107,11 @@ impl Engine {
         let mut is_cut = table.is_cut;
         for client in clients {
             let strings = client.engine.route_strings(call, &work)?;
-            callers.extend(client.engine.callers_of_routes(
-                &table.routes,
-                &strings,
-                &wanted,
-                &client.name,
-                call,
-                &work,
-            )?);
+            callers.extend(
+                client.engine.callers_of_routes(
+                    &table.routes, &strings, &wanted, &client.name, call, &work,
+                )?,
+            );
         }
         is_cut |= work.is_spent();
         if is_cut {

@@ -40,15 +40,7 @@ const MAX_FOLDERS: usize = 5;
 
 /// Folders of translations.
 const LOCALE_FOLDERS: [&str; 9] = [
-    "locale",
-    "locales",
-    "_locales",
-    "i18n",
-    "l10n",
-    "lang",
-    "langs",
-    "translation",
-    "translations",
+    "locale", "locales", "_locales", "i18n", "l10n", "lang", "langs", "translation", "translations",
 ];
 /// Folders that also hold code about languages: there, only a file named after one is a translation.
 const LANGUAGE_FOLDERS: [&str; 2] = ["lang", "langs"];

@@ -11,11 +11,8 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     hides: Hides::Macros,
     metavariable: '𐀀',
     contexts: &[
-        "void f() {\n§\n}",
-        "int v = §;",
-        "@interface C : D\n§\n@end",
-        "@implementation C\n§\n@end",
-        "void f() {\n§;\n}",
+        "void f() {\n§\n}", "int v = §;", "@interface C : D\n§\n@end",
+        "@implementation C\n§\n@end", "void f() {\n§;\n}",
     ],
     headers: &["h"],
     with_headers: &["m", "mm"],

@@ -2,6 +2,8 @@
 
 import { about, follow } from "./api.js";
 import { count, fill, h, link, visible } from "./dom.js";
+import { dress, openPalette, remember } from "./palette.js";
+import * as home from "./views/home.js";
 import * as search from "./views/search.js";
 import * as file from "./views/file.js";
 import * as change from "./views/change.js";
@@ -10,7 +12,7 @@ import * as map from "./views/map.js";
 import * as state from "./views/state.js";
 
 const VIEWS = {
-  "/search": search, "/file": file, "/change": change, "/memory": memory, "/map": map, "/state": state,
+  "/": home, "/search": search, "/file": file, "/change": change, "/memory": memory, "/map": map, "/state": state,
 };
 const main = document.querySelector("#view");
 const query = document.querySelector("#query");
@@ -25,7 +27,7 @@ export function go(address, replace = false) {
 }
 
 function show() {
-  const view = VIEWS[location.pathname] ?? search;
+  const view = VIEWS[location.pathname] ?? home;
   shown.stop?.abort();
   const stop = new AbortController();
   const parameters = new URLSearchParams(location.search);
@@ -37,9 +39,10 @@ function show() {
   about().then(({ name }) => {
     if (!stop.signal.aborted) document.title = `${title} – ${visible(name)} – Cortex`;
   }).catch(() => {});
+  if (view === file && parameters.get("path")) remember(parameters.get("path"));
   if (view === search && document.activeElement !== query) query.value = parameters.get("q") ?? "";
   for (const item of document.querySelectorAll("#views a")) {
-    if (item.pathname === (VIEWS[location.pathname] ? location.pathname : "/search")) item.setAttribute("aria-current", "page");
+    if (item.pathname === location.pathname) item.setAttribute("aria-current", "page");
     else item.removeAttribute("aria-current");
   }
   if (!isSame) fill(main);
@@ -49,11 +52,17 @@ function show() {
   });
 }
 
+dress();
 document.querySelector("#views").append(
   link("/search", {}, "Search"), link("/change", {}, "Change"), link("/memory", {}, "Memory"),
   link("/map", {}, "Map"), link("/state", {}, "State"),
+  h("button", { type: "button", class: "palette-button", onclick: palette }, h("span", { class: "unseen" }, "Go to "), h("kbd", {}, "Ctrl K")),
   h("button", { type: "button", onclick: help, "aria-label": "Keys" }, "?"),
 );
+about().then(({ name, branch }) => {
+  fill(document.querySelector("#project"), visible(name));
+  fill(document.querySelector("#branch"), branch ? visible(branch) : null);
+}).catch(() => {});
 
 document.addEventListener("click", (event) => {
   const target = event.target.closest?.("a[href]");
@@ -96,7 +105,7 @@ let typing;
 let lastKey = 0;
 query.addEventListener("input", () => {
   clearTimeout(typing);
-  const isSearch = location.pathname === "/search" || location.pathname === "/";
+  const isSearch = location.pathname === "/search";
   const isFast = performance.now() - lastKey < PAUSE;
   lastKey = performance.now();
   if (isFast) typing = setTimeout(() => ask(isSearch), PAUSE);
@@ -116,12 +125,20 @@ function ask(replace) {
 }
 
 const KEYS = [
-  ["/", "search"], ["↓ ↑  or  j k", "next and previous result"], ["Enter", "open"], ["o", "open in the editor"],
-  ["Esc", "leave the field"], ["g c, g m", "change, memory"], ["g p, g s", "map, state"], ["?", "these keys"],
+  ["/", "Search"], ["Ctrl K", "Go to a view or a recent file"], ["↓ ↑  or  j k", "Next and previous result"], ["Enter", "Open the result"],
+  ["o", "Open it in the editor"], ["Esc", "Leave the field"], ["g h", "Home"], ["g c, g m", "Change, memory"], ["g p, g s", "Map, state"], ["?", "These keys"],
 ];
-const GO = { gc: "/change", gm: "/memory", gp: "/map", gs: "/state" };
+const GO = { gh: "/", gc: "/change", gm: "/memory", gp: "/map", gs: "/state" };
+const PLACES = [
+  ["/", "Home", "g h"], ["/search", "Search", "/"], ["/change", "Change: what the working tree or commits touch", "g c"], ["/memory", "Memory: what earlier sessions left", "g m"],
+  ["/map", "Map: files by size, language and changes", "g p"], ["/state", "State of the index", "g s"],
+];
 let prefix = "";
 document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "k") {
+    event.preventDefault();
+    return palette();
+  }
   if (event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.target.closest?.("dialog")) return;
   const isTyping = event.target === query;
@@ -151,6 +168,10 @@ function openInEditor() {
   target?.click();
 }
 
+function palette() {
+  openPalette(PLACES, go);
+}
+
 function help() {
   const rows = KEYS.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]);
   const dialog = h("dialog", { "aria-label": "Keys", onclick: () => dialog.close(), onclose: () => dialog.remove() },
@@ -172,9 +193,10 @@ follow((name, data) => {
   foot.textContent = now.lost
     ? "The server does not answer. This page goes on when it is back."
     : [
+        indexing?.total ? `Indexing ${indexing.done} of ${count(indexing.total, "file")}`
+          : indexing?.pending ? `${count(indexing.pending, "file")} waiting to be indexed`
+            : indexing && "The index is up to date",
         reload && `generation ${reload.generation}, ${count(reload.chunks, "chunk")}`,
-        indexing?.total ? `indexing ${indexing.done} of ${indexing.total}` : null,
-        indexing?.pending ? `${count(indexing.pending, "file")} waiting` : null,
       ].filter(Boolean).join(" · ");
   shown.view.heard?.(name, main, shown.stop.signal);
   if (name === "found" && main.querySelector(".problem")) show();

@@ -18,7 +18,7 @@ export function code(path, text, first, { mark, address, current } = {}) {
       ),
     );
   });
-  block.source = { path, text, mark };
+  block.source = { path, text, mark, first };
   return block;
 }
 

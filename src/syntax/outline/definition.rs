@@ -224,19 +224,9 @@ fn starts_its_line(node: Node, text: &str) -> bool {
 
 pub(super) fn signature(node: Node, outer: Node, text: &str) -> String {
     const BODIES: [&str; 14] = [
-        "function_body",
-        "class_body",
-        "declaration_list",
-        "block",
-        "do_block",
-        "compound_statement",
-        "template_body",
-        "enum_class_body",
-        "statement_block",
-        "body_statement",
-        "enum_body",
-        "interface_body",
-        "field_declaration_list",
+        "function_body", "class_body", "declaration_list", "block", "do_block",
+        "compound_statement", "template_body", "enum_class_body", "statement_block",
+        "body_statement", "enum_body", "interface_body", "field_declaration_list",
         "enum_variant_list",
     ];
     // In `const f = (a) => …`, the body belongs to the value.

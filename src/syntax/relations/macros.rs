@@ -2,20 +2,8 @@
 
 /// Beginnings of the first line of an item.
 const ITEMS: [&str; 14] = [
-    "pub ",
-    "pub(",
-    "fn ",
-    "async fn ",
-    "unsafe ",
-    "impl ",
-    "impl<",
-    "struct ",
-    "enum ",
-    "trait ",
-    "mod ",
-    "use ",
-    "#[",
-    "type ",
+    "pub ", "pub(", "fn ", "async fn ", "unsafe ", "impl ", "impl<", "struct ", "enum ", "trait ",
+    "mod ", "use ", "#[", "type ",
 ];
 
 /// Replaces `name! {` and its `}` by blanks if there are items between them. Lines and columns stay

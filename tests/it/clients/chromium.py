@@ -27,6 +27,7 @@ class View(NamedTuple):
 
 # A new view is one line here: the tests and the screenshots go through this list.
 VIEWS = [
+    View("home", "/", "a.commit"),
     View("search", "/search?q=which+files+changed+since+the+last+run", "a.result"),
     View("why", "/search?q=limit+of+connections&why=1", "table.why"),
     View("file", "/file?path=src%2Fserve%2Fmetrics.rs", "pre.code .line"),

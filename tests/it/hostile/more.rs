@@ -248,10 +248,7 @@ fn hard_links_are_not_written_through() {
         if *command == "mcp" {
             let mut server = Mcp::start(&c, EVERY_TOOL);
             for tool in [
-                "cortex_status",
-                "cortex_graph",
-                "cortex_search",
-                "add_memory",
+                "cortex_status", "cortex_graph", "cortex_search", "add_memory",
                 "search_memory_nodes",
             ] {
                 for arguments in arguments(tool) {

@@ -9,13 +9,7 @@ use super::project::{Output, Project};
 
 /// The events of which agents tell a hook.
 pub const EVENTS: [&str; 7] = [
-    "session-start",
-    "prompt-submit",
-    "pre-tool",
-    "post-tool",
-    "stop",
-    "session-end",
-    "pre-compact",
+    "session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact",
 ];
 
 /// Calls a hook as an agent does.

@@ -13,10 +13,7 @@ use tempfile::TempDir;
 
 /// The chunk files, in the order of their types.
 pub const CHUNK_FILES: [&str; 5] = [
-    "code-symbols.json",
-    "code-definitions.json",
-    "code-data.json",
-    "doc-chunks.json",
+    "code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json",
     "code-history.json",
 ];
 
@@ -196,13 +193,7 @@ impl Project {
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
         let base = [
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@t",
-            "-c",
-            "init.defaultBranch=main",
-            "-c",
+            "-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-c",
             "gc.auto=0",
         ];
         run(self.command("git").args(base).args(args)).expect(0).stdout.trim().to_string()

@@ -1,5 +1,5 @@
-// A file or a symbol of it: who uses it on the left, the source in the middle, what it uses on the
-// right; below, a drawing of what reaches it or of the path to another symbol.
+// A file or a symbol of it: its path above, its source, and beside that its outline, who uses it and
+// what it uses; below, a drawing of what reaches it or of the path to another symbol.
 
 import { call } from "../api.js";
 import { code, colour, wordsOf } from "../code.js";
@@ -57,43 +57,49 @@ export async function show(main, parameters, { go, signal }) {
   const left = h("section", { class: "side", "aria-label": "Users" });
   const right = h("section", { class: "side", "aria-label": "Uses" });
   const trust = h("p", { class: "hint trust" });
+  const past = h("span", {}, line ? `Line ${line}` : "Click a number to see who changed its line last, and why.");
   const now = {
-    subject, address, target, trust, name: symbol?.name ?? read.path,
+    subject, address, target, path: read.path, name: symbol?.name ?? read.path,
     bar: h("div", { class: "bar drawn-bar" }), picture: h("section", { class: "picture", "aria-label": "Drawing" }),
   };
   const counts = new Map();
   const entry = (s) => {
-    const uses = h("span", { class: "place" });
+    const uses = h("span", { class: "uses" });
     counts.set(`${s.name}\n${s.start_line}`, uses);
     return h("li", { class: `depth${Math.min(s.depth, 4)}` },
-      h("a", { href: fileAddress(read.path, s.start_line, s.name) }, visible(s.name)), ` ${s.kind} `, uses);
+      h("a", { href: fileAddress(read.path, s.start_line, s.name), title: s.kind, "aria-current": s === symbol ? "true" : null }, visible(s.name)), " ", uses);
   };
-  const listed = outline.length ? h("details", { class: "outline", hidden: true }, h("summary", {}, count(outline.length, "symbol")),
+  const listed = outline.length ? h("details", { class: "outline", hidden: true, open: matchMedia("(min-width: 60rem)").matches, "aria-label": "Outline" }, h("summary", {}, count(outline.length, "symbol")),
     h("ul", {}, outline.map(entry))) : null;
   const isTaller = shown.subject !== subject;
   // Somebody who reads stays where they are when the index changes.
-  const place = isTaller ? null : main.querySelector("pre.code")?.scrollTop;
-  const open = isTaller ? [] : [...main.querySelectorAll("details[open]")].map(nameOf);
+  const before = shown.path === read.path ? main.querySelector("pre.code") : null;
+  const place = before?.source.first === read.start_line ? before.scrollTop : null;
+  const isNew = isTaller || !main.querySelector(".file-head");
+  const open = isNew ? [] : [...main.querySelectorAll("details[open]")].map(nameOf);
   shown = now;
   fill(main,
-    h("h1", {}, visible(read.path), symbol ? h("span", { class: "symbol" }, ` ${visible(symbol.name)}`) : null, " ", editorLink(read.path, current)),
+    h("div", { class: "file-head" },
+      h("h1", {}, crumbs(read.path), symbol ? h("span", { class: "symbol" }, ` ${visible(symbol.name)}`) : null, " ", editorLink(read.path, current)),
+      now.bar),
     ...(read.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
-    now.bar,
-    h("div", { class: "columns" }, left, h("section", { class: "source", "aria-label": "Source" }, block,
-      read.start_line > 1 || read.end_line < read.total_lines
-        ? h("p", { class: "hint" }, `Lines ${read.start_line} to ${read.end_line} of ${read.total_lines}.`) : null), right),
-    listed,
+    h("div", { class: "file-body" },
+      h("section", { class: "source", "aria-label": "Source" }, block,
+        h("div", { class: "strip" }, past, h("span", { class: "extent" }, read.start_line > 1 || read.end_line < read.total_lines
+          ? `Lines ${read.start_line} to ${read.end_line} of ${read.total_lines}` : count(read.total_lines, "line")))),
+      h("div", { class: "rail" }, listed, h("div", { class: "neighbours" }, left, right, trust))),
     now.picture,
-    trust,
   );
-  if (place) block.scrollTop = place;
-  else if (current) block.querySelector(`#L${current}`)?.scrollIntoView({ block: "center" });
+  // Only the code scrolls, so the path stays in view.
+  const row = current ? block.querySelector(`#L${current}`) : null;
+  if (place !== null) block.scrollTop = place;
+  if (row && (isTaller || place === null)) reveal(block, row);
   // All in one frame, since on a narrow screen each is below the other.
   const columns = now.columns = Promise.all([users, used]).then(([users, used]) => {
-    neighbours(left, isCalled ? "called by" : "used by", users, (row) => row.path);
-    neighbours(right, isCalled ? "calls" : "uses", used, () => read.path);
+    neighbours(left, isCalled ? "Called by" : "Used by", users, (row) => row.path);
+    neighbours(right, isCalled ? "Calls" : "Uses", used, () => read.path);
     if (listed) listed.hidden = false;
-    for (const folded of main.querySelectorAll("details")) folded.open = open.includes(nameOf(folded));
+    if (!isNew) for (const folded of main.querySelectorAll("details")) folded.open = open.includes(nameOf(folded));
     performance.mark("columns");
   });
   await Promise.all([
@@ -102,14 +108,45 @@ export async function show(main, parameters, { go, signal }) {
     picture(now, parameters, go, signal, isTaller),
   ]);
   now.isDone = true;
-  // Last, because it takes longest and nothing waits for it.
+  // Last, because these take longest and nothing waits for them.
+  if (line && read.index?.head) blame(past, read.path, line, signal);
   const uses = await call("file_uses", { path: read.path }, signal).catch(() => null);
   if (!uses) return;
   fill(trust, trusted(uses));
   for (const s of uses.symbols) {
     const text = [s.users && count(s.users, "user"), s.tests && count(s.tests, "test")].filter(Boolean).join(", ");
-    counts.get(`${s.name}\n${s.line}`)?.append(text || "no user known");
+    counts.get(`${s.name}\n${s.line}`)?.append(text);
   }
+}
+
+// The path, whose folders lead to the map.
+function crumbs(path) {
+  const parts = path.split("/");
+  return parts.map((part, i) => (i < parts.length - 1
+    ? [h("a", { href: `/map?${new URLSearchParams({ path: parts.slice(0, i + 1).join("/") })}` }, visible(part)), h("span", { class: "at" }, "/")]
+    : visible(part)));
+}
+
+// Scrolls a line into the middle of the code, unless it can be seen.
+function reveal(block, row) {
+  const top = row.offsetTop - block.scrollTop;
+  if (top < 0 || top + row.offsetHeight > block.clientHeight) block.scrollTop = row.offsetTop - block.clientHeight / 2;
+}
+
+// Says which commit changed a line last, and what was said about it.
+async function blame(place, path, line, signal) {
+  const why = await call("why", { at: `${path}:${line}` }, signal).catch(() => null);
+  if (!why) return;
+  const [commit] = why.commits;
+  const said = why.memories?.[0] ?? why.documents?.[0];
+  fill(place, `Line ${line}: `,
+    commit
+      ? [h("a", { href: `/change?${new URLSearchParams({ range: `${commit.id}^..${commit.id}` })}` }, visible(commit.subject)),
+        ` by ${visible(commit.author)}, ${commit.date}`]
+      : why.missing ? visible(why.missing) : "changed since the last commit.",
+    commit?.reasons.length ? ` · ${visible(commit.reasons.join(" "))}` : null,
+    said ? ` · ${visible(said.name || said.content || said.text || said.path)}` : null);
+  place.title = place.textContent;
 }
 
 // What a folded part is about, whatever its numbers.
@@ -117,7 +154,7 @@ const nameOf = (details) => details.closest("section")?.ariaLabel + details.quer
 
 // Fills a column with an answer of the code graph. What is less certain is folded away.
 function neighbours(column, heading, answer, fileOf) {
-  column.append(h("h2", {}, heading));
+  column.append(h("h2", {}, heading, answer.total ? h("span", { class: "n" }, ` ${answer.total}`) : null));
   if (answer.error) {
     if (answer.error.name === "AbortError") throw answer.error;
     column.append(h("p", { class: "hint" }, visible(answer.error.message)));
@@ -128,7 +165,7 @@ function neighbours(column, heading, answer, fileOf) {
     const sites = row.sites.map((n) => [h("a", { href: fileAddress(fileOf(row), n) }, String(n)), " "]);
     return h("li", { class: row.confidence < 0.5 ? "unsure" : null },
       h("a", { class: "result", href: fileAddress(row.path, at, row.kind === "file" ? null : row.symbol) }, visible(row.symbol)),
-      h("span", { class: "place" }, visible(row.kind === "file" ? "" : row.path), row.sites.length ? [" at ", sites] : null),
+      h("span", { class: "place" }, visible(row.kind === "file" ? "" : row.path), row.sites.length ? [row.kind === "file" ? "line " : ", line ", sites] : null),
       row.reason ? h("span", { class: "place" }, visible(row.reason)) : null);
   };
   const rows = answer.results.map(item);

@@ -20,17 +20,22 @@ export async function show(main, parameters, { signal }) {
   const answer = await call("treemap", { path, references: by === "references" }, signal);
   const parts = path ? path.split("/") : [];
   const colour = by === "language" ? languages(answer) : heat(answer, by);
-  const box = h("div", { class: "treemap", role: "group", "aria-label": `Parts of ${path || "the repository"}` });
+  const box = treemap(answer, by, colour, address, signal);
   fill(main,
     h("h1", {}, link(address("", by), {}, "root"),
       parts.map((part, i) => [" / ", i < parts.length - 1 ? link(address(parts.slice(0, i + 1).join("/"), by), {}, visible(part)) : visible(part)])),
     h("div", { class: "bar" },
       h("span", {}, `${count(answer.total.files, "file")}, ${count(answer.total.lines, "line")}`),
-      h("span", {}, "colour by "),
+      h("span", {}, "Colour by "),
       Object.entries(COLOURS).map(([key, what]) => link(address(path, key), { class: "chip", "aria-current": key === by ? "true" : null }, what))),
     ...(answer.warnings ?? []).map((text) => h("p", { class: "hint" }, visible(text))),
     answer.rows.length ? h("div", { class: "legend" }, colour.legend) : h("p", { class: "hint" }, "Nothing is indexed yet."),
     box);
+}
+
+// Returns the treemap of an answer, drawn again whenever it changes its size.
+function treemap(answer, by, colour, address, signal) {
+  const box = h("div", { class: "treemap", role: "group", "aria-label": `Parts of ${answer.path || "the repository"}` });
   const draw = () => {
     const focused = document.activeElement?.dataset?.path;
     const shown = boxes(answer.rows, 0, 0, box.clientWidth, box.clientHeight, by, colour.of, address);
@@ -40,6 +45,14 @@ export async function show(main, parameters, { signal }) {
   const seen = new ResizeObserver(draw);
   seen.observe(box);
   signal.addEventListener("abort", () => seen.disconnect());
+  return box;
+}
+
+// Returns the treemap of the whole repository by language, for another view.
+export async function overview(signal) {
+  const answer = await call("treemap", {}, signal);
+  const address = (path) => `/map?${new URLSearchParams({ path })}`;
+  return [treemap(answer, "language", languages(answer), address, signal), answer.total];
 }
 
 // Returns the boxes of rows in a rectangle, each with those of its own rows.

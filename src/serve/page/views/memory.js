@@ -2,6 +2,7 @@
 
 import { about, call } from "../api.js";
 import { count, fileAddress, fill, h, link, visible } from "../dom.js";
+import { moment, sourceName } from "../words.js";
 
 export const follows = true;
 export const title = () => "Memory";
@@ -33,7 +34,7 @@ export async function show(main, parameters, { go, signal }) {
     if (request.query || groups.at(-1)?.id !== row.session) groups.push({ id: row.session, rows: [] });
     groups.at(-1).rows.push(row);
   }
-  const offer = { again, isFixed, isGrouped: !request.query };
+  const offer = { again, isFixed };
   fill(main,
     h("h1", {}, "Memory"),
     bar(request, answer, parameters, address, go),
@@ -43,15 +44,16 @@ export async function show(main, parameters, { go, signal }) {
         groups.map(({ id, rows }) => h("section", {},
           request.query ? null : sessionHead(answer.sessions.find((session) => session.id === id), id, address),
           h("ul", { class: "memories" }, rows.map((row) => memory(row, offer))))),
-        answer.memories.length ? null : h("p", { class: "hint" }, "No memory is like this."),
+        answer.memories.length ? null : h("p", { class: "lead" }, request.query || request.pinned || request.doubtful || request.sources
+          ? "No memory is like this." : "Nothing is remembered yet. Agents that are connected leave notes here, and `cortex memory add` does."),
         h("p", { class: "bar" },
           offset ? link(address((next) => offset > PAGE && next.set("offset", offset - PAGE)), {}, "newer") : null,
           answer.more ? link(address((next) => next.set("offset", offset + PAGE)), {}, request.query ? "more" : "older") : null)),
-      h("section", { "aria-label": "Briefing" },
-        h("h2", {}, "The next session is told"),
-        h("p", { class: "hint" }, `${count(briefing.tokens, "token")} of at most ${briefing.max_tokens}.`),
+      h("section", { "aria-label": "Briefing", class: "panel" },
+        h("h2", {}, "What the next session is told"),
         briefing.text ? h("pre", { class: "command", tabindex: "0" }, visible(briefing.text)) : h("p", { class: "hint" }, "Nothing yet."),
-        h("p", { class: "hint" }, `${count(answer.pinned, "pinned memory", "pinned memories")}; ${count(answer.redacted, "secret")} removed before texts were stored.`))));
+        h("p", { class: "hint" }, `It takes ${count(briefing.tokens, "token")} of at most ${briefing.max_tokens}, and contains ${count(answer.pinned, "pinned memory", "pinned memories")}.`,
+          answer.redacted ? ` ${count(answer.redacted, "secret")} removed before texts were stored.` : ""))));
 }
 
 function bar(request, answer, parameters, address, go) {
@@ -59,9 +61,9 @@ function bar(request, answer, parameters, address, go) {
   const sources = h("select", {
     "aria-label": "Source",
     onchange: () => go(address((next) => (sources.value ? next.set("source", sources.value) : next.delete("source")))),
-  }, h("option", { value: "" }, "all sources"),
+  }, h("option", { value: "" }, "From anywhere"),
   Object.entries(answer.sources).map(([name, n]) =>
-    h("option", { value: name, selected: parameters.get("source") === name }, `${name} (${n})`)));
+    h("option", { value: name, selected: parameters.get("source") === name }, `From ${sourceName(name)} (${n})`)));
   const flag = (name, text) => {
     const has = parameters.has(name);
     return h("button", {
@@ -80,13 +82,12 @@ function bar(request, answer, parameters, address, go) {
     ? h("button", { type: "button", class: "chip", onclick: () => go(address((next) => next.delete("session"))) }, "one session ×") : null);
 }
 
-const time = (at, options) => h("time", { datetime: at }, new Date(at).toLocaleString("en-GB", options));
-const DAY = { dateStyle: "medium", timeStyle: "short" };
+const ENDS = { Active: "It is still open", Completed: "It is finished", Abandoned: "It was broken off" };
 
 function sessionHead(session, id, address) {
-  if (!session) return h("h2", {}, id ? visible(id) : "outside of sessions");
-  return h("h2", {}, link(address((next) => next.set("session", id)), {}, time(session.started_at, DAY)),
-    h("span", { class: "place" }, ` ${session.status.toLowerCase()}, ${count(session.memories, "memory", "memories")}, ${visible(id)}`));
+  if (!session) return h("h2", {}, id ? `Session ${visible(id)}` : "Noted outside of sessions");
+  return h("h2", { title: visible(id) }, link(address((next) => next.set("session", id)), {}, "Session of ", moment(session.started_at)),
+    h("span", { class: "n" }, ` ${ENDS[session.status] ?? session.status} and left ${count(session.memories, "memory", "memories")}.`));
 }
 
 function memory(row, offer) {
@@ -111,14 +112,13 @@ function memory(row, offer) {
       button("forget", act(() => leaving.add(row.id)))]);
   return h("li", { id: `m-${row.id}`, class: [row.pinned && "pinned", isLeaving && "leaving"].filter(Boolean).join(" ") || null },
     h("div", { class: "head" },
-      time(row.created_at, offer.isGrouped ? { timeStyle: "short" } : DAY), h("span", { class: "chip quiet" }, row.source),
-      row.pinned ? h("span", { class: "chip" }, "pinned") : null,
       row.name ? h("strong", {}, visible(row.name)) : null,
       row.path ? h("a", { class: "result", href: fileAddress(row.path) }, visible(row.path)) : null),
     text.length > SHORT ? h("details", {}, h("summary", {}, `${text.slice(0, SHORT / 2)}…`), body) : body,
-    row.doubt ? h("p", { class: "doubt" }, "may be out of date: ", visible(row.doubt)) : null,
-    h("div", { class: "more" }, count(row.tokens, "token"),
-      row.redacted ? `, ${count(row.redacted, "secret")} removed` : null, " ", buttons, failed));
+    row.doubt ? h("p", { class: "doubt" }, "This may be out of date: ", visible(row.doubt)) : null,
+    h("div", { class: "more" }, `From ${sourceName(row.source)}, `, moment(row.created_at), ".",
+      row.pinned ? " Every session is told this." : null,
+      row.redacted ? ` ${count(row.redacted, "secret")} removed.` : null, " ", buttons, failed));
 }
 
 function button(text, onclick) {

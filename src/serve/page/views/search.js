@@ -14,7 +14,8 @@ const LINES = 8;
 export async function show(main, parameters, { go, signal }) {
   const query = parameters.get("q")?.trim();
   if (!query) {
-    fill(main, h("p", { class: "hint" }, "Type a question, some words, or a name."));
+    fill(main, h("h1", {}, "Search"), h("p", { class: "lead" }, "Type a question, some words, or a name."),
+      h("p", { class: "hint" }, "Results appear while you type. ", h("kbd", {}, "↓"), " goes to them, ", h("kbd", {}, "Enter"), " opens one."));
     return;
   }
   const request = { query, limit: 20, lines: LINES, include_stats: true, explain: parameters.has("why") };
@@ -49,10 +50,10 @@ async function past(query, signal) {
   const list = (heading, rows, item) => (rows.length
     ? [h("h2", {}, heading), h("ul", {}, rows.map((row) => h("li", {}, item(row))))] : null);
   fill(aside,
-    list("memories", memories, (row) => [
+    list("Memories", memories, (row) => [
       link(`/memory?${new URLSearchParams({ q: query })}`, {}, visible(row.name || row.content.slice(0, 160))), day(row.created_at),
       row.doubt ? h("span", { class: "place" }, `may be out of date: ${visible(row.doubt)}`) : null]),
-    list("commits", commits, (row) => [
+    list("Commits", commits, (row) => [
       link(`/change?${new URLSearchParams({ range: `${row.id}^..${row.id}` })}`, {}, visible(row.title)), day(row.at),
       h("span", { class: "place" }, row.files.map((path) => [link(fileAddress(path), {}, visible(path)), " "]),
         row.total_files > row.files.length ? `and ${row.total_files - row.files.length} more` : null)]));
@@ -103,10 +104,10 @@ function result(row, mark, parameters, go) {
       editorLink(path, line)),
     window ? code(path, window.text, line, { mark, address: (n) => fileAddress(path, n) }) : null,
     others.length
-      ? h("p", { class: "more" }, "also ", others.map((other) => [
-          h("a", { href: fileAddress(path, other.start_line, other.symbol) }, visible(other.symbol)), " "]))
+      ? h("p", { class: "more" }, "Also in this file: ", others.map((other) => [
+          h("a", { class: "symbol", href: fileAddress(path, other.start_line, other.symbol) }, visible(other.symbol)), " "]))
       : null,
-    row.changed_by ? h("p", { class: "more" }, "changed by ", visible(row.changed_by)) : null,
+    row.changed_by ? h("p", { class: "more" }, "Changed by ", visible(row.changed_by)) : null,
     row.explain?.length ? why(row.explain) : null);
 }
 
@@ -114,7 +115,7 @@ function result(row, mark, parameters, go) {
 function why(parts) {
   const rows = parts.filter(({ contribution }) => contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const most = Math.abs(rows[0]?.contribution ?? 1);
-  return h("table", { class: "why" }, h("caption", {}, "parts of the score"),
+  return h("table", { class: "why" }, h("caption", {}, "Parts of the score"),
     rows.map(({ feature, contribution }) => h("tr", {},
       h("th", { scope: "row" }, feature),
       h("td", {}, contribution.toFixed(2)),

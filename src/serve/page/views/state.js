@@ -3,6 +3,7 @@
 import { call } from "../api.js";
 import { count, fileAddress, h, visible } from "../dom.js";
 import { plot } from "../plot.js";
+import { moment, toolName } from "../words.js";
 
 export const follows = true;
 export const title = () => "State";
@@ -17,6 +18,7 @@ export async function show(main, parameters, { signal }) {
   if (!main.querySelector(":scope > #state-view")) main.replaceChildren(skeleton());
   ofStatus(main, status);
   ofActivity(main, activity);
+  ofFacts(main, status, activity);
 }
 
 // Follows what agents ask: one request at a time, and one more if there was an event meanwhile.
@@ -30,7 +32,9 @@ export async function heard(name, main, signal) {
   try {
     while (isLate) {
       isLate = false;
-      ofActivity(main, await call("activity", {}, signal));
+      const [status, activity] = await Promise.all([call("status", {}, signal), call("activity", {}, signal)]);
+      ofActivity(main, activity);
+      ofFacts(main, status, activity);
     }
   } catch {
     // The next event brings the next attempt.
@@ -39,7 +43,7 @@ export async function heard(name, main, signal) {
   }
 }
 
-const SECTIONS = ["warnings", "facts", "agents", "questions", "plots", "reloads", "holds", "left-out", "secrets"];
+const SECTIONS = ["facts", "warnings", "agents", "questions", "plots", "reloads", "details", "holds", "left-out", "secrets"];
 
 function skeleton() {
   return h("div", { id: "state-view" }, h("h1", {}, "State"),
@@ -66,42 +70,67 @@ function folded(key, summary, ...rest) {
 }
 
 function ofStatus(main, status) {
-  const { index, indexing, reload, memory } = status;
-  const warnings = [...(status.warnings ?? []), ...(status.ignored_settings ?? [])];
-  draw(main, "warnings", warnings, () => warnings.map((text) => h("p", { class: "problem", role: "alert" }, visible(text))));
-  draw(main, "facts", [index, indexing, reload, memory, status], () => facts(status));
-  draw(main, "holds", [status.languages, status.chunk_types], () => [h("div", { class: "columns two" },
-    table("files by language", status.languages), table("chunks by type", status.chunk_types))]);
+  const found = remedies(status);
+  draw(main, "warnings", found, () => (found.length
+    ? found.map((text) => h("p", { class: "remedy problem", role: "alert" }, visible(text)))
+    : [h("p", { class: "remedy" }, "Nothing needs your attention.")]));
+  draw(main, "details", status, () => [folded("details", "Details of the index", details(status))]);
+  draw(main, "holds", [status.languages, status.chunk_types], () => [folded("holds", "Files by language, chunks by type", h("div", { class: "columns two" },
+    table("Files by language", status.languages), table("Chunks by type", status.chunk_types)))]);
   draw(main, "left-out", [status.skipped, status.skipped_files, status.left_out], () => leftOut(status));
   draw(main, "secrets", status.secrets, () => secrets(status.secrets));
 }
 
-function facts(status) {
-  const { index, reload, memory } = status;
-  const lacking = index.vectors_pending ?? 0;
-  const rows = [
-    ["root", status.root], ["why", status.root_reason], ["index", status.kept_in],
-    ["generation", `${index.generation}${index.head ? `, commit ${index.head}` : ""}`],
-    ["indexed", index.indexed_at], ["waiting", count(index.pending, "file")],
-    ["holds", `${count(status.files, "file")}, ${count(status.chunks, "chunk")}, ${count(status.commits ?? 0, "commit")}`],
-    ["vectors", `${status.embedder}${lacking ? `; ${count(lacking, "chunk")} without a vector, found by words alone` : "; none is lacking"}`],
-    ["follows", status.indexing.leads ? `this process, ${status.indexing.watching}` : status.indexing.watching],
-    ["reloads", reload && `${number(reload.published)} since the start${reload.failed ? `, ${reload.failed} failed` : ""}`],
-    ["given up", memory?.given_up?.length && `${memory.given_up.join(", ")}, to stay within live.memory_budget_mb`],
-  ].filter(([, value]) => value);
+// What is wrong, each with what to do.
+function remedies({ warnings, ignored_settings, index, memory, reload }) {
+  return [
+    ...(warnings ?? []), ...(ignored_settings ?? []),
+    index.vectors_pending && `${count(index.vectors_pending, "chunk")} without a vector: words alone find them. Run cortex index to compute the vectors.`,
+    memory?.given_up?.length && `The server gave up ${memory.given_up.join(", ")} to stay within live.memory_budget_mb. Raise it and start the server again.`,
+    reload?.failed && `${count(reload.failed, "reload")} failed since the start. The list of reloads below says why.`,
+  ].filter(Boolean);
+}
+
+// The four facts: how fresh the index is, who keeps it fresh, what it costs, and who uses it.
+function facts({ index, indexing, files, memory }, { tools, calls }) {
   const used = memory?.resident_mb;
   const budget = memory?.budget_mb;
-  return [h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, visible(String(value)))]),
-    used ? [h("dt", {}, "memory"), h("dd", {}, budget
-      ? [`${used} of ${budget} MB `, h("meter", { class: "short", min: 0, max: budget, high: budget * 0.9, value: Math.min(used, budget), "aria-label": "memory of the budget" })]
-      : `${used} MB, without a budget (live.memory_budget_mb)`)] : null)];
+  const sum = (name) => tools.reduce((total, row) => total + row[name], 0);
+  const hint = (...text) => h("div", { class: "hint" }, text);
+  const rows = [
+    ["Index", [index.pending ? `${count(index.pending, "file")} waiting` : "Up to date", hint(`${count(files, "file")}, last changed `, moment(index.indexed_at))]],
+    ["Changes of files", [indexing.leads ? "Followed by this server" : "Not followed by this server", hint(visible(indexing.watching))]],
+    ["Memory", used ? [`${used} MB`, budget
+      ? hint(`of ${budget} MB `, h("meter", { class: "short", min: 0, max: budget, high: budget * 0.9, value: Math.min(used, budget), "aria-label": "memory of the budget" }))
+      : hint("No limit is set (live.memory_budget_mb).")] : "Not known"],
+    ["Agents", calls
+      ? [`${count(sum("calls"), "question")} today`, hint(`They read about ${count(sum("tokens_read"), "token")}.`)]
+      : ["No agent asked this server yet", hint(h("code", {}, "cortex init"), " connects the agents of this machine.")]],
+  ];
+  return [h("dl", { class: "facts main" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))))];
+}
+
+function details(status) {
+  const { index, reload } = status;
+  const rows = [
+    ["Project", `${status.root} (${status.root_reason})`], ["Index in", status.kept_in],
+    ["Generation", `${index.generation}${index.head ? `, commit ${index.head}` : ""}`],
+    ["Holds", `${count(status.files, "file")}, ${count(status.chunks, "chunk")}, ${count(status.commits ?? 0, "commit")}`],
+    ["Vectors", status.embedder],
+    ["Reloads", reload && `${number(reload.published)} since the start${reload.failed ? `, ${reload.failed} failed` : ""}`],
+  ].filter(([, value]) => value);
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, visible(String(value)))]));
+}
+
+function ofFacts(main, status, activity) {
+  draw(main, "facts", [status.index, status.indexing, status.files, status.memory, activity.calls, activity.tools], () => facts(status, activity));
 }
 
 function ofActivity(main, activity) {
   const { tools, questions, processes, reloads, latency, generations } = activity;
   draw(main, "agents", [tools, processes, activity.calls], () => agents(activity));
   draw(main, "questions", [questions, activity.keeps_questions], () => asked(activity));
-  draw(main, "plots", [reloads, latency, generations], () => [h("h2", {}, "Over time"), h("div", { class: "plots" }, plots(activity))]);
+  draw(main, "plots", [reloads, latency, generations], () => [folded("plots", "Times of answers and reloads", h("div", { class: "plots" }, plots(activity)))]);
   draw(main, "reloads", reloads, () => log(reloads));
 }
 
@@ -120,7 +149,7 @@ function agents({ tools, calls, day, processes }) {
   const process = [`This server is process ${processes.own_pid}`,
     processes.own_leads ? "and follows the changes of files." : processes.other_leads ? "; another process follows the changes of files." : "; no process follows the changes of files.",
     processes.is_writing ? " The index is being written." : ""].join(" ").replace(" ;", ";");
-  return [h("h2", {}, "What agents read today"),
+  return [folded("agents", "What agents read today",
     rows.length ? wide("Tokens by tool", h("table", {}, h("caption", { class: "unseen" }, `Calls and tokens by tool on ${day}`),
       head("tool", "calls", "failed", "asked", "read", "tokens read"),
       h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.tool), h("td", {}, number(row.calls)),
@@ -129,19 +158,19 @@ function agents({ tools, calls, day, processes }) {
     h("p", { class: "hint" }, rows.length
       ? [`A reply had ${number(Math.round(sum("tokens_read") / sum("calls")))} tokens on average, estimated as one for 3.5 bytes. `, where]
       : calls ? "No agent asked this server today." : ["No agent asked this server yet. ", h("code", {}, "cortex init"), " connects the agents of this machine. ", where]),
-    h("p", { class: "hint" }, `${process} The locks of other processes do not tell their ids.`)];
+    h("p", { class: "hint" }, `${process} The locks of other processes do not tell their ids.`))];
 }
 
 function asked({ questions, keeps_questions }) {
-  if (!keeps_questions) return [h("h2", {}, "Last questions"), h("p", { class: "hint" }, "They are not kept, because serve.activity is false.")];
+  if (!keeps_questions) return [folded("questions", "Last questions", h("p", { class: "hint" }, "They are not kept, because serve.activity is false."))];
   if (!questions.length) return [];
   const rows = (part) => h("ol", { class: "asked" }, part.map((row) => h("li", {}, folded(
-    `${row.at} ${row.tool}`, [clock(row.at), ` ${row.tool} `, h("span", { class: "question" }, visible(row.question))],
+    `${row.at} ${row.tool}`, [clock(row.at), ` ${toolName(row.tool)} `, h("span", { class: "question" }, visible(row.question))],
     h("p", { class: "hint" }, `${visible(row.by)}, ${row.milliseconds} ms, ${count(row.tokens_read, "token")}${row.failed ? `, failed: ${row.failed}` : ""}`),
     row.shown.length
       ? h("ul", {}, row.shown.map((path) => h("li", {}, h("a", { class: "result", href: fileAddress(path) }, visible(path)))))
       : h("p", { class: "hint" }, "The reply names no indexed file.")))));
-  return [h("h2", {}, "Last questions"), ...latest("questions", questions, rows)];
+  return [folded("questions", "Last questions", ...latest("older questions", questions, rows))];
 }
 
 // The first rows, and the others folded away.
@@ -167,7 +196,7 @@ function log(reloads) {
       [row.generation, row.milliseconds, row.added, row.updated, row.deleted].map((n) => h("td", {}, number(n))),
       h("td", { class: "files" }, row.error ? h("p", { class: "problem" }, visible(row.error)) : null,
         row.files.map((path, i) => [i ? ", " : "", h("a", { href: fileAddress(path) }, visible(path))])))))));
-  return [h("h2", {}, `Last ${count(reloads.length, "reload")}`), ...latest("reloads", reloads, rows)];
+  return [folded("reloads", "Last reloads", ...latest("older reloads", reloads, rows))];
 }
 
 // Numbers by name, the largest first.
@@ -191,15 +220,15 @@ function leftOut({ skipped_files, left_out }) {
   }
   if (!byReason.size) return [];
   const shown = left_out?.first.length ?? 0;
-  return [h("h2", {}, "Not indexed"),
+  return [folded("left-out", "Not indexed",
     [...byReason].sort((a, b) => b[1].length - a[1].length).map(([reason, items]) =>
       folded(reason, `${visible(reason)} (${number(items.length)})`, h("ul", { class: "paths" }, items.map((item) => h("li", {}, item))))),
     left_out && left_out.total > shown ? h("p", { class: "hint" }, `${number(shown)} of ${number(left_out.total)} that a name or an ignore file leaves out are shown.`) : null,
-    h("p", { class: "hint" }, "index.include has files indexed although a rule leaves them out; index.max_file_bytes is the limit of size.")];
+    h("p", { class: "hint" }, "index.include has files indexed although a rule leaves them out; index.max_file_bytes is the limit of size."))];
 }
 
 function secrets(found) {
   if (!found?.first?.length) return [];
-  return [h("h2", {}, "Redacted secrets"), h("ul", {}, found.first.map(({ path, line, rule }) =>
-    h("li", {}, h("a", { class: "result", href: fileAddress(path, line) }, `${visible(path)}:${line}`), ` ${visible(rule)}`)))];
+  return [folded("secrets", "Redacted secrets", h("ul", {}, found.first.map(({ path, line, rule }) =>
+    h("li", {}, h("a", { class: "result", href: fileAddress(path, line) }, `${visible(path)}:${line}`), ` ${visible(rule)}`))))];
 }

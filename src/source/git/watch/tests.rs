@@ -20,18 +20,8 @@ struct Repo {
 
 fn command(root: &Path, args: &[&str]) -> Command {
     let base = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t",
-        "-c",
-        "init.defaultBranch=main",
-        "-c",
-        "protocol.file.allow=always",
-        "-c",
-        "gc.auto=0",
-        "-c",
-        "maintenance.auto=false",
+        "-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-c",
+        "protocol.file.allow=always", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
     ];
     let mut command = Command::new("git");
     command
@@ -1130,26 +1120,13 @@ fn paths_that_say_something() {
     let watch = repo.watch().watch;
     let dot_git = repo.root.join(".git");
     for name in [
-        "index.lock",
-        "index",
-        "HEAD",
-        "HEAD.lock",
-        "ORIG_HEAD",
-        "logs/HEAD",
-        "AUTO_MERGE",
-        "refs/stash",
-        "logs/refs/stash",
-        "rebase-merge",
+        "index.lock", "index", "HEAD", "HEAD.lock", "ORIG_HEAD", "logs/HEAD", "AUTO_MERGE",
+        "refs/stash", "logs/refs/stash", "rebase-merge",
     ] {
         assert!(watch.is_relevant(&dot_git.join(name)), "{name}");
     }
     for name in [
-        "COMMIT_EDITMSG",
-        "FETCH_HEAD",
-        "objects",
-        "config",
-        "description",
-        "refs/heads",
+        "COMMIT_EDITMSG", "FETCH_HEAD", "objects", "config", "description", "refs/heads",
         "index.stash.7",
     ] {
         assert!(!watch.is_relevant(&dot_git.join(name)), "{name}");
