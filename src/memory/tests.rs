@@ -543,12 +543,12 @@ fn a_session_is_summed_up_and_again_when_it_goes_on() {
     assert_eq!(summary(&f.store, "s").unwrap(), None);
     let tell = |memory: Option<Memory>| assert!(f.capture.capture(memory.unwrap()).is_ok());
     tell(
-        input(serde_json::json!({ "session_id": "s", "prompt": "Why is the index slow?" }))
+        input(&serde_json::json!({ "session_id": "s", "prompt": "Why is the index slow?" }))
             .prompt_memory(),
     );
     let edit = serde_json::json!({ "session_id": "s", "tool_name": "Edit", "tool_input": { "file_path": "src/a.rs", "old_string": "one", "new_string": "two" } });
-    tell(input(edit).tool_memory(Path::new("/project")));
-    let answer = input(serde_json::json!({ "session_id": "s" }));
+    tell(input(&edit).tool_memory(Path::new("/project")));
+    let answer = input(&serde_json::json!({ "session_id": "s" }));
     let transcript = "{\"type\":\"user\"}\n{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"It read files twice.\"}]}}\n{\"type\":\"x\"}\nnot json\n";
     tell(answer.answer_memory(Some(transcript)));
     let first = summary(&f.store, "s").unwrap().unwrap();
@@ -557,12 +557,12 @@ fn a_session_is_summed_up_and_again_when_it_goes_on() {
         "Asked: Why is the index slow?\nChanged: src/a.rs\nAnswered: It read files twice."
     );
     f.capture.capture(first.clone()).unwrap();
-    tell(input(serde_json::json!({ "session_id": "s", "prompt": "And now?" })).prompt_memory());
+    tell(input(&serde_json::json!({ "session_id": "s", "prompt": "And now?" })).prompt_memory());
     let second = summary(&f.store, "s").unwrap().unwrap();
     assert!(second.id == first.id && second.content.contains("2 prompts"), "{second:?}");
-    assert_eq!(input(serde_json::json!({ "prompt": "/compact" })).prompt_memory(), None);
+    assert_eq!(input(&serde_json::json!({ "prompt": "/compact" })).prompt_memory(), None);
     assert_eq!(
-        input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } }))
+        input(&serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } }))
             .tool_memory(Path::new("/project")),
         None
     );
@@ -1146,10 +1146,10 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
             let text =
                 format!("{marker} {}", "asks or says something long ".repeat(random.usize(..40)));
             let captured = match random.u8(..9) {
-                0..=1 => input(serde_json::json!({ "session_id": id, "prompt": text })).prompt_memory(),
-                2 => input(serde_json::json!({ "session_id": id, "last_assistant_message": text })).answer_memory(None),
+                0..=1 => input(&serde_json::json!({ "session_id": id, "prompt": text })).prompt_memory(),
+                2 => input(&serde_json::json!({ "session_id": id, "last_assistant_message": text })).answer_memory(None),
                 3 => input(
-                    serde_json::json!({ "session_id": id, "tool_name": "Write", "tool_input": { "file_path": format!("{marker}.rs") } }),
+                    &serde_json::json!({ "session_id": id, "tool_name": "Write", "tool_input": { "file_path": format!("{marker}.rs") } }),
                 )
                 .tool_memory(Path::new("/project")),
                 4..=5 => {
@@ -1406,7 +1406,7 @@ fn answered(answer: impl Into<String>, response_type: ResponseType, session: &st
 }
 
 /// Returns the event of which an agent tells a hook.
-fn input(json: serde_json::Value) -> Event {
+fn input(json: &serde_json::Value) -> Event {
     let agent = agents::speech_of("claude").unwrap();
     agent.read(json.to_string().as_bytes()).unwrap()
 }
@@ -1559,7 +1559,7 @@ fn a_long_prompt_that_was_kept_for_later_loses_nothing() {
     let spool = f.layout.dot_cortex().join("memory.spool");
     let prompt =
         format!("{} {COOKIE} {} The walrus is late.", text_of(3_000, "tea"), text_of(3_000, "cup"));
-    let memory = input(serde_json::json!({ "session_id": "late", "prompt": prompt }))
+    let memory = input(&serde_json::json!({ "session_id": "late", "prompt": prompt }))
         .prompt_memory()
         .unwrap();
     for _ in 0..2 {
@@ -1587,7 +1587,7 @@ fn edits_are_kept_under_paths_of_the_project() {
     let of = |path: &Path, cwd: &Path| {
         let edit = serde_json::json!({ "tool_name": "Edit", "cwd": cwd, "session_id": "s",
             "tool_input": { "file_path": path, "old_string": "1", "new_string": "2" } });
-        input(edit).tool_memory(root).unwrap()
+        input(&edit).tool_memory(root).unwrap()
     };
     let same = [
         root.join("src/app.py"),

@@ -48,10 +48,9 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
     }
     let of_main = mains.iter().map(|(path, _)| &**path).filter(|path| is_main_file(path));
     let programs = tree.paths.iter().copied().filter(|path| is_program(path)).chain(of_main);
-    let libraries = tree.paths.iter().copied().filter(|path| is_library(path));
-    for (mut paths, what) in
-        [(Vec::from_iter(programs), "program"), (libraries.collect(), "library")]
-    {
+    let programs: Vec<&str> = programs.collect();
+    let libraries = tree.paths.iter().copied().filter(|path| is_library(path)).collect();
+    for (mut paths, what) in [(programs, "program"), (libraries, "library")] {
         paths.retain(|path| (tree.is_source)(path));
         paths.sort_by_key(|path| (path.matches('/').count(), *path));
         for path in paths {

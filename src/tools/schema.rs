@@ -31,7 +31,7 @@ where
 {
     static MADE: Mutex<BTreeMap<TypeId, &'static Map<String, Value>>> = Mutex::new(BTreeMap::new());
     const { assert!(size_of::<F>() == 0, "pointers to functions have one type") };
-    *MADE.lock().entry(TypeId::of::<F>()).or_insert_with(|| &*Box::leak(Box::new(make())))
+    MADE.lock().entry(TypeId::of::<F>()).or_insert_with(|| &*Box::leak(Box::new(make())))
 }
 
 /// Adds the properties of another schema.
