@@ -14,7 +14,6 @@ use crate::engine::{
     PastAnswer, PastRequest, PinRequest, ResultRow, Scope, SearchAnswer, SearchRequest,
     TreemapAnswer, TreemapRequest,
 };
-use crate::source;
 use crate::tools::{
     Answer, Effect, Format, Question, Tool, ToolGroup, deserialized, input_schema, json_of,
     not_of_published, output_schema, read_arguments, schema_once,
@@ -119,7 +118,7 @@ impl PageArguments for AboutRequest {
         Ok(About {
             name: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             root: root.display().to_string(),
-            branch: source::branch(root),
+            branch: project.branch(),
             version: env!("CARGO_PKG_VERSION"),
             read_only: AskedServer::of(call)?.read_only,
             editor: project.config.editor.clone(),

@@ -145,6 +145,12 @@ impl Project {
         self.absent.as_deref()
     }
 
+    /// Returns the branch that is checked out; `None` outside a repository and on a detached commit.
+    #[must_use]
+    pub fn branch(&self) -> Option<String> {
+        source::branch(self.layout.root())
+    }
+
     /// Opens the project of a directory, or what would be one, and leaves out settings files that
     /// cannot be used.
     ///
