@@ -202,6 +202,7 @@ fn way_back(
 
 #[test]
 fn crates_are_named_in_one_place() {
+    let sources = sources();
     for (krate, place) in [
         ("tantivy", "search/text"),
         ("instant_distance", "search/vector/hnsw.rs"),
@@ -229,11 +230,9 @@ fn crates_are_named_in_one_place() {
         ("roxmltree", "deps/maven.rs"),
         ("cortex_depot", "team|archives/place.rs"),
     ] {
-        let naming: Vec<PathBuf> = sources()
-            .into_iter()
-            .filter(|(_, text)| text.contains(&format!("{krate}::")))
-            .map(|(p, _)| p)
-            .collect();
+        let path = format!("{krate}::");
+        let naming: Vec<&PathBuf> =
+            sources.iter().filter(|(_, text)| text.contains(&path)).map(|(p, _)| p).collect();
         assert!(!naming.is_empty(), "{krate} is used nowhere");
         for path in naming {
             assert!(
