@@ -197,7 +197,7 @@ fn path_in(arguments: &Map<String, Value>) -> Option<String> {
 
 impl Deed {
     fn edit(arguments: &Value) -> Self {
-        // Several edits of one file: the first one stands for them.
+        // The first of several edits of a file stands for all of them.
         let edits = arguments.get("edits").and_then(Value::as_array);
         let of_first = |key: &str| edits.and_then(|e| e.first()?.get(key)?.as_str());
         let text =

@@ -527,7 +527,7 @@ fn commands_that_compile_the_program_are_found_in_text() {
 }
 
 /// The documentation promises the clients of a team's engines to everybody who installs a package.
-/// Who builds in a clone may leave them out.
+/// A person who builds in a clone may leave them out.
 #[test]
 fn every_package_has_the_clients_of_teams() {
     let mut files = files_in(".github/workflows", &[".yml", ".yaml"]);

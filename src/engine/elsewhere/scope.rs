@@ -41,7 +41,7 @@ impl<'q> Mentions<'q> {
     }
 }
 
-/// The source that a question is asked of.
+/// The engine puts a question to this source.
 pub enum Scope<'c> {
     /// The project of the engine, or the projects that the question's `repos` names.
     Here,
@@ -88,7 +88,7 @@ fn named_by<T>(
 }
 
 impl Engine {
-    /// Decides which source a question is asked of: the one of the name `repo`, or the one whose name
+    /// Decides which source answers a question: the one of the name `repo`, or the one whose name
     /// the places of the question begin with, which is taken off them. A `repo` that may be a published
     /// repository becomes one of the question's `repos`, if it has these.
     ///

@@ -27,7 +27,7 @@ const MAX_RANGES: usize = 100;
 const MAX_PATTERNS: usize = 20;
 /// Of a shorter file, all lines are read.
 const SHORT_FILE: usize = 60;
-/// A reply may have a part of a longer file that is asked for as a whole.
+/// A reply may show only a part of a longer file, although the reader asks for the whole file.
 const LONG_FILE: usize = 400;
 /// Mean number of bytes of its lines.
 const SHORT_LINE: usize = 100;
