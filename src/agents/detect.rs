@@ -17,13 +17,19 @@ pub struct Home {
     pub home: PathBuf,
     /// The directory of configuration files: on macOS, that of applications.
     pub config: PathBuf,
-    /// The root of the project.
+    /// The root of the project. Where no project is, this is the home directory.
     pub project: PathBuf,
     /// The value of `PATH`.
     pub path: Option<OsString>,
 }
 
 impl Home {
+    /// Returns the scopes that have files of their own here.
+    #[must_use]
+    pub fn scopes(&self) -> &'static [Scope] {
+        if self.project == self.home { &[Scope::User] } else { &[Scope::User, Scope::Project] }
+    }
+
     /// Returns the absolute path that a path of an agent means: `~`, `{config}` and `{NAME|path}`,
     /// the value of a variable, or else a path.
     fn full(&self, path: &str, scope: Scope) -> PathBuf {
@@ -100,8 +106,6 @@ pub struct Others {
     pub first: Option<PathBuf>,
     /// Programs of the name `cortex` that are another one.
     pub foreign: Vec<PathBuf>,
-    /// Whether the second name is on `PATH` and beside this program.
-    pub has_second_name: bool,
 }
 
 /// Finds the programs with the names of this one. One with our second name beside it is a version
@@ -117,7 +121,6 @@ pub fn others_on_path(home: &Home, own: &Path) -> Others {
     Others {
         first: all.first().cloned(),
         foreign: all.into_iter().filter(|file| !is_own(file)).collect(),
-        has_second_name: home.on_path(PROGRAMS[1]).next().is_some(),
     }
 }
 

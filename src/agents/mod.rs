@@ -20,6 +20,7 @@ mod verify;
 pub use detect::{Home, Others, others_on_path};
 pub use event::{Deed, Event, EventError, Speech, last_answer};
 pub use known::{Agent, all, speech_of};
+pub(crate) use ours::PROGRAMS;
 pub use part::{AgentPart, Kind, Program, Scope};
 pub use plan::{
     Change, Entry, Outcome, Plan, PlanError, Refused, Request, entries, texts, unreadable, wired,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::detect::Home;
 use super::known::Agent;
+use super::ours::is_program;
 use super::part::{AgentPart, Kind, Program, Scope};
 use super::record::{MAX_BYTES, Record};
 use crate::dir::{Dir, SHARED_DIR, SHARED_FILE, if_there};
@@ -258,6 +259,14 @@ pub struct Entry {
     pub is_as_written: bool,
 }
 
+impl Entry {
+    /// Whether the entry starts Cortex, and not another program that registered the same name.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.is_as_written || self.command.iter().any(|word| is_program(word))
+    }
+}
+
 /// Returns the files with a server entry for an agent, each with its command.
 pub fn wired(agent: &Agent, home: &Home, scope: Scope) -> Vec<(PathBuf, Vec<String>)> {
     let files = files(agent, home, scope);
@@ -270,7 +279,9 @@ pub fn entries(agent: &Agent, home: &Home, scope: Scope, program: &Program) -> V
     let entry = |(part, path, read): (&AgentPart, PathBuf, Read)| {
         let (text, command) = read.ok()??;
         let is_as_written = part.is_as_written(&path, &text, program, &agent.id).ok()?;
-        let scope = if path.starts_with(&home.project) { Scope::Project } else { scope };
+        let has_project = home.scopes().contains(&Scope::Project);
+        let is_in_project = has_project && path.starts_with(&home.project);
+        let scope = if is_in_project { Scope::Project } else { scope };
         Some(Entry { path, command, scope, is_as_written })
     };
     files(agent, home, scope).filter_map(entry).collect()

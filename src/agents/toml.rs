@@ -5,7 +5,11 @@ use toml_edit::{DocumentMut, Item, Table};
 use super::ours::is_program;
 
 fn parse(text: &str) -> Result<DocumentMut, String> {
-    text.parse().map_err(|e: toml_edit::TomlError| e.to_string())
+    text.parse().map_err(|e: toml_edit::TomlError| {
+        // The lines after the first quote the file.
+        let shown = e.to_string();
+        format!("{}: {}", shown.lines().next().unwrap_or_default(), e.message().trim())
+    })
 }
 
 /// Sets the table at a path to the keys of `snippet`. A table of ours that is there keeps its other

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use console::style;
 use serde::Serialize;
 
@@ -12,14 +12,18 @@ use super::init::{self, Shown};
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
 use super::server;
-use crate::agents::{self, Entry, Home, Scope, unreadable};
+use crate::agents::{
+    self, Agent, Entry, Home, Kind, PROGRAMS, Plan, Record, Request, Scope, unreadable,
+};
+use crate::config;
 use crate::engine::{AnswerFrom, Call, Engine, Project, ProjectError, StatusRequest};
 use crate::platform;
 use crate::store;
 
 /// Check the installation, the agents, the index, watches, permissions and disk space.
 ///
-/// Each line says what is wrong and the command that mends it. The exit code is 1 if anything is.
+/// Each line is one fact and, after an arrow, the command or the change that mends it. The exit code is 1
+/// if anything is wrong.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex doctor")]
 pub(super) struct Args {
@@ -32,6 +36,8 @@ pub(super) struct Args {
 
 /// Less free space is too little for an index.
 const LEAST_FREE: u64 = 1 << 30;
+/// The limit of watches that editors advise.
+const USUAL_WATCHES: usize = 1 << 19;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +54,7 @@ struct Check {
     subject: &'static str,
     grade: Grade,
     text: String,
-    /// The command, or the change, that mends it.
+    /// The command, or the change, that mends it, unless the text names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
@@ -71,6 +77,11 @@ impl Report {
         self.add(subject, Grade::Bad, text, Some(remedy));
     }
 
+    /// Adds a message that says itself what to do.
+    fn told(&mut self, subject: &'static str, grade: Grade, text: impl Display) {
+        self.add(subject, grade, text, None);
+    }
+
     fn add(
         &mut self,
         subject: &'static str,
@@ -85,23 +96,24 @@ impl Report {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut report = Report::default();
-    match args.project.open() {
-        Ok(project) => check(&mut report, project)?,
-        Err(e) => {
-            match e.downcast_ref::<ProjectError>() {
-                Some(why) if why.is_no_project() => {
-                    report.note("project", why, "do that, or go to the folder of a project");
-                }
-                // The settings are invalid.
-                _ => {
-                    let remedy = "correct the file that the message names";
-                    report.bad("settings", format!("{e:#}"), remedy);
-                }
-            }
-            if let Ok(project) = args.project.open_anyway() {
-                check(&mut report, project)?;
-            }
+    let mut unusable = None;
+    if let Err(e) = args.project.open() {
+        match e.downcast_ref::<ProjectError>() {
+            Some(why) if why.is_no_project() => report.told("project", Grade::Note, why),
+            Some(ProjectError::Config(why)) => unusable = Some(why.to_string()),
+            _ => report.told("project", Grade::Bad, format!("{e:#}")),
         }
+    }
+    if let Some(why) = &unusable {
+        report.bad("settings", why, "correct it there, or take it out");
+    }
+    match args.project.open_anyway() {
+        Ok(project) => {
+            settings(&mut report, &project, unusable.as_deref());
+            programs(&mut report, &init::home_of(Some(&project))?)?;
+            check(&mut report, project);
+        }
+        Err(_) => programs(&mut report, &init::home_of(None)?)?,
     }
     if args.json {
         render::json(&report)?;
@@ -119,28 +131,34 @@ fn print(report: &Report) -> Result<()> {
             Grade::Note => style("note").yellow(),
             Grade::Bad => style("BAD ").red().bold(),
         };
-        line(&format!("{mark} {:<10} {}", check.subject, printable(&check.text)))?;
-        if let Some(remedy) = &check.remedy {
-            line(&format!("                -> {}", printable(remedy)))?;
-        }
+        let remedy = check.remedy.as_ref().map_or_else(String::new, |r| format!(" -> {r}"));
+        let text = printable(&format!("{}{remedy}", check.text));
+        line(&format!("{mark} {:<10} {text}", check.subject))?;
     }
     Ok(())
 }
 
-fn check(report: &mut Report, project: Project) -> Result<()> {
-    let home = init::home_of(&project)?;
-    match std::env::current_exe() {
-        Ok(own) => {
-            program(report, &home, &own);
-            agents(report, &home)?;
-        }
-        Err(e) => report.bad("program", e, "install cortex-codesearch again"),
-    }
+/// What the project alone decides.
+fn check(report: &mut Report, project: Project) {
     server(report, &project);
     place(report, &project);
     watches(report, &project);
     index(report, project);
-    Ok(())
+}
+
+/// The settings that are left out, but for the file that `unusable` names: that was told.
+fn settings(report: &mut Report, project: &Project, unusable: Option<&str>) {
+    let is_told = |ignored: &&String| unusable.is_some_and(|why| ignored.ends_with(why));
+    for ignored in project.config.ignored.iter().filter(|ignored| !is_told(ignored)) {
+        report.told("settings", Grade::Note, ignored);
+    }
+}
+
+/// This program, and the agents that start it.
+fn programs(report: &mut Report, home: &Home) -> Result<()> {
+    let own = std::env::current_exe().context("cannot determine the path of this program")?;
+    program(report, home, &own);
+    agents(report, home)
 }
 
 /// Which program answers to our names.
@@ -148,53 +166,63 @@ fn program(report: &mut Report, home: &Home, own: &Path) {
     let shown = own.display();
     report.good("program", format!("cortex {} at {shown}", env!("CARGO_PKG_VERSION")));
     let others = agents::others_on_path(home, own);
-    let is_first =
-        others.first.as_deref().is_some_and(|first| !others.foreign.iter().any(|f| f == first));
+    let folder = own.parent().unwrap_or(Path::new("/")).display();
+    let add = match own.file_name() {
+        Some(name) if PROGRAMS.iter().any(|known| name == *known) => {
+            format!("put {folder} first in PATH")
+        }
+        _ => format!("call this program cortex, and put {folder} first in PATH"),
+    };
     match others.first {
-        None => report.note(
-            "program",
-            "no cortex is on PATH",
-            &format!("add {} to PATH", own.parent().unwrap_or(Path::new("/")).display()),
-        ),
-        Some(first) if !is_first => report.note(
-            "program",
-            format!("`cortex` starts another program: {}", first.display()),
-            "use `cortex-codesearch`, the second name of this one; agents get the absolute path",
-        ),
+        None => report.note("program", "no cortex is on PATH", &add),
+        Some(first) if others.foreign.contains(&first) => {
+            let text = format!("`cortex` starts another program: {}", first.display());
+            let remedy = match home.second_name(own) {
+                Some(name) => format!("use `{name}`, the second name of this one"),
+                None => add,
+            };
+            report.note("program", text, &remedy);
+        }
         Some(_) => {}
-    }
-    if !others.has_second_name {
-        report.note(
-            "program",
-            "the second name cortex-codesearch is not on PATH",
-            "install the package cortex-codesearch, which brings both",
-        );
     }
 }
 
 /// The agents of this machine, and whether they start this program.
 fn agents(report: &mut Report, home: &Home) -> Result<()> {
     let shown = Shown(home);
+    let known = agents::all();
+    let record = Record::load(&init::record_dir()?);
+    let own = init::program(None, Scope::User, home)?;
     let mut n_found = 0;
     let mut verified: Vec<(Entry, Option<String>)> = Vec::new();
-    for agent in agents::all() {
-        if home.found(&agent).is_none() {
-            continue;
-        }
+    for agent in known.iter().filter(|agent| home.found(agent).is_some()) {
         n_found += 1;
+        let connecting = |entry: Option<&Entry>| {
+            let request = Request {
+                agents: vec![agent],
+                scope: Scope::User,
+                kinds: vec![Kind::Server],
+                program: own.clone(),
+                remove: false,
+            };
+            remedy(&Plan::new(&request, &known, home, &record), agent, entry, &shown)
+        };
         let mut entries = Vec::new();
-        for scope in [Scope::User, Scope::Project] {
-            let program = init::program(None, scope, home)?;
-            for refused in unreadable(&agent, home, scope) {
+        let mut is_readable = true;
+        for scope in home.scopes() {
+            let program = init::program(None, *scope, home)?;
+            for refused in unreadable(agent, home, *scope) {
+                is_readable = false;
                 let path = shown.path(&refused.path);
                 let text = format!("{}: cannot read {path}: {}", agent.name, refused.why);
-                report.bad("agent", text, &format!("repair {path}, then: cortex init"));
+                let init = command(agent, *scope);
+                report.bad("agent", text, &format!("repair {path}, then: {init}"));
             }
-            entries.extend(agents::entries(&agent, home, scope, &program));
+            entries.extend(agents::entries(agent, home, *scope, &program));
         }
-        if entries.is_empty() {
-            let remedy = format!("cortex init --agents {}", agent.id);
-            report.note("agent", format!("{} is not connected", agent.name), &remedy);
+        if entries.is_empty() && is_readable {
+            let text = format!("{} is not connected", agent.name);
+            report.note("agent", text, &connecting(None));
         }
         for entry in entries {
             let is_same = |known: &Entry| {
@@ -217,7 +245,7 @@ fn agents(report: &mut Report, home: &Home) -> Result<()> {
                 Some(why) => report.bad(
                     "agent",
                     format!("{}: {path}: `{}`: {why}", agent.name, entry.command.join(" ")),
-                    &entry.remedy(&agent.id, &path),
+                    &connecting(Some(&entry)),
                 ),
             }
         }
@@ -228,6 +256,31 @@ fn agents(report: &mut Report, home: &Home) -> Result<()> {
     Ok(())
 }
 
+/// Returns the command that connects an agent.
+fn command(agent: &Agent, scope: Scope) -> String {
+    let scope = if scope == Scope::Project { " --scope project" } else { "" };
+    format!("cortex init --agents {}{scope}", agent.id)
+}
+
+/// Returns what connects an agent again, or for the first time. `plan` is what `init` would do for the
+/// user: it leaves alone what it did not write, and has nothing to do where the file is right and the
+/// program fails.
+fn remedy(plan: &Plan, agent: &Agent, entry: Option<&Entry>, shown: &Shown) -> String {
+    let take_out = |path: &Path, scope| {
+        let path = shown.path(path);
+        format!("take the entry `cortex` out of {path}, then: {}", command(agent, scope))
+    };
+    match (entry, plan.refused.first()) {
+        (Some(entry), _) if entry.scope == Scope::Project => take_out(&entry.path, Scope::Project),
+        (Some(entry), Some(_)) => take_out(&entry.path, Scope::User),
+        (None, Some(refused)) => format!("in {}: {}", shown.path(&refused.path), refused.why),
+        (Some(entry), None) if plan.changes.is_empty() => {
+            format!("run `{}`: it says why it fails", entry.command.join(" "))
+        }
+        _ => command(agent, Scope::User),
+    }
+}
+
 /// Whether agents can reach the one server of this machine.
 fn server(report: &mut Report, project: &Project) {
     if !project.config.shared {
@@ -236,9 +289,8 @@ fn server(report: &mut Report, project: &Project) {
     let own = match server::place() {
         Ok(place) => place,
         Err(e) => {
-            let remedy =
-                "mend what the message says; until then each agent has a server of its own";
-            return report.bad("server", format!("{e:#}"), remedy);
+            let text = format!("{e:#}; until that is mended, each agent has a server of its own");
+            return report.told("server", Grade::Bad, text);
         }
     };
     let servers = server::running();
@@ -261,18 +313,20 @@ fn server(report: &mut Report, project: &Project) {
 
 /// The place of the index: permissions and space.
 fn place(report: &mut Report, project: &Project) {
-    let root = project.layout.root().display().to_string();
-    report.good("project", format!("{root} ({})", project.layout.reason()));
-    let tree = project.layout.tree();
-    if project.layout.is_in_cache() {
-        let dir = project.layout.dot_cortex();
+    let layout = &project.layout;
+    let root = layout.root().display().to_string();
+    // Where no project is, the first line says what to do.
+    if layout.is_project() {
+        report.good("project", format!("{root} ({})", layout.reason()));
+    }
+    let in_cache = config::user_file()
+        .map(|file| format!("set location = \"cache\" under [index] in {}", file.display()));
+    if layout.is_in_cache() {
+        let dir = layout.dot_cortex();
         report.good("place", format!("the index is kept in {}", dir.display()));
-    } else if !project.layout.is_writable() {
-        report.bad(
-            "place",
-            format!("{root} cannot be written"),
-            "set index.location = \"cache\" in ~/.config/cortex/config.toml",
-        );
+    } else if !layout.is_writable() {
+        let remedy = in_cache.clone().unwrap_or_else(|| "make it writable".into());
+        report.bad("place", format!("{root} cannot be written"), &remedy);
     }
     if let Some(why) = store::key_problem() {
         report.bad(
@@ -281,17 +335,18 @@ fn place(report: &mut Report, project: &Project) {
             "set XDG_STATE_HOME to a directory that you may write",
         );
     }
-    match tree.free_bytes() {
-        Ok(free) if free < LEAST_FREE => report.bad(
-            "disk",
-            format!("only {} MB are free", free >> 20),
-            "free some space, or set index.location = \"cache\" in ~/.config/cortex/config.toml",
-        ),
+    match layout.tree().free_bytes() {
+        Ok(free) if free < LEAST_FREE => {
+            let other = in_cache.filter(|_| !layout.is_in_cache());
+            let remedy = other.map_or_else(String::new, |other| format!(", or {other}"));
+            let text = format!("only {} MB are free", free >> 20);
+            report.bad("disk", text, &format!("free some space{remedy}"));
+        }
         Ok(free) => report.good("disk", format!("{} GB are free", free >> 30)),
         Err(e) => report.note("disk", e, "check that the file system is mounted"),
     }
-    if let Some(tracked) = project.layout.tracked_private_files() {
-        report.bad("git", tracked, "git rm --cached the files that the message names");
+    if let Some(tracked) = layout.tracked_private_files() {
+        report.told("git", Grade::Bad, tracked);
     }
 }
 
@@ -305,7 +360,7 @@ fn watches(report: &mut Report, project: &Project) {
                 "{} to watch, but the limit of all programs is {most}",
                 count(n_directories, "directory")
             ),
-            "sudo sysctl fs.inotify.max_user_watches=524288",
+            &format!("sudo sysctl fs.inotify.max_user_watches={}", watches_for(n_directories)),
         ),
         Some(most) => report.good(
             "watches",
@@ -315,10 +370,20 @@ fn watches(report: &mut Report, project: &Project) {
     }
 }
 
+/// Returns a limit of watches that suffices for so many directories, with room for other programs.
+fn watches_for(n_directories: usize) -> usize {
+    USUAL_WATCHES.max(n_directories.saturating_mul(4).next_power_of_two())
+}
+
 /// The index, and what its answers warn of.
 fn index(report: &mut Report, project: Project) {
-    if !project.layout.is_indexed() && !project.layout.is_foreign() {
-        return report.note("index", "there is none yet", "cortex index");
+    let layout = &project.layout;
+    if !layout.is_indexed() && !layout.is_foreign() {
+        // An index does not stay without its key, and no folder gets one unasked.
+        if layout.is_project() && store::key_problem().is_none() {
+            report.note("index", "there is none yet", "cortex index");
+        }
+        return;
     }
     let status = Engine::for_command(project, AnswerFrom::Index, Box::new(|_| ()))
         .map_err(|e| e.to_string())
@@ -341,10 +406,7 @@ fn index(report: &mut Report, project: Project) {
         let text = format!("{} lack a vector", count(status.state.index.vectors_pending, "chunk"));
         report.note("index", text, "cortex index");
     }
-    for ignored in &status.ignored_settings {
-        report.note("settings", ignored, "put it into ~/.config/cortex/config.toml if you want it");
-    }
     for warning in &status.state.warnings {
-        report.bad("index", warning, "do what the message says");
+        report.told("index", Grade::Bad, warning);
     }
 }

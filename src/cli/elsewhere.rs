@@ -8,6 +8,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
+use super::here;
 use super::progress::Bar;
 use super::render::printable;
 use crate::config;
@@ -73,15 +74,16 @@ pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine, Proje
     } else {
         ".cortex/, which git ignores".into()
     };
+    let root = project.layout.root().to_path_buf();
     let tell = move |step: Step| match step {
         Step::Indexing(progress) => bar.show(progress),
         Step::Indexed(summary) => {
             bar.end();
             tell!("{}", super::index::one_line(summary));
             tell!("The index is in {place}. Every search updates it first.");
-            tell!(
-                "Next: `cortex init` connects coding agents; `cortex map` says what this repository is."
-            );
+            if let Ok(next) = here::after_first_index(&root) {
+                tell!("Next: {next}");
+            }
         }
         Step::Commits => tell!("Reading the history, which takes some seconds the first time."),
         Step::Graph(progress) => graph.show(progress),

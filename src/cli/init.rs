@@ -16,20 +16,21 @@ use crate::agents::{
     self, Agent, Change, Entry, Home, Kind, Plan, Program, Record, Request, Scope,
 };
 use crate::config;
-use crate::engine::Project;
+use crate::engine::{Project, ProjectError};
 use crate::secrets;
 
 /// Connect coding agents: write the MCP server, instructions, a skill and memory hooks into their
 /// configuration.
 ///
-/// Lists every file that changes first and asks once. Comments, order and unknown keys of your files stay;
-/// `--remove` restores the bytes of a file that nobody changed since.
+/// Says first, in one line for each agent, which files are made or changed, and asks once; `--dry-run`
+/// shows the difference. Comments, order and unknown keys of your files stay; `--remove` restores the
+/// bytes of a file that nobody changed since.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex init                                  # all agents that are found, for you in every project
   cortex init --agents claude,codex --yes      # these, without a question
   cortex init --scope project --parts server   # only the server, for everybody who works on this project
-  cortex init --dry-run                        # show the changes in full
+  cortex init --dry-run                        # show every line that would change
   cortex init --remove                         # take everything back")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -56,7 +57,7 @@ pub(super) struct Args {
     /// Write without asking
     #[arg(long, short)]
     yes: bool,
-    /// Show the changes in full, and write nothing
+    /// Show every line that would change, and write nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Print what each agent's files would hold on a new machine, to copy by hand
@@ -101,10 +102,10 @@ struct PrintedFile<'a> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let home = home_of(&args.project.open_anyway()?)?;
+    let scope = if args.scope == "project" { Scope::Project } else { Scope::User };
+    let home = home_for(args, scope)?;
     let known = agents::all();
     let chosen = choose(args, &known, &home)?;
-    let scope = if args.scope == "project" { Scope::Project } else { Scope::User };
     let program = program(args.program.as_deref(), scope, &home)?;
     let kinds: Vec<Kind> = Kind::ALL
         .into_iter()
@@ -117,9 +118,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let request = Request { agents: chosen.clone(), scope, kinds, program, remove: args.remove };
     let plan = Plan::new(&request, &known, &home, &record);
     if !args.json {
-        show_plan(&plan, args, &chosen, &home)?;
+        show_plan(&plan, args, &request, &home)?;
     }
     let in_place = plan.in_place.clone();
+    let noted = noted(&plan, &request);
     let is_idle = plan.changes.is_empty();
     let shown = Shown(&home);
     if !is_idle && !args.dry_run && !args.yes && !agreed(args.remove)? {
@@ -144,24 +146,32 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             let why = printable(&refused.why);
             tell!("error: {} is unchanged: {why}", shown.path(&refused.path));
         }
-        match (args.dry_run, is_idle) {
-            (true, false) => line("nothing was written (--dry-run)")?,
-            (false, false) => {
-                let n = count(outcome.written.len(), "file");
-                line(&if args.remove { format!("restored {n}") } else { format!("wrote {n}") })?;
-            }
-            (_, true) if outcome.refused.is_empty() => {
-                line(&format!("nothing to do: {} as it should be", count(in_place.len(), "file")))?;
-            }
-            _ => {}
+        if args.dry_run {
+            line("nothing was written (--dry-run)")?;
+        } else if !is_idle {
+            let n = count(outcome.written.len(), "file");
+            line(&if args.remove { format!("restored {n}") } else { format!("wrote {n}") })?;
+        } else if outcome.refused.is_empty() {
+            line("nothing to do")?;
         }
-        show_end(&verified, &chosen, args, &home)?;
+        show_end(&verified, &noted, &home)?;
     }
     if is_good { Ok(Outcome::Done) } else { bail!("not everything is connected (see above)") }
 }
 
+/// Returns the places of the files to write. The files of a user need no project.
+fn home_for(args: &Args, scope: Scope) -> Result<Home> {
+    match args.project.open_anyway() {
+        Ok(project) => home_of(Some(&project)),
+        Err(e) => match e.downcast_ref::<ProjectError>() {
+            Some(why) if why.is_no_project() && scope == Scope::User => home_of(None),
+            _ => Err(e),
+        },
+    }
+}
+
 /// Returns the places that the paths of agents begin with.
-pub(super) fn home_of(project: &Project) -> Result<Home> {
+pub(super) fn home_of(project: Option<&Project>) -> Result<Home> {
     let home = config::home()
         .context("cannot determine your home directory (set HOME to its absolute path)")?;
     let config = if cfg!(target_os = "macos") {
@@ -169,12 +179,12 @@ pub(super) fn home_of(project: &Project) -> Result<Home> {
     } else {
         config::config_home().unwrap_or_else(|| home.join(".config"))
     };
-    let project = project.layout.root().to_path_buf();
+    let project = project.map_or_else(|| home.clone(), |p| p.layout.root().to_path_buf());
     Ok(Home { home, config, project, path: std::env::var_os("PATH") })
 }
 
 /// Returns the directory that remembers what the files of agents held.
-fn record_dir() -> Result<PathBuf> {
+pub(super) fn record_dir() -> Result<PathBuf> {
     let state = config::state_home().context("cannot determine your state directory (set HOME)")?;
     Ok(state.join("cortex/agents"))
 }
@@ -191,7 +201,10 @@ fn choose<'a>(args: &Args, known: &'a [Agent], home: &Home) -> Result<Vec<&'a Ag
             known.iter().filter(|agent| home.found(agent).is_some()).collect()
         };
         if chosen.is_empty() {
-            bail!("no coding agent is found on this machine: name one (--agents {})", ids(known));
+            bail!(
+                "no coding agent is found on this machine: neither its program nor its folder is there; name yours, for example --agents claude (known: {})",
+                ids(known)
+            );
         }
         return Ok(chosen);
     }
@@ -237,29 +250,98 @@ impl Shown<'_> {
     }
 }
 
-fn show_plan(plan: &Plan, args: &Args, chosen: &[&Agent], home: &Home) -> Result<()> {
+/// Says in one line for each agent which of its files change. With `--dry-run`, shows how.
+fn show_plan(plan: &Plan, args: &Args, request: &Request, home: &Home) -> Result<()> {
     let shown = Shown(home);
-    if args.agents.is_empty() {
-        for agent in chosen {
-            let found = home.found(agent).map(|path| shown.path(&path)).unwrap_or_default();
-            line(&format!("{:<16} found: {found}", agent.name))?;
+    for agent in &request.agents {
+        let text = deeds(plan, agent, request, home);
+        line(&format!("{} {text}", style(format!("{:<16}", agent.name)).bold()))?;
+    }
+    if args.dry_run {
+        for change in &plan.changes {
+            show_change(change, &shown)?;
         }
-    }
-    for name in &plan.without_scope {
-        let other = if args.scope == "user" { "project" } else { "user" };
-        line(&format!("{name:<16} reads no servers of a {}: use --scope {other}", args.scope))?;
-    }
-    for change in &plan.changes {
-        show_change(change, &shown, args.dry_run)?;
-    }
-    if !plan.changes.is_empty() && !args.dry_run {
-        line("--dry-run shows the changes in full")?;
     }
     Ok(())
 }
 
-/// Says how many lines of a file change, or prints them. Values that look like secrets are hidden.
-fn show_change(change: &Change, shown: &Shown, in_full: bool) -> Result<()> {
+/// Says what happens to the files of an agent.
+fn deeds(plan: &Plan, agent: &Agent, request: &Request, home: &Home) -> String {
+    if plan.without_scope.contains(&agent.name) {
+        let (this, other) = match request.scope {
+            Scope::User => ("user", "project"),
+            Scope::Project => ("project", "user"),
+        };
+        return format!("reads no servers of a {this}: use --scope {other}");
+    }
+    let of_agent = |change: &&Change| change.parts.iter().any(|(name, _)| *name == agent.name);
+    let changes: Vec<&Change> = plan.changes.iter().filter(of_agent).collect();
+    let kept = if request.remove { "restored" } else { "changed" };
+    let kinds: [(&str, fn(&Change) -> bool); 3] = [
+        ("new", |change| change.before.is_none()),
+        ("removed", |change| change.after.is_none()),
+        (kept, |change| change.before.is_some() && change.after.is_some()),
+    ];
+    let mut said = Vec::new();
+    for (deed, is_of_kind) in kinds {
+        let of_kind = changes.iter().filter(|change| is_of_kind(change));
+        let paths: Vec<&Path> = of_kind.map(|change| &*change.path).collect();
+        if !paths.is_empty() {
+            said.push(format!("{deed}: {}", places(&paths, home)));
+        }
+    }
+    let is_its_own = |path: &Path| {
+        let wanted = agent.parts.iter().filter(|part| request.kinds.contains(&part.kind));
+        wanted.filter_map(|part| home.file(part, request.scope)).any(|file| file == path)
+    };
+    let refused: Vec<&Path> =
+        plan.refused.iter().map(|refused| &*refused.path).filter(|path| is_its_own(path)).collect();
+    if !refused.is_empty() {
+        said.push(format!("cannot change: {}", places(&refused, home)));
+    }
+    if !said.is_empty() {
+        return said.join("; ");
+    }
+    if request.remove { "nothing of Cortex is there" } else { "already there" }.into()
+}
+
+/// Names files in a few words: one by its path, several, or one that lies deep, by their folder.
+fn places(paths: &[&Path], home: &Home) -> String {
+    let shown = Shown(home);
+    let mut folders: BTreeMap<PathBuf, Vec<&Path>> = BTreeMap::new();
+    for path in paths {
+        folders.entry(folder_of(path, home)).or_default().push(path);
+    }
+    let named = folders.iter().map(|(folder, files)| match files[..] {
+        [file] if file == folder || file.parent() == Some(folder.as_path()) => shown.path(file),
+        _ => format!("{} in {}", count(files.len(), "file"), shown.path(folder)),
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the folder by which people know a file of an agent, such as `~/.claude`, or the file itself
+/// if it has none.
+fn folder_of(path: &Path, home: &Home) -> PathBuf {
+    for base in [&home.config, &home.project, &home.home] {
+        if let Some(first) = path.strip_prefix(base).ok().and_then(|p| p.components().next()) {
+            return base.join(first);
+        }
+    }
+    path.parent().unwrap_or(path).to_path_buf()
+}
+
+/// Returns what the user should know about the agents that are being connected.
+fn noted(plan: &Plan, request: &Request) -> Vec<String> {
+    let is_new = |agent: &&&Agent| {
+        let of_agent = |change: &Change| change.parts.iter().any(|(name, _)| *name == agent.name);
+        !request.remove && plan.changes.iter().any(of_agent)
+    };
+    let note = |agent: &&Agent| Some(format!("{}: {}", agent.name, agent.note.as_ref()?));
+    request.agents.iter().filter(is_new).filter_map(note).collect()
+}
+
+/// Prints the lines of a file that change. Values that look like secrets are hidden.
+fn show_change(change: &Change, shown: &Shown) -> Result<()> {
     let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (agent, kind) in &change.parts {
         parts.entry(agent).or_default().push(kind.name());
@@ -279,9 +361,6 @@ fn show_change(change: &Change, shown: &Shown, in_full: bool) -> Result<()> {
     };
     let path = style(shown.path(&change.path)).bold();
     line(&format!("{path} ({what}{})", parts.join("; ")))?;
-    if !in_full {
-        return Ok(());
-    }
     for row in diff.iter_all_changes() {
         let text = printable_code(row.value().trim_end_matches(['\n', '\r']));
         match row.tag() {
@@ -298,6 +377,7 @@ fn agreed(is_removal: bool) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("nobody can be asked, because the input is no terminal: add --yes, or --dry-run");
     }
+    line("`--dry-run` shows every line that would change")?;
     let question = if is_removal { "Remove this? [y/N] " } else { "Write this? [y/N] " };
     confirmed(question, io::stdout())
 }
@@ -326,12 +406,8 @@ fn verify_all(request: &Request, home: &Home) -> Vec<VerifiedCommand> {
         .collect()
 }
 
-fn show_end(
-    verified: &[VerifiedCommand],
-    chosen: &[&Agent],
-    args: &Args,
-    home: &Home,
-) -> Result<()> {
+/// Prints what the new configurations start, what the user should know, and the next step.
+fn show_end(verified: &[VerifiedCommand], noted: &[String], home: &Home) -> Result<()> {
     for (command, result) in verified {
         let command = printable(&command.join(" "));
         match result {
@@ -343,24 +419,22 @@ fn show_end(
             Err(why) => tell!("error: `{command}`: {}", printable(why)),
         }
     }
-    if args.remove {
+    for note in noted {
+        line(&format!("note: {note}"))?;
+    }
+    if verified.is_empty() {
         return Ok(());
     }
     if let Ok(own) = std::env::current_exe() {
         for other in agents::others_on_path(home, &own).foreign {
             line(&format!(
-                "note: {} is another program called cortex, so agents get an absolute path; `cortex-codesearch` is a second name of this one",
+                "note: {} is another program called cortex, so agents get an absolute path",
                 printable(&other.display().to_string())
             ))?;
         }
     }
-    for agent in chosen {
-        if let Some(note) = &agent.note {
-            line(&format!("{}: {note}", agent.name))?;
-        }
-    }
-    if !verified.is_empty() && verified.iter().all(|(_, result)| result.is_ok()) {
-        line("Start a new session of your agent, and ask it about the code.")?;
+    if verified.iter().all(|(_, result)| result.is_ok()) {
+        line("next: start a new session of your agent, and ask it about the code")?;
     }
     Ok(())
 }

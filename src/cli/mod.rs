@@ -231,6 +231,8 @@ pub fn run() -> ExitCode {
     let usual = match cli.command {
         Some(Command::Serve(_) | Command::Open(_) | Command::Server(_)) => "cortex=info",
         Some(Command::Mcp(_)) => "cortex=warn",
+        // It reports what others warn of.
+        Some(Command::Doctor(_)) => "error",
         _ => "warn",
     };
     let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new(usual));

@@ -110,6 +110,8 @@ impl Config {
 struct MergedSettings {
     values: SetValues,
     ignored: Vec<String>,
+    /// The project's file, and its settings that only the user may decide.
+    foreign: (String, Vec<&'static str>),
 }
 
 impl MergedSettings {
@@ -121,7 +123,7 @@ impl MergedSettings {
         for (key, origin, value) in parse(path, text, &mut self.ignored)? {
             let n = value.as_integer().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
             match origin {
-                User => not_its_own.push(key.to_string()),
+                User => not_its_own.push(key),
                 ProjectUpTo(most) if n > most => {
                     too_large.push(format!("{key} (at most {most})"));
                     let most = Value::Integer(i64::try_from(most).unwrap_or(i64::MAX));
@@ -130,19 +132,14 @@ impl MergedSettings {
                 Project | ProjectUpTo(_) => self.set(key, value, file.clone(), false)?,
             }
         }
-        // The file comes with the code, so the user has to confirm these settings.
-        for (keys, is_left) in
-            [(not_its_own, "which only you may set"), (too_large, "which only you may set higher")]
-        {
-            if !keys.is_empty() {
-                let own = user_file()
-                    .map_or_else(|| "your own settings".into(), |f| f.display().to_string());
-                let what = keys.join(", ");
-                self.ignored.push(format!(
-                    "{file}: ignored {what}, {is_left}; if you want it, set it in {own}"
-                ));
-            }
+        if !too_large.is_empty() {
+            let what = too_large.join(", ");
+            self.ignored.push(format!(
+                "{file}: ignored {what}, which only you may set higher; {}",
+                set_it()
+            ));
         }
+        self.foreign = (file, not_its_own);
         Ok(())
     }
 
@@ -169,7 +166,15 @@ impl MergedSettings {
         Ok(())
     }
 
-    fn resolve(self) -> Result<Config, ConfigError> {
+    fn resolve(mut self) -> Result<Config, ConfigError> {
+        // The file comes with the code, so the user has to confirm these settings.
+        let (file, keys) = &self.foreign;
+        if !keys.is_empty() {
+            let is_decided = keys.iter().all(|key| self.values.contains_key(key));
+            let what = keys.join(", ");
+            let rest = if is_decided { "yours counts".into() } else { set_it() };
+            self.ignored.push(format!("{file}: ignored {what}, which only you may set; {rest}"));
+        }
         // The values were checked when they were set.
         let mut config =
             Config::read(self.values).map_err(|why| ConfigError::new("settings", why))?;
@@ -184,6 +189,12 @@ impl MergedSettings {
         }
         Ok(config)
     }
+}
+
+/// Says where the user sets what a project may not.
+fn set_it() -> String {
+    let own = user_file().map_or_else(|| "your own settings".into(), |f| f.display().to_string());
+    format!("if you want it, set it in {own}")
 }
 
 /// Reads the project's file; `None` if it does not exist.
