@@ -30,7 +30,7 @@ use crate::secrets;
   cortex init                                  # all agents that are found, for you in every project
   cortex init --agents claude,codex --yes      # these, without a question
   cortex init --scope project --parts server   # only the server, for everybody who works on this project
-  cortex init --dry-run                        # show every line that would change
+  cortex init --dry-run                        # show each line that changes
   cortex init --remove                         # take everything back")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -275,48 +275,47 @@ fn deeds(plan: &Plan, agent: &Agent, request: &Request, home: &Home) -> String {
         return format!("reads no servers of a {this}: use --scope {other}");
     }
     let of_agent = |change: &&Change| change.parts.iter().any(|(name, _)| *name == agent.name);
-    let changes: Vec<&Change> = plan.changes.iter().filter(of_agent).collect();
-    let kept = if request.remove { "restored" } else { "changed" };
-    let kinds: [(&str, fn(&Change) -> bool); 3] = [
-        ("new", |change| change.before.is_none()),
-        ("removed", |change| change.after.is_none()),
-        (kept, |change| change.before.is_some() && change.after.is_some()),
-    ];
-    let mut said = Vec::new();
-    for (deed, is_of_kind) in kinds {
-        let of_kind = changes.iter().filter(|change| is_of_kind(change));
-        let paths: Vec<&Path> = of_kind.map(|change| &*change.path).collect();
-        if !paths.is_empty() {
-            said.push(format!("{deed}: {}", places(&paths, home)));
-        }
-    }
-    let is_its_own = |path: &Path| {
-        let wanted = agent.parts.iter().filter(|part| request.kinds.contains(&part.kind));
-        wanted.filter_map(|part| home.file(part, request.scope)).any(|file| file == path)
+    let deed = |change: &Change| match (&change.before, &change.after) {
+        (None, _) => "new",
+        (_, None) => "removed",
+        _ if request.remove => "restored",
+        _ => "changed",
     };
-    let refused: Vec<&Path> =
-        plan.refused.iter().map(|refused| &*refused.path).filter(|path| is_its_own(path)).collect();
-    if !refused.is_empty() {
-        said.push(format!("cannot change: {}", places(&refused, home)));
-    }
-    if !said.is_empty() {
-        return said.join("; ");
+    let changes = plan.changes.iter().filter(of_agent);
+    let mut files: Vec<(&Path, &str)> =
+        changes.map(|change| (&*change.path, deed(change))).collect();
+    let wanted = agent.parts.iter().filter(|part| request.kinds.contains(&part.kind));
+    let own: Vec<PathBuf> = wanted.filter_map(|part| home.file(part, request.scope)).collect();
+    let refused = plan.refused.iter().filter(|refused| own.contains(&refused.path));
+    files.extend(refused.map(|refused| (&*refused.path, "cannot be changed")));
+    if !files.is_empty() {
+        return by_folder(&files, home);
     }
     if request.remove { "nothing of Cortex is there" } else { "already there" }.into()
 }
 
-/// Names files in a few words: one by its path, several, or one that lies deep, by their folder.
-fn places(paths: &[&Path], home: &Home) -> String {
+/// Says in a few words what happens to files: by folder, and by path where there is only one.
+fn by_folder(files: &[(&Path, &str)], home: &Home) -> String {
     let shown = Shown(home);
-    let mut folders: BTreeMap<PathBuf, Vec<&Path>> = BTreeMap::new();
-    for path in paths {
-        folders.entry(folder_of(path, home)).or_default().push(path);
+    let mut folders: BTreeMap<PathBuf, Vec<(&Path, &str)>> = BTreeMap::new();
+    for &(path, deed) in files {
+        folders.entry(folder_of(path, home)).or_default().push((path, deed));
     }
-    let named = folders.iter().map(|(folder, files)| match files[..] {
-        [file] if file == folder || file.parent() == Some(folder.as_path()) => shown.path(file),
-        _ => format!("{} in {}", count(files.len(), "file"), shown.path(folder)),
+    let said = folders.iter().map(|(folder, files)| match files[..] {
+        [(path, deed)] if path == folder || path.parent() == Some(folder.as_path()) => {
+            format!("{}: {deed}", shown.path(path))
+        }
+        _ => {
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for &(_, deed) in files {
+                *counts.entry(deed).or_default() += 1;
+            }
+            let counts: Vec<String> =
+                counts.into_iter().map(|(deed, n)| format!("{n} {deed}")).collect();
+            format!("{}: {}", shown.path(folder), counts.join(", "))
+        }
     });
-    named.collect::<Vec<_>>().join(", ")
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the folder by which people know a file of an agent, such as `~/.claude`, or the file itself

@@ -77,7 +77,7 @@ use crate::work::compute_threads;
     disable_version_flag = true,
     after_help = "Example: cortex search \"where are retries counted\"
 
-Without a command, cortex says what can be done in the current directory."
+Without a command, cortex says where the current project stands, and names the next step."
 )]
 pub struct Cli {
     #[command(subcommand)]

@@ -33,6 +33,7 @@ mod docs;
 mod edit;
 mod eval;
 mod explore;
+mod first_minutes;
 mod following;
 mod foreign;
 mod fuzz;
