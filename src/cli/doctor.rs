@@ -8,7 +8,8 @@ use console::style;
 use serde::Serialize;
 
 use super::args::OfProject;
-use super::init::{self, Shown};
+use super::found::{self, home_of, record_dir};
+use super::init::Shown;
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
 use super::server;
@@ -110,10 +111,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     match args.project.open_anyway() {
         Ok(project) => {
             settings(&mut report, &project, unusable.as_deref());
-            programs(&mut report, &init::home_of(Some(&project))?)?;
+            programs(&mut report, &home_of(Some(&project))?)?;
             check(&mut report, project);
         }
-        Err(_) => programs(&mut report, &init::home_of(None)?)?,
+        Err(_) => programs(&mut report, &home_of(None)?)?,
     }
     if args.json {
         render::json(&report)?;
@@ -191,8 +192,8 @@ fn program(report: &mut Report, home: &Home, own: &Path) {
 fn agents(report: &mut Report, home: &Home) -> Result<()> {
     let shown = Shown(home);
     let known = agents::all();
-    let record = Record::load(&init::record_dir()?);
-    let own = init::program(None, Scope::User, home)?;
+    let record = Record::load(&record_dir()?);
+    let own = found::program(None, Scope::User, home)?;
     let mut n_found = 0;
     let mut verified: Vec<(Entry, Option<String>)> = Vec::new();
     for agent in known.iter().filter(|agent| home.found(agent).is_some()) {
@@ -210,7 +211,7 @@ fn agents(report: &mut Report, home: &Home) -> Result<()> {
         let mut entries = Vec::new();
         let mut is_readable = true;
         for scope in home.scopes() {
-            let program = init::program(None, *scope, home)?;
+            let program = found::program(None, *scope, home)?;
             for refused in unreadable(agent, home, *scope) {
                 is_readable = false;
                 let path = shown.path(&refused.path);

@@ -8,7 +8,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::here;
+use super::found::after_first_index;
 use super::progress::Bar;
 use super::render::printable;
 use crate::config;
@@ -81,7 +81,7 @@ pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine, Proje
             bar.end();
             tell!("{}", super::index::one_line(summary));
             tell!("The index is in {place}. Every search updates it first.");
-            if let Ok(next) = here::after_first_index(&root) {
+            if let Ok(next) = after_first_index(&root) {
                 tell!("Next: {next}");
             }
         }

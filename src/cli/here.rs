@@ -1,43 +1,37 @@
 //! `cortex` without a command: says where the current project stands, and names the next step.
 
-use std::path::Path;
-
 use anyhow::Result;
 
-use super::init;
+use super::found::{Found, Step, home_of};
 use super::outcome::Outcome;
 use super::render::{below_home, count, fitted, line, printable};
-use crate::agents::{self, Agent, Entry, Home, Kind, Plan, Record, Request, Scope};
 use crate::config;
 use crate::engine::{AnswerFrom, Call, Engine, Project, ProjectError, StatusRequest};
 use crate::store::RootError;
 
-/// A step that is left: the command, and what it does.
-type Step = (&'static str, String);
-
 pub(super) fn run() -> Result<Outcome> {
     let (home, state, step) = match Project::open_anyway(None) {
         Ok(project) => {
-            let home = init::home_of(Some(&project))?;
+            let home = home_of(Some(&project))?;
             let place = below_home(project.layout.root(), config::home().as_deref());
             let (state, step) = state(project);
             (home, format!("{state} ({place})"), step)
         }
         Err(ProjectError::Root(RootError::TooMuch { what, .. })) => {
-            (init::home_of(None)?, format!("none, because this is {what}"), Some(elsewhere()))
+            (home_of(None)?, format!("none, because this is {what}"), Some(elsewhere()))
         }
         Err(e) => return Err(e.into()),
     };
-    let (connected, others) = found(&home)?;
+    let found = Found::on(&home)?;
     let step = match step {
-        None => connecting(&home, &connected, &others)?,
+        None => found.step(&home)?,
         step => step,
     };
     let (command, effect) = step.unwrap_or_else(|| {
         ("cortex search \"where are errors handled\"", "or your own question".into())
     });
     row("project", &state)?;
-    row("agents", &told(&connected, &others))?;
+    row("agents", &found.told())?;
     // A command that is cut cannot be copied.
     line(&format!("{:<10}{command}   # {effect}", "next"))?;
     Ok(Outcome::Done)
@@ -87,62 +81,4 @@ fn state(project: Project) -> (String, Option<Step>) {
     };
     let size = format!("{} in {}", count(status.files, "file"), count(status.chunks, "chunk"));
     (format!("{size}, {age}"), None)
-}
-
-/// Returns the agents of this machine: those that start Cortex, and the others.
-fn found(home: &Home) -> Result<(Vec<Agent>, Vec<Agent>)> {
-    let program = init::program(None, Scope::User, home)?;
-    let is_connected = |agent: &Agent| {
-        home.scopes()
-            .iter()
-            .any(|scope| agents::entries(agent, home, *scope, &program).iter().any(Entry::is_ours))
-    };
-    let found = agents::all().into_iter().filter(|agent| home.found(agent).is_some());
-    Ok(found.partition(is_connected))
-}
-
-/// Says which agents are connected.
-fn told(connected: &[Agent], others: &[Agent]) -> String {
-    let names =
-        |agents: &[Agent]| agents.iter().map(|agent| &*agent.name).collect::<Vec<_>>().join(", ");
-    match (connected.is_empty(), others.is_empty()) {
-        (true, true) => "none found on this machine".into(),
-        (false, true) => format!("{} connected", names(connected)),
-        (true, false) => format!("{} found, not connected", names(others)),
-        (false, false) => format!("{} connected; {} not", names(connected), names(others)),
-    }
-}
-
-/// Returns the step that connects agents. There is none if one is connected: the user chose it.
-fn connecting(home: &Home, connected: &[Agent], others: &[Agent]) -> Result<Option<Step>> {
-    if !connected.is_empty() || others.is_empty() {
-        return Ok(None);
-    }
-    let request = Request {
-        agents: others.iter().collect(),
-        scope: Scope::User,
-        kinds: vec![Kind::Server],
-        program: init::program(None, Scope::User, home)?,
-        remove: false,
-    };
-    let record = Record::load(&init::record_dir()?);
-    let plan = Plan::new(&request, &agents::all(), home, &record);
-    Ok(Some(if plan.changes.is_empty() {
-        ("cortex doctor", "says why they cannot be connected".into())
-    } else {
-        ("cortex init", "connects them; it shows what changes, and asks".into())
-    }))
-}
-
-/// Says after the first index of a project what a newcomer can do next.
-pub(super) fn after_first_index(project: &Path) -> Result<String> {
-    let home = Home { project: project.to_path_buf(), ..init::home_of(None)? };
-    let (connected, others) = found(&home)?;
-    Ok(match connecting(&home, &connected, &others)? {
-        Some(("cortex init", _)) => {
-            "`cortex init` connects coding agents; `cortex map` says what this repository is."
-                .into()
-        }
-        _ => "`cortex map` says what this repository is.".into(),
-    })
 }

@@ -10,13 +10,13 @@ use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
 use super::args::{OfProject, confirmed};
+use super::found::{home_of, program, record_dir};
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable, printable_code};
 use crate::agents::{
     self, Agent, Change, Entry, Home, Kind, Plan, Program, Record, Request, Scope,
 };
-use crate::config;
-use crate::engine::{Project, ProjectError};
+use crate::engine::ProjectError;
 use crate::secrets;
 
 /// Connect coding agents: write the MCP server, instructions, a skill and memory hooks into their
@@ -170,25 +170,6 @@ fn home_for(args: &Args, scope: Scope) -> Result<Home> {
     }
 }
 
-/// Returns the places that the paths of agents begin with.
-pub(super) fn home_of(project: Option<&Project>) -> Result<Home> {
-    let home = config::home()
-        .context("cannot determine your home directory (set HOME to its absolute path)")?;
-    let config = if cfg!(target_os = "macos") {
-        home.join("Library/Application Support")
-    } else {
-        config::config_home().unwrap_or_else(|| home.join(".config"))
-    };
-    let project = project.map_or_else(|| home.clone(), |p| p.layout.root().to_path_buf());
-    Ok(Home { home, config, project, path: std::env::var_os("PATH") })
-}
-
-/// Returns the directory that remembers what the files of agents held.
-pub(super) fn record_dir() -> Result<PathBuf> {
-    let state = config::state_home().context("cannot determine your state directory (set HOME)")?;
-    Ok(state.join("cortex/agents"))
-}
-
 /// Returns the agents that the user names, or those that are found.
 fn choose<'a>(args: &Args, known: &'a [Agent], home: &Home) -> Result<Vec<&'a Agent>> {
     if args.agents.iter().any(|name| name == "all") {
@@ -219,22 +200,6 @@ fn choose<'a>(args: &Args, known: &'a [Agent], home: &Home) -> Result<Vec<&'a Ag
 
 fn ids(known: &[Agent]) -> String {
     known.iter().map(|agent| &*agent.id).collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the command that agents start. Agents often have another `PATH` than a shell, so it is
-/// an absolute path. In files that others share it is our second name, if that leads here.
-pub(super) fn program(given: Option<&str>, scope: Scope, home: &Home) -> Result<Program> {
-    if let Some(given) = given {
-        let mut words = given.split_whitespace().map(String::from);
-        let path = words.next().context("--program is empty: name a command")?;
-        return Ok(Program { path, args: words.collect() });
-    }
-    let own = std::env::current_exe().context("cannot determine the path of this program")?;
-    let path = match home.second_name(&own) {
-        Some(name) if scope == Scope::Project => name.to_string(),
-        _ => own.to_str().context("the path of this program is not UTF-8: give --program")?.into(),
-    };
-    Ok(Program { path, args: Vec::new() })
 }
 
 /// Prints a path with `~` for the home directory.

@@ -24,6 +24,7 @@ mod elsewhere;
 mod eval;
 mod explore;
 mod files;
+mod found;
 mod graph;
 mod grep;
 mod here;
