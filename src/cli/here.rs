@@ -7,7 +7,7 @@ use super::outcome::Outcome;
 use super::render::{below_home, count, fitted, line, printable};
 use crate::config;
 use crate::engine::{AnswerFrom, Call, Engine, Project, ProjectError, StatusRequest};
-use crate::store::RootError;
+use crate::store::{self, RootError};
 
 pub(super) fn run() -> Result<Outcome> {
     let (home, state, step) = match Project::open_anyway(None) {
@@ -46,6 +46,10 @@ fn elsewhere() -> Step {
     ("cd FOLDER", "a repository of yours; then `cortex` names the next step".into())
 }
 
+fn mends() -> String {
+    "says why, and what mends it".into()
+}
+
 /// Says what is indexed. Returns also the step without which no question has an answer.
 fn state(project: Project) -> (String, Option<Step>) {
     let layout = &project.layout;
@@ -54,6 +58,9 @@ fn state(project: Project) -> (String, Option<Step>) {
         let files = count(n_files, "file");
         return match (n_files, layout.is_project()) {
             (0, _) => ("no files to index".into(), Some(elsewhere())),
+            _ if store::key_problem().is_some() => {
+                ("its index cannot be kept".into(), Some(("cortex doctor", mends())))
+            }
             (_, true) => {
                 let effect = format!("reads {files}; your first question does it, too");
                 (format!("{files}, no index yet"), Some(("cortex index", effect)))
@@ -68,12 +75,11 @@ fn state(project: Project) -> (String, Option<Step>) {
         .ok()
         .and_then(|engine| engine.status(StatusRequest { verbose: false }, &Call::default()).ok());
     let Some(status) = status else {
-        let effect = "says why, and what mends it".into();
-        return ("the index cannot be read".into(), Some(("cortex doctor", effect)));
+        return ("its index cannot be read".into(), Some(("cortex doctor", mends())));
     };
     if status.chunks == 0 {
         let effect = "says which files are left out, and why".into();
-        return ("the index is empty".into(), Some(("cortex status -v", effect)));
+        return ("its index is empty".into(), Some(("cortex status -v", effect)));
     }
     let age = match status.newer() {
         Some(newer) => format!("{newer}, so the next search updates it"),

@@ -241,6 +241,8 @@ fn doctor_advises_no_index_that_would_not_stay() {
     let out = run(p.cortex(&["doctor"]).env("XDG_STATE_HOME", state.join("below"))).expect(1);
     assert!(out.stdout.contains("XDG_STATE_HOME"), "{}", out.stdout);
     assert!(!out.stdout.contains("cortex index"), "{}", out.stdout);
+    let out = run(p.cortex(&[]).env("XDG_STATE_HOME", state.join("below"))).expect(0);
+    assert!(out.stdout.contains("cortex doctor"), "{}", out.stdout);
 }
 
 /// Where no project is, agents are still checked.
