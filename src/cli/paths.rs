@@ -79,11 +79,6 @@ impl Paths {
         }
     }
 
-    /// Returns the same, for paths that are never relative to the working directory.
-    pub(super) fn rooted(&self) -> Self {
-        Self { folder: String::new(), ..self.clone() }
-    }
-
     /// Prints the paths of one of several projects, with its name before each.
     pub(super) fn of_named(project: &Project, name: &str) -> Self {
         Self { prefix: format!("{name}:"), folder: String::new(), ..Self::of(project) }

@@ -15,6 +15,7 @@ use crate::engine::AnswerState;
 use crate::search::Highlighter;
 use crate::secrets::{MARKED, has_mark};
 use crate::source::printable_json;
+use crate::text::MAX_LINE;
 pub(super) use crate::text::count;
 pub(super) use crate::tools::{printable, printable_code, shown_place};
 
@@ -130,14 +131,15 @@ pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
-/// Returns lines of a file with their numbers and the query's words marked.
-pub(super) fn numbered(lines: &[(u32, String)], words: &mut Highlighter) -> Vec<String> {
-    let room = width().saturating_sub(8);
-    let numbered = |(number, text): &(u32, String)| {
-        let text = marked(text, &words.ranges(text), room);
-        format!("{} {text}", style(format!("{number:>6}")).dim())
-    };
-    lines.iter().map(numbered).collect()
+/// Returns a line of a file with its number and the query's words marked.
+pub(super) fn numbered(number: u32, text: &str, words: &mut Highlighter) -> String {
+    let text = marked(text, &words.ranges(text), width().saturating_sub(8));
+    format!("{} {text}", style(format!("{number:>6}")).dim())
+}
+
+/// Returns a line of a file with the query's words marked.
+pub(super) fn with_words(text: &str, words: &mut Highlighter) -> String {
+    marked(text, &words.ranges(text), MAX_LINE)
 }
 
 /// Returns a line of code. On a terminal it is cut to the width that a number leaves.

@@ -1,5 +1,6 @@
 //! `cortex search`: prints ranked results for a question.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,12 +16,22 @@ use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, Call, ChunkRow, Engine, ExcerptRow, Filters, Kinds, ResultRow, SearchAnswer,
+    AnswerFrom, Call, ChunkRow, Engine, Filters, Kinds, ResultRow, SearchAnswer,
     SearchMode, SearchRequest, Tests,
 };
 use crate::memory::RecalledMemory;
 use crate::projects::KnownProject;
 use crate::search::Highlighter;
+use crate::tools::{Look, row_lines};
+
+/// Number of results that the text shows if nobody says how many, and of the lines of a screen that
+/// they share.
+const FIRST_RESULTS: usize = 5;
+const SCREEN: usize = 40;
+/// Number of lines of each result in JSON.
+const JSON_LINES: usize = 6;
+/// Most columns of the line that names other places of a file.
+const ALSO_WIDTH: usize = 100;
 
 /// By the name of a project, how its paths are printed. The current project has no name.
 type PathsByProject = BTreeMap<Option<String>, Paths>;
@@ -47,7 +58,7 @@ pub(super) struct Args {
     project: OfProject,
     #[command(flatten)]
     elsewhere: Elsewhere,
-    /// Show at most this many results; a file may have several, but with -l each is a file [default: 10]
+    /// Show at most this many results; a file may have several, but with -l each is a file [default: 10, of which the text shows 5]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show only chunks of these types (repeat, or separate with commas)
@@ -96,7 +107,7 @@ pub(super) struct Args {
     /// Do not update the index first
     #[arg(long)]
     no_index: bool,
-    /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: 6]
+    /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: the results share a screen]
     #[arg(long = "lines", short_alias = 'C', alias = "context", value_name = "N")]
     context: Option<usize>,
 }
@@ -106,7 +117,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(look)?;
     let config = &engine.project.config;
     let (limit, context) =
-        (args.limit.unwrap_or(config.limit), args.context.unwrap_or(config.context));
+        (args.limit.unwrap_or(config.limit), args.context.or(config.context));
     if !(1..=MAX_LIMIT).contains(&limit) {
         bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
     }
@@ -139,9 +150,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             engine.project.layout.root().display()
         );
     }
-    answer.results = ResultRow::best(answer.results, &answer.excerpts, context);
     if args.form.json {
-        if context > 0 {
+        let n_lines = context.unwrap_or(JSON_LINES);
+        answer.results = ResultRow::best(answer.results, &answer.excerpts, n_lines);
+        if n_lines > 0 {
             answer.results = answer.results.into_iter().map(ResultRow::with_text).collect();
         }
         render::json(&Reply {
@@ -157,7 +169,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             line(&paths.linked(path, None, paths.shown(path)))?;
         }
     } else {
-        print(&answer, &request, &paths, args.explain)?;
+        let n_shown = args.limit.unwrap_or(FIRST_RESULTS);
+        answer.results = match context {
+            Some(n_lines) => ResultRow::best(answer.results, &answer.excerpts, n_lines),
+            None => ResultRow::screen(answer.results, &answer.excerpts, n_shown, SCREEN),
+        };
+        print(&answer, &request, &paths, n_shown)?;
     }
     if args.open {
         open_best(&answer, &paths)?;
@@ -232,20 +249,29 @@ fn print(
     answer: &SearchAnswer,
     request: &SearchRequest,
     paths: &PathsByProject,
-    explain: bool,
+    n_shown: usize,
 ) -> Result<()> {
     render::warnings(&answer.state.warnings);
     for note in &answer.notes {
         tell!("note: {}", render::printable(note));
     }
     let is_exact = request.mode == SearchMode::Exact;
-    let mut words = if is_exact {
+    let words = if is_exact {
         Highlighter::exact(&request.query)
     } else {
         Highlighter::new(&request.query)
     };
-    for row in &answer.results {
-        print_row(row, &mut words, &paths[&row.repo], explain)?;
+    let words = RefCell::new(words);
+    let shown = &answer.results[..n_shown.min(answer.results.len())];
+    for (i, row) in shown.iter().enumerate() {
+        let look = Marked { paths: &paths[&row.repo], repo: row.repo.as_deref(), words: &words };
+        for text in row_lines(&look, row) {
+            line(&text)?;
+        }
+        let others = if i == 0 || !row.explain.is_empty() { &*row.others } else { &[] };
+        if let Some(text) = also_here(others) {
+            render::faint(text)?;
+        }
     }
     if !answer.memories.is_empty() {
         line(&style("remembered:").bold().to_string())?;
@@ -254,58 +280,66 @@ fn print(
     if answer.results.is_empty() {
         tell!("nothing found in {}", render::count(answer.n_chunks, "chunk"));
     }
+    let n_more = answer.results.len() - shown.len();
+    if n_more > 0 {
+        render::faint(format!("{} more: -n {}", n_more, answer.results.len()))?;
+    }
     Ok(())
 }
 
-fn print_row(row: &ResultRow, words: &mut Highlighter, paths: &Paths, explain: bool) -> Result<()> {
-    let chunk = &row.chunk;
-    let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
-    let what = render::printable(what);
-    let lines = chunk.start_line.zip(chunk.end_line);
-    let place = match row.package {
-        Some(_) => paths.rooted().place(lines, row.place()),
-        None => paths.place(lines, row.place()),
-    } + &chunk.marks();
-    let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
-    let what = console::truncate_str(&what, room, "…");
-    let shown = style(&place).cyan().bold();
-    let link = match row.package {
-        Some(_) => shown.to_string(),
-        None => paths.linked(row.place(), chunk.start_line.map(u64::from), shown),
-    };
-    line(format!("{link}  {}", style(what).green()).trim_end())?;
-    for window in row.excerpts.iter().flat_map(ExcerptRow::windows) {
-        render::numbered(&window, words).iter().try_for_each(|l| line(l))?;
-    }
-    if !row.others.is_empty() {
-        let others: Vec<String> = row.others.iter().map(also).collect();
-        let text = format!("   also {}", others.join(", "));
-        render::faint(console::truncate_str(&text, render::width(), "…"))?;
-    }
-    if let Some(commit) = &row.changed_by {
-        let text = format!("   changed by {}", render::printable(commit));
-        render::faint(console::truncate_str(&text, render::width(), "…"))?;
-    }
-    if explain {
-        line(&format!("   score {:.3}", row.score))?;
-        for part in &row.explain {
-            line(&format!(
-                "   {:>8.3} = {:.3} × {:+.2} {}",
-                part.contribution, part.value, part.weight, part.feature
-            ))?;
-        }
-    }
-    line("")
+/// Shows lines of a file with the words of the query marked.
+struct Marked<'a> {
+    paths: &'a Paths,
+    /// The project that an address begins with.
+    repo: Option<&'a str>,
+    words: &'a RefCell<Highlighter>,
 }
 
-fn also(chunk: &ChunkRow) -> String {
-    let symbol = render::printable(chunk.symbol.as_deref().unwrap_or(""));
-    let lines = match chunk.start_line.zip(chunk.end_line) {
-        Some((a, b)) if a != b => format!("{a}-{b} "),
-        Some((a, _)) => format!("{a} "),
-        None => String::new(),
-    };
-    format!("{lines}{symbol}").trim_end().to_string()
+impl Look for Marked<'_> {
+    fn lines(&self, path: &str, lines: &str) -> String {
+        let path = self.repo.and_then(|repo| path.strip_prefix(repo)?.strip_prefix(':')).unwrap_or(path);
+        self.paths.lines(path, lines)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.paths.name(name)
+    }
+
+    fn aside(&self, text: &str) -> String {
+        self.paths.aside(text)
+    }
+
+    fn row(&self, text: String) -> String {
+        self.paths.row(text)
+    }
+
+    fn numbered(&self, number: usize, text: &str) -> String {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        render::numbered(number, text, &mut self.words.borrow_mut())
+    }
+
+    fn found_in(&self, text: &str) -> String {
+        render::with_words(text, &mut self.words.borrow_mut())
+    }
+}
+
+/// Names other places of a file, as many as a line has room for: `also here 224 apply · 160 refund`.
+fn also_here(others: &[ChunkRow]) -> Option<String> {
+    let mut text = String::new();
+    for other in others {
+        let (Some(line), Some(symbol)) = (other.start_line, &other.symbol) else { continue };
+        let next = format!("{line} {}", render::printable(symbol));
+        let joined = if text.is_empty() {
+            format!("   also here  {next}")
+        } else {
+            format!("{text} · {next}")
+        };
+        if console::measure_text_width(&joined) > render::width().min(ALSO_WIDTH) {
+            break;
+        }
+        text = joined;
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 /// The JSON answer, documented in specs/cli-json.md.

@@ -13,9 +13,9 @@ use std::time::Duration;
 use toml::Value;
 
 use super::values::{
-    AUTOMATIC, Globs, Location, RemoteModel, address_of, archives, editor, flag_or_automatic,
+    AUTOMATIC, Globs, Location, RemoteModel, address_of, archives, editor,
     globs_of, globs_with_folders, limit, megabytes, megabytes_unless_zero, milliseconds,
-    milliseconds_unless_zero, minutes, of_type, text_unless_empty, written,
+    milliseconds_unless_zero, minutes, of_type, or_automatic, text_unless_empty, written,
 };
 
 use SettingOrigin::{Project, ProjectUpTo, User};
@@ -115,7 +115,7 @@ settings! {
     "index.include" = "[]", User => pub include: Globs = globs_with_folders;
     /// Whether chunk files are written as .json.zst: a sixth of the size; a search takes a
     /// millisecond longer. With automatic, those of a project with more than 64 MB of source are.
-    "index.compress" = AUTOMATIC, Project => pub compress: Option<bool> = flag_or_automatic;
+    "index.compress" = AUTOMATIC, Project => pub compress: Option<bool> = or_automatic;
     /// Whether chunks of deleted files stay in the index, marked as deleted, until it is rebuilt.
     /// Chunks of files that are ignored, excluded or too large never stay.
     "index.keep_deleted" = "false", User => pub keep_deleted: bool = of_type;
@@ -131,10 +131,11 @@ settings! {
     /// folder with its whole path, such as a mounted share, or an address such as
     /// s3://bucket/folder, gs://bucket/folder or az://container/folder. Empty: from nowhere.
     "index.cache_from" = "", User => pub cache_from: Option<String> = archives;
-    /// How many results `cortex search` prints.
+    /// How many results `cortex search` returns. Its text shows the first five of them; -n shows more.
     "search.limit" = "10", Project => pub limit: usize = limit;
-    /// How many lines of each result `cortex search` shows; 0 for none.
-    "search.context" = "6", ProjectUpTo(1000) => pub context: usize = of_type;
+    /// How many lines of each result `cortex search` shows; 0 for none. With automatic, the results
+    /// share a screen, and those that answer best get most of it.
+    "search.context" = AUTOMATIC, ProjectUpTo(1000) => pub context: Option<usize> = or_automatic;
     /// The URL of an OpenAI-compatible server that computes the vectors (http://localhost:11434 is
     /// Ollama's). It receives all text that is indexed, and every question. Empty: the bundled
     /// model, and nothing leaves this machine.

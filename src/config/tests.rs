@@ -100,7 +100,7 @@ fn a_clone_sets_nothing_that_is_the_users_to_decide() {
 fn the_user_beats_the_project_and_the_environment_both() {
     let files = Files::new("[search]\nlimit = 3\ncontext = 3", "[search]\nlimit = 4");
     let config = files.load(&[]).unwrap();
-    assert_eq!((config.limit, config.context), (4, 3));
+    assert_eq!((config.limit, config.context), (4, Some(3)));
     assert_eq!(files.load(&[("CORTEX_SEARCH_LIMIT", "5")]).unwrap().limit, 5);
     assert_eq!(load("[index]\nlocation = 'cache'", &[]).unwrap().location, Location::Cache);
 }

@@ -67,9 +67,11 @@ pub(super) fn written(key: &str, default: &str, text: &str) -> Value {
     let as_text = Value::String(text.into());
     let as_in_file =
         || format!("x = {text}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
-    let is_flag = default == AUTOMATIC || default.parse::<bool>().is_ok();
+    let is_automatic = default == AUTOMATIC;
+    let is_flag = is_automatic || default.parse::<bool>().is_ok();
+    let is_number = is_automatic || default.parse::<u64>().is_ok();
     match as_in_file() {
-        Some(number) if default.parse::<u64>().is_ok() => number,
+        Some(number @ Value::Integer(_)) if is_number => number,
         Some(flag @ Value::Boolean(_)) if is_flag => flag,
         Some(list @ Value::Array(_)) if default.starts_with('[') => list,
         _ if key == "serve.tools" => {
@@ -91,8 +93,8 @@ pub(super) fn text_unless_empty(value: Value) -> Result<Option<String>, String> 
     of_type(value).map(|text: String| Some(text).filter(|text| !text.is_empty()))
 }
 
-/// Reads a flag; `None` for [`AUTOMATIC`].
-pub(super) fn flag_or_automatic(value: Value) -> Result<Option<bool>, String> {
+/// Reads a flag or a number; `None` for [`AUTOMATIC`].
+pub(super) fn or_automatic<T: DeserializeOwned>(value: Value) -> Result<Option<T>, String> {
     if value.as_str() == Some(AUTOMATIC) { Ok(None) } else { of_type(value).map(Some) }
 }
 

@@ -50,7 +50,7 @@ pub fn vector_of_question(embedder: &dyn Embedder, question: &str) -> (Vec<f32>,
 }
 
 /// Scales a vector to length 1; a zero vector stays as it is.
-fn normalise(vector: &mut [f32]) {
+pub(crate) fn normalise(vector: &mut [f32]) {
     let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if norm > 0.0 {
         for x in vector {

@@ -112,6 +112,14 @@ impl StaticModel {
     /// Returns the normalised sum of the tokens' vectors; zero without tokens.
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<f32> {
+        let mut sum = self.sum(text);
+        normalise(&mut sum);
+        sum
+    }
+
+    /// Returns the sum of the tokens' vectors: the sum of a text is that of its lines.
+    #[must_use]
+    pub fn sum(&self, text: &str) -> Vec<f32> {
         let mut tokens = Vec::with_capacity(text.len() / 4);
         self.tokens(text, &mut tokens);
         let mut sum = vec![0f32; self.dimensions];
@@ -122,7 +130,6 @@ impl StaticModel {
                 *x += scale * f32::from(q.cast_signed());
             }
         }
-        normalise(&mut sum);
         sum
     }
 }

@@ -4,6 +4,7 @@
 //! ends show these lines below the place that they are of.
 
 mod regions;
+mod screen;
 mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub use self::regions::Label;
 use self::regions::{Line, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, says, symbols_named};
+use self::screen::Asked;
 pub use self::selection::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::chunk::Entry;
 use crate::embed::StaticModel;
@@ -45,6 +47,8 @@ const CHUNK: f64 = 0.3;
 /// The logarithm of its bytes: the shortest functions seldom do what is asked.
 const LENGTH: f64 = 0.33;
 const DEFINES: f64 = 2.0;
+/// The definition that the question names is the best region, whatever else its file holds.
+const DEFINITION: f64 = 100.0;
 const CONSTANT: f64 = -1.7;
 /// A type without its functions.
 const TYPE: f64 = -0.5;
@@ -86,6 +90,9 @@ pub struct Excerpts {
     regions: Vec<Vec<Shown>>,
     /// What a reply shows, in this order, until it is full.
     steps: Vec<Step>,
+    /// How probable each result is, 0–1.
+    of_row: Vec<f64>,
+    asked: Asked,
 }
 
 #[derive(Debug)]
@@ -142,10 +149,11 @@ impl Excerpts {
     /// Selects the lines of `hits`, of which the best were compared.
     #[must_use]
     pub fn of(hits: &[&Hit], compared: Compared, wanted: &mut QueryWords) -> Self {
-        let mut excerpts = Self::default();
         let mut lowest = f64::MAX;
-        let of_rows = compared.by_row(hits);
         let of_row = probabilities(hits);
+        let asked = Asked { words: wanted.clone(), vector: compared.question.clone() };
+        let mut excerpts = Self { of_row: of_row.clone(), asked, ..Self::default() };
+        let of_rows = compared.by_row(hits);
         let of_file = |file: (usize, Arc<str>)| -> f64 {
             hits.iter().zip(&of_row).filter(|(hit, _)| hit.file() == file).map(|(_, p)| p).sum()
         };
@@ -386,6 +394,8 @@ pub struct Compared {
     files: BTreeMap<Key, Places>,
     /// Names of functions of these files that have a body.
     done: BTreeSet<String>,
+    /// The vector of the question.
+    question: Vec<f32>,
 }
 
 impl Compared {
@@ -397,7 +407,7 @@ impl Compared {
         question: &str,
         wanted: &mut QueryWords,
     ) {
-        let mut found: BTreeMap<Key, Vec<Region>> = BTreeMap::new();
+        let mut found: BTreeMap<Key, (Option<(u32, u32)>, Vec<Region>)> = BTreeMap::new();
         for hit in hits.take(MAX_FILES) {
             let key = (hit.file(), hit.line);
             if self.files.contains_key(&key) || found.contains_key(&key) {
@@ -405,19 +415,20 @@ impl Compared {
             }
             let chunk = |(entry, score): &(Arc<Entry>, f64)| Some((entry.chunk()?, *score));
             let parts: Vec<_> = hit.parts.iter().filter_map(chunk).collect();
-            let regions = match hit.line {
+            let regions = match hit.line.filter(|_| hit.definition.is_none()) {
                 Some(line) => around(&parts, line).into_iter().collect(),
-                None => regions(&parts),
+                None => regions(&parts, hit.definition),
             };
-            found.insert(key, regions);
+            found.insert(key, (hit.definition, regions));
         }
         if found.is_empty() {
             return;
         }
         let model = StaticModel::bundled();
         let of_question = model.encode(question);
+        self.question.clone_from(&of_question);
         let described = Described::new(question);
-        let done = found.values().flatten().filter(|region| region.is_done());
+        let done = found.values().flat_map(|of| &of.1).filter(|region| region.is_done());
         self.done.extend(done.map(|region| region.short_name().to_string()));
         let mut score = |region: &Region| {
             let gives_way = region.is_stub && self.done.contains(region.short_name());
@@ -425,8 +436,10 @@ impl Compared {
                 + region_score(region, &model, &of_question, wanted)
                 + if gives_way { IMPLEMENTED } else { 0.0 }
         };
-        self.files.extend(found.into_iter().map(|(key, regions)| {
-            let scores: Vec<f64> = regions.iter().map(&mut score).collect();
+        self.files.extend(found.into_iter().map(|(key, (definition, regions))| {
+            let is_it = |region: &Region| definition.is_some() && region.label.lines == definition;
+            let named = |region: &Region| if is_it(region) { DEFINITION } else { 0.0 };
+            let scores: Vec<f64> = regions.iter().map(|r| score(r) + named(r)).collect();
             (key, places(regions, &scores))
         }));
     }
@@ -670,6 +683,7 @@ mod tests {
             chunk: parts[0].clone(),
             lines: None,
             line: None,
+            definition: None,
             nth: 0,
             parts: parts.iter().map(|c| (Arc::new(c.clone().into()), 1.0)).collect(),
             others: Vec::new(),

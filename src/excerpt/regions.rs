@@ -226,8 +226,9 @@ fn section(chunk: &Chunk, heading: &str) -> Option<(u32, u32)> {
     Some((first, next.or(chunk.metadata.end_line)?))
 }
 
-/// Returns the regions of a file. `parts` are chunks of it with their scores.
-pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
+/// Returns the regions of a file. `parts` are chunks of it with their scores. The definition that a
+/// question `named` is among them, however little it says.
+pub(super) fn regions(parts: &[(Arc<Chunk>, f64)], named: Option<(u32, u32)>) -> Vec<Region> {
     let symbols = Symbols::new(parts.iter().map(|(chunk, _)| &**chunk));
     // By the first and last line of the owner, and the run of its lines.
     let mut found: BTreeMap<(u32, u32, usize), Region> = BTreeMap::new();
@@ -287,7 +288,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
         let n = region.says.iter().filter(|says| **says).count();
         // Closing brackets say nothing, and the first line of a type only what its members repeat.
         let is_part = region.label.lines.is_some_and(|(first, last)| last - first > 1);
-        n > usize::from(is_part)
+        n > usize::from(is_part) || named.is_some() && region.label.lines == named
     });
     regions
 }

@@ -136,7 +136,7 @@ impl Candidates {
             .iter()
             .any(|p| matches!(p.chunk_type, ChunkType::Documentation | ChunkType::Data));
         let parts: Vec<(Arc<Chunk>, f64)> = parts.into_iter().map(|part| (part, 0.0)).collect();
-        for region in regions(&parts) {
+        for region in regions(&parts, None) {
             if self.known.insert((path.clone(), region.place())) {
                 self.add_region(path, region, is_document);
             }

@@ -112,6 +112,11 @@ impl Form {
     }
 }
 
+/// Returns whether the text is a question.
+pub(super) fn asks(text: &str) -> bool {
+    words(text).first().is_some_and(|w| is_one_of(QUESTION_WORDS, w))
+}
+
 /// Returns whether the text asks for a document.
 pub(super) fn asks_for_document(text: &str) -> bool {
     words(text).iter().any(|w| is_one_of(DOCUMENTS, w))

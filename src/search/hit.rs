@@ -41,6 +41,8 @@ pub struct Hit {
     pub lines: Option<(u32, u32)>,
     /// The line that the query names, which a reply must show.
     pub line: Option<u32>,
+    /// First and last line of the definition at [`Hit::line`], if the query names it.
+    pub definition: Option<(u32, u32)>,
     /// Which place of the file the row shows: 0 is the best one.
     pub nth: usize,
     /// The best chunks of the file with their scores: those of the place first, each group best
@@ -154,6 +156,12 @@ impl QueryWords {
     pub fn share_in(&mut self, text: &str) -> f64 {
         let (found, _) = self.found_in(text);
         found.iter().map(|(_, idf)| idf).sum::<f64>() / self.total.max(f64::MIN_POSITIVE)
+    }
+
+    /// Returns the wanted words that a text holds, each by its number and its share of all, 0–1.
+    pub fn shares_in(&mut self, text: &str) -> Vec<(usize, f64)> {
+        let total = self.total.max(f64::MIN_POSITIVE);
+        self.found_in(text).0.into_iter().map(|(word, idf)| (word, idf / total)).collect()
     }
 
     /// Returns the share of the words of a text that are wanted, 0–1.

@@ -1,11 +1,13 @@
-//! Puts the places that a question names before the ranked files.
+//! Puts the places that a question names before the ranked files: the lines of a stack trace, the
+//! definitions of a name, and the lines with a pasted text.
 
 use std::sync::Arc;
 
+use super::files::LineRange;
 use super::hit::{Hit, NAMED_PLACE, Term};
 use crate::chunk::{Chunk, Entry};
 
-/// A place that a question names by file and line.
+/// A place that a question names.
 #[derive(Debug, Clone)]
 pub struct NamedPlace {
     /// Which of the corpora that are searched together holds it; see [`Hit::part`].
@@ -13,33 +15,50 @@ pub struct NamedPlace {
     pub path: Arc<str>,
     /// 1-based.
     pub line: u32,
+    /// First and last line of the definition that begins at the line, if the question names it.
+    pub definition: Option<LineRange>,
     /// The chunk at the line.
     pub chunk: Arc<Chunk>,
-    /// The entry of the chunk in its corpus.
-    pub entry: Arc<Entry>,
+    /// The entries of the chunk, and of the others with lines of the definition.
+    pub entries: Vec<Arc<Entry>>,
 }
 
-/// Returns the named places, in their order, before the hits.
+/// Returns the named places, in their order, before the hits. What ranking knows of the file of a
+/// definition stays with it, and the file is not listed again.
 #[must_use]
-pub fn places_first(places: Vec<NamedPlace>, hits: Vec<Hit>) -> Vec<Hit> {
+pub fn places_first(places: Vec<NamedPlace>, mut hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     let n = places.len();
-    let hit = |(i, NamedPlace { part, path, line, chunk, entry }): (usize, NamedPlace)| {
+    let mut named: Vec<Hit> = Vec::with_capacity(n + hits.len());
+    for (i, place) in places.into_iter().enumerate() {
+        let NamedPlace { part, path, line, definition, chunk, entries } = place;
         let value = best + (n - i) as f64 * NAMED_PLACE;
-        Hit {
+        let is_file = |hit: &Hit| definition.is_some() && hit.part == part && hit.path == path;
+        let known = hits.iter().position(|hit| is_file(hit)).map(|at| hits.remove(at));
+        let mut parts: Vec<(Arc<Entry>, f64)> = entries.into_iter().map(|e| (e, 0.0)).collect();
+        let (mut others, mut changed_by) = (Vec::new(), None);
+        if let Some(known) = known {
+            let is_new = |of: &(Arc<Entry>, f64)| parts.iter().all(|part| part.0.id != of.0.id);
+            let more: Vec<_> = known.parts.into_iter().filter(is_new).collect();
+            parts.extend(more);
+            (others, changed_by) = (known.others, known.changed_by);
+        }
+        named.push(Hit {
             part,
             path,
-            lines: chunk.metadata.start_line.zip(chunk.metadata.end_line),
+            lines: definition.or(chunk.metadata.start_line.zip(chunk.metadata.end_line)),
             chunk,
             line: Some(line),
+            definition,
             nth: 0,
-            parts: vec![(entry, 0.0)],
-            others: Vec::new(),
+            parts,
+            others,
             score: value,
             terms: vec![Term { feature: "named_place", value, weight: 1.0 }],
-            changed_by: None,
+            changed_by,
             coverage: 1.0,
-        }
-    };
-    places.into_iter().enumerate().map(hit).chain(hits).collect()
+        });
+    }
+    named.extend(hits);
+    named
 }

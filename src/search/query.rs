@@ -27,6 +27,8 @@ const LEAST_TERMS: usize = 6;
 pub struct Query {
     /// The words as typed, within the length limit, without restricting prefixes.
     pub text: String,
+    /// All that was typed, within the length limit.
+    pub(super) asked: String,
     /// The restriction by prefixes.
     pub(super) only: Filter,
     /// Phrases in quotes.
@@ -97,17 +99,19 @@ impl Query {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
+        let asked = text.clone();
         if is_long(&text) {
-            return Self::long(&text);
+            return Self { asked, ..Self::long(&text) };
         }
         let Operators { text, only, phrases, is_quoted } = operators(&text);
-        Self { only, phrases, is_quoted, ..Self::words(&text) }
+        Self { asked, only, phrases, is_quoted, ..Self::words(&text) }
     }
 
     /// Returns the same query with other words. It asks in the same form.
     pub(super) fn with_words(self, text: &str) -> Self {
         Self {
             only: self.only,
+            asked: self.asked,
             phrases: self.phrases,
             is_quoted: self.is_quoted,
             notes: self.notes,

@@ -13,6 +13,8 @@ use super::evidence::{Evidence, Facts, MIN_COSINE};
 use super::files::{FileChunk, IndexedFile, lines};
 use super::filter::Filter;
 use super::hit::{Hit, Results, Term};
+use super::named::named_places;
+use super::places::places_first;
 use super::query::Query;
 use super::rows::{MAX_OTHERS, MAX_PARTS, Ranked};
 use super::statistics::Statistics;
@@ -108,6 +110,8 @@ pub(super) fn hybrid(
     }
     let total = files.len();
     let hits = ranking.rows(files, limit);
+    let named = named_places(corpus, query, filter, &hits)?;
+    let hits = places_first(named, hits);
     Ok(Results {
         hits,
         total,
@@ -180,6 +184,7 @@ pub(super) fn exact(
                 path: corpus.files[at as usize].path.clone(),
                 lines: lines(&chunk),
                 line: None,
+                definition: None,
                 nth: 0,
                 chunk,
                 parts,

@@ -72,6 +72,7 @@ impl Evidence<'_> {
             chunk,
             lines: place.lines,
             line: None,
+            definition: None,
             nth: 0,
             parts: self.best_parts(file, place),
             others,

@@ -63,8 +63,8 @@ impl Reply for RelatedReply {
         &self.state
     }
 
-    fn shown(&self, _: &dyn Look) -> Vec<String> {
-        let place = place(&self.chunk.chunk, self.chunk.path.as_deref());
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
+        let place = place(look, &self.chunk.chunk, self.chunk.path.as_deref());
         let mut lines = vec![match self.results.len() {
             0 => format!("no code is related to {place}"),
             n => format!(
@@ -73,7 +73,7 @@ impl Reply for RelatedReply {
                 count(self.total, "file")
             ),
         }];
-        lines.extend(self.results.iter().flat_map(row_lines));
+        lines.extend(self.results.iter().flat_map(|row| row_lines(look, row)));
         lines.extend(self.note.clone());
         lines
     }

@@ -53,6 +53,16 @@ pub(crate) trait Look {
         format!("{number:>5} {}", printable_code(text))
     }
 
+    /// Shows a line of a file beside its place.
+    fn found_in(&self, text: &str) -> String {
+        printable_code(text)
+    }
+
+    /// Marks a numbered line as the one that is asked for.
+    fn marked(&self, line: String) -> String {
+        line.strip_prefix(' ').map_or_else(|| line.clone(), |rest| format!(">{rest}"))
+    }
+
     /// Shows a line of a file that matches (`:`) or is beside one (`-`).
     fn found(&self, _path: &str, line: u64, mark: char, text: &str) -> String {
         format!("{line}{mark} {}", printable_code(text))

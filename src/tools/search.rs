@@ -123,9 +123,9 @@ impl Reply for SearchReply {
         &self.state
     }
 
-    fn shown(&self, _: &dyn Look) -> Vec<String> {
+    fn shown(&self, look: &dyn Look) -> Vec<String> {
         let mut lines: Vec<String> = self.nothing.iter().cloned().collect();
-        lines.extend(self.results.iter().flat_map(row_lines));
+        lines.extend(self.results.iter().flat_map(|row| row_lines(look, row)));
         lines.extend(self.memories.iter().map(|memory| format!("> remembered: {memory}")));
         lines.extend(self.notes.clone());
         lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));

@@ -1057,7 +1057,7 @@ impl Reply for Probe {
     }
 
     fn shown(&self, _: &dyn Look) -> Vec<String> {
-        self.rows.iter().flat_map(hits::row_lines).collect()
+        self.rows.iter().flat_map(|row| hits::row_lines(&super::reply::Plain, row)).collect()
     }
 }
 
@@ -1098,6 +1098,7 @@ proptest! {
             chunk: chunk(i, path, lines),
             lines: None,
             line: None,
+            definition: None,
             nth: 0,
             parts: vec![(Arc::new(chunk(i, path, lines).into()), 1.0)],
             others: Vec::new(),

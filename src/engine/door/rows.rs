@@ -267,6 +267,19 @@ impl ResultRow {
         rows.into_iter().enumerate().map(with).collect()
     }
 
+    /// Returns rows of which the first `n` share a screen of about `n_lines` lines.
+    #[must_use]
+    pub fn screen(rows: Vec<Self>, excerpts: &Excerpts, n: usize, n_lines: usize) -> Vec<Self> {
+        let named = |row: &Self| (row.hit.line, row.hit.definition.is_some());
+        let named: Vec<(Option<u32>, bool)> = rows.iter().map(named).collect();
+        let mut shown = excerpts.screen(&named, n, n_lines).into_iter();
+        let of_row = |row: Self| {
+            let excerpts = shown.next().unwrap_or_default();
+            row.showing(excerpts.into_iter().map(ExcerptRow::from).collect())
+        };
+        rows.into_iter().map(of_row).collect()
+    }
+
     /// Shows excerpts, and names the place of the first.
     fn showing(mut self, excerpts: Vec<ExcerptRow>) -> Self {
         if let Some(first) = excerpts.first() {
@@ -340,6 +353,15 @@ impl ExcerptRow {
             lines.filter(|(_, line)| says(line)).map(|(n, line)| (n, line.to_string())).collect()
         };
         self.windows.iter().map(lines).collect()
+    }
+
+    /// Returns the only line that is shown, with its number.
+    #[must_use]
+    pub fn only_line(&self) -> Option<(u32, &str)> {
+        match &*self.windows {
+            [window] if !window.text.contains('\n') => Some((window.start_line, &window.text)),
+            _ => None,
+        }
     }
 
     /// Whether all lines of the place are shown.

@@ -409,7 +409,15 @@ pub(in crate::engine) fn with_places(
             }
             let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
             let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
-            named.push(NamedPlace { part, path: (*path).into(), line, chunk, entry });
+            let path = (*path).into();
+            named.push(NamedPlace {
+                part,
+                path,
+                line,
+                definition: None,
+                chunk,
+                entries: vec![entry],
+            });
         }
     }
     places_first(named, hits)
