@@ -66,17 +66,18 @@ const BY_PRESENCE: [(&str, &[&str]); 22] = [
 pub fn commands(tree: &Tree) -> Vec<Commands> {
     let packages = packages(tree);
     let mut out = of_folder(tree, "", &packages);
-    let mut known: BTreeSet<(String, &str)> = BTreeSet::new();
+    let of_root = out.iter().map(|of| (String::new(), tool_of(&of.from).to_string()));
+    let mut known: BTreeSet<(String, String)> = of_root.collect();
     let mut nested: Vec<(bool, usize, Vec<Commands>)> = Vec::new();
     let mut by_depth: Vec<&Package> = packages.iter().collect();
     by_depth.sort_by_key(|package| package.directory.matches('/').count());
     for package in by_depth {
-        let (folder, tool) = (&*package.directory, tool_of(&package.manifest));
+        let (folder, tool) = (&*package.directory, tool_of(&package.manifest).to_string());
         // The directory itself and all above it.
         let below = join(folder, "x");
         let is_built_above =
-            directories_around(&below).any(|at| known.contains(&(at.into(), tool)));
-        known.insert((folder.into(), tool));
+            directories_around(&below).any(|at| known.contains(&(at.to_string(), tool.clone())));
+        known.insert((folder.into(), tool.clone()));
         if folder.is_empty() {
             continue;
         }
@@ -104,9 +105,10 @@ pub fn commands(tree: &Tree) -> Vec<Commands> {
 /// Returns a name for the tool that reads a manifest.
 fn tool_of(manifest: &str) -> &str {
     match (file_name(manifest), extension(manifest)) {
-        (_, "csproj" | "fsproj" | "vbproj") => "dotnet",
+        (_, "csproj" | "fsproj" | "vbproj" | "sln" | "slnx") => "dotnet",
         (_, "gemspec") => "Gemfile",
-        (name, _) if name.contains(".gradle") => "gradle",
+        ("mvnw", _) => "pom.xml",
+        (name, _) if name.starts_with("gradlew") || name.contains(".gradle") => "gradle",
         (name, _) => name,
     }
 }

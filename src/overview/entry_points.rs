@@ -12,6 +12,8 @@ use super::{Tree, directory, extension, file_name, is_aside, join};
 
 /// Maximum number of entries.
 const MAX_ENTRIES: usize = 24;
+/// Maximum number of libraries.
+const MAX_LIBRARIES: usize = 4;
 /// Maximum number of examples.
 const MAX_EXAMPLES: usize = 16;
 
@@ -28,7 +30,7 @@ pub struct EntryPoint {
 }
 
 /// Returns the entries that manifests name and those at usual places: programs before libraries,
-/// those first whose package uses the most other packages, and tools that help to develop last.
+/// those first whose package uses the most others, and tools that help to develop last.
 /// `mains`: functions with which a program may begin, as path and line.
 #[must_use]
 pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
@@ -71,9 +73,17 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
         let mut is_variant = is_variant.into_iter();
         out.retain(|_| !is_variant.next().unwrap_or_default());
     }
-    let uses = |path: &str| package_of(&packages, path).map_or(0, |package| package.uses);
+    // What starts most others comes first, and so does what most others use.
     out.sort_by_cached_key(|entry| {
-        (entry.what == "library", is_helper(&entry.path), Reverse(uses(&entry.path)))
+        let is_library = entry.what == "library";
+        let of = |package: &Package| if is_library { package.users } else { package.uses };
+        let rank = package_of(&packages, &entry.path).map_or(0, of);
+        (is_library, is_helper(&entry.path), Reverse(rank))
+    });
+    let mut n_libraries = 0;
+    out.retain(|entry| {
+        n_libraries += usize::from(entry.what == "library");
+        entry.what != "library" || n_libraries <= MAX_LIBRARIES
     });
     out.truncate(MAX_ENTRIES);
     out

@@ -14,6 +14,8 @@ use crate::syntax::leading_comment;
 
 /// Number of directories that are worth a line.
 const MAX_MODULES: usize = 24;
+/// Of so many packages, none is opened: they are the parts.
+const MANY_PACKAGES: usize = 4;
 /// Maximum number of packages.
 const MAX_PACKAGES: usize = 300;
 /// A directory with at least this share of the program is replaced by the directories below it.
@@ -53,6 +55,9 @@ pub fn modules(tree: &Tree, weight: &dyn Fn(&str) -> f64) -> Vec<Module> {
     // A directory with packages is opened, and then the heaviest one until there are enough of them.
     loop {
         let has_room = |path: &str| {
+            if members.len() >= MANY_PACKAGES && members.contains(&path) {
+                return false;
+            }
             let share = found.total(path) / total.max(f64::MIN_POSITIVE);
             share >= LARGE && chosen.len() + found.below(path).len() <= MAX_MODULES * 2
         };

@@ -28,6 +28,8 @@ pub(super) struct Package {
     pub kind: &'static str,
     /// Number of other packages of the repository that it uses.
     pub uses: usize,
+    /// Number of other packages of the repository that use it.
+    pub users: usize,
     /// Names of packages that it needs.
     needs: Vec<String>,
 }
@@ -74,11 +76,19 @@ pub(super) fn packages(tree: &Tree) -> Vec<Package> {
         }
     }
     let mut packages: Vec<Package> = found.into_values().collect();
-    let names: BTreeSet<String> = packages.iter().map(|package| package.name.clone()).collect();
+    let mut users: BTreeMap<String, usize> =
+        packages.iter().map(|package| (package.name.clone(), 0)).collect();
     for package in &mut packages {
         let needs: BTreeSet<&String> = package.needs.iter().collect();
-        let is_other = |need: &&&String| names.contains(**need) && **need != &package.name;
-        package.uses = needs.iter().filter(is_other).count();
+        for need in needs.into_iter().filter(|need| **need != package.name) {
+            if let Some(users) = users.get_mut(need) {
+                *users += 1;
+                package.uses += 1;
+            }
+        }
+    }
+    for package in &mut packages {
+        package.users = users.get(&package.name).copied().unwrap_or_default();
     }
     packages
 }
