@@ -123,6 +123,10 @@ mod tests {
             ("CMakeLists.txt", "", "cmake"),
             ("x.unknown", "hello", "other"),
             ("App.TSX", "", "tsx"),
+            ("a.cl", "// Adds.\n__kernel void add() {}\n", "opencl"),
+            ("a.cl", ";; Adds.\n(defun add (a b) (+ a b))\n", "lisp"),
+            ("highlights.scm", "; names\n(identifier) @variable\n", "tree-sitter-query"),
+            ("a.scm", "(define (add a b) (+ a b))\n", "lisp"),
         ] {
             assert_eq!(detect(path, text).name, want, "{path}");
         }

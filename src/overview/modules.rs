@@ -197,10 +197,23 @@ fn describe(
     let of_readme = || readme(tree, path, |_| true).map(|(text, _)| plain(&text));
     package
         .and_then(|package| worth(package.about.clone()))
-        .or_else(|| of_document().and_then(worth))
+        // Such a row may have one word: `retry: Retrying`.
+        .or_else(|| of_document().map(|text| sentence(&text, MAX_CHARS)))
         .or_else(|| comment(tree, path).and_then(worth))
         .or_else(|| of_readme().and_then(worth))
-        .unwrap_or_else(|| package.map_or("", |package| package.kind).to_string())
+        .or_else(|| package.map(by_manifest))
+        .unwrap_or_default()
+}
+
+/// Returns what a package is by its manifest, without words of its own.
+fn by_manifest(package: &Package) -> String {
+    let used = match package.users {
+        0 => String::new(),
+        1 => "used by one other package".into(),
+        users => format!("used by {users} other packages"),
+    };
+    let parts = [package.kind, &used];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a sentence tells a reader something: no heading, no address, no beginning of a list.
@@ -301,6 +314,9 @@ fn comment(tree: &Tree, path: &str) -> Option<String> {
         let text = (tree.read)(&file)?;
         let comment = if extension(&file) == "go" {
             package_comment(&text)?
+        } else if extension(&file) == "rs" && !text.contains("//!") {
+            // Other comments are about the next lines.
+            return None;
         } else {
             leading_comment(&text, MAX_COMMENT)
         };

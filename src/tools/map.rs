@@ -1,5 +1,7 @@
 //! `cortex_map`: tells what the project is.
 
+use std::collections::HashMap;
+
 use super::budget::{TokenBudget, fit};
 use super::reply::{Look, Reply, printable, quoted, shown_place};
 use super::tool::Question;
@@ -46,6 +48,32 @@ impl MapAnswer {
         self.about.is_some() || self.total_modules > 0 || !self.entries.is_empty()
     }
 
+    /// Returns the places of the first files, in order: at first only so many of each module, so that one large
+    /// module does not hide the others.
+    fn spread(&self, n_files: usize) -> Vec<usize> {
+        const EACH: usize = 2;
+        let mut of_module: HashMap<&str, usize> = HashMap::new();
+        let is_within = |path: &str, module: &str| {
+            path.strip_prefix(module).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let has_place = |at: &usize| {
+            let file = &self.files[*at];
+            let modules = self.modules.iter().map(|module| &*module.path);
+            let around = modules.filter(|module| is_within(&file.path, module));
+            let module = around.max_by_key(|module| module.len()).unwrap_or_default();
+            let n = of_module.entry(module).or_default();
+            *n += 1;
+            *n <= EACH
+        };
+        let files = 0..self.files.len();
+        let (mut first, others): (Vec<_>, Vec<_>) = files.partition(has_place);
+        first.truncate(n_files);
+        let n_free = n_files - first.len();
+        first.extend(others.into_iter().take(n_free));
+        first.sort_unstable();
+        first
+    }
+
     /// Returns the text of the part that fits into `max_tokens`, in lines.
     #[must_use]
     pub fn lines_within(&self, max_tokens: usize) -> Vec<String> {
@@ -65,7 +93,7 @@ fn first(mut rows: Vec<String>, n_rows: usize, what: &str) -> Vec<String> {
 
 /// Returns a row that counts what is left out, with as many names as it has room for.
 fn more<'n>(n_more: usize, what: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let mut row = format!("{} more", count(n_more, what));
+    let mut row = count(n_more, &format!("more {what}"));
     let mut before = ": ";
     for name in names {
         if row.len() + before.len() + name.len() > 3 * MAX_ROW {
@@ -133,9 +161,12 @@ impl Reply for MapAnswer {
             modules.push(more(self.total_modules - modules.len(), "module", others));
         }
         section(&mut lines, "modules, the largest first", modules);
-        let n_files =
-            self.files.len().min(if self.has_overview() { MAX_FILES } else { usize::MAX });
-        let files = self.files.iter().take(n_files).map(|file| {
+        let has_overview = self.has_overview();
+        let shown =
+            if has_overview { self.spread(MAX_FILES) } else { (0..self.files.len()).collect() };
+        let n_files = shown.len();
+        let files = shown.into_iter().map(|at| {
+            let file = &self.files[at];
             let mut row = file.path.clone();
             for symbol in file.symbols.iter().take(MAX_SYMBOLS) {
                 let next = format!(" {}:{}", symbol.name, symbol.line);
