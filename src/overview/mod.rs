@@ -94,13 +94,18 @@ fn within<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
 }
 
 /// Whether a directory holds code that is not the program: what others wrote, or programs that
-/// measure, fuzz or show it.
+/// measure or fuzz it.
 fn is_aside(folder: &str) -> bool {
     const ASIDE: &str = "fuzz fuzzing fuzz_targets bench benches benchmark benchmarks jmh perf \
-        profiling snippets samples demo demos vendor vendored third_party third-party thirdparty \
-        external node_modules fixtures __fixtures__ testdata templates";
-    let mut folders = folder.split('/').map(str::to_lowercase);
-    folders.any(|folder| ASIDE.split_whitespace().any(|aside| aside == folder))
+        profiling snippets vendor vendored third_party third-party thirdparty node_modules \
+        __fixtures__ testdata";
+    // Below these, folders are the names of packages.
+    let is_name = |folder: &str| matches!(folder, "java" | "kotlin" | "scala" | "groovy");
+    let mut folders = folder.split('/').take_while(|folder| !is_name(folder));
+    folders.any(|folder| {
+        let folder = folder.to_lowercase();
+        ASIDE.split_whitespace().any(|aside| aside == folder)
+    })
 }
 
 #[cfg(test)]
