@@ -18,7 +18,6 @@ pub struct Commands {
     /// The file, relative to the root.
     pub from: String,
     /// The folder in which they run; empty for the root.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub folder: String,
 }
 

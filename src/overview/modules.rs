@@ -330,7 +330,8 @@ fn package_comment(text: &str) -> Option<String> {
     let block = before.rsplit("\n\n").next()?;
     let lines =
         block.lines().map(|line| line.trim_start_matches(['/', '*', ' ']).trim_end_matches("*/"));
-    Some(lines.collect::<Vec<_>>().join("\n")).filter(|comment| comment.starts_with("Package"))
+    Some(lines.collect::<Vec<_>>().join("\n").trim().to_string())
+        .filter(|comment| comment.starts_with("Package"))
 }
 
 /// Returns the first paragraph of a comment, without headings, markup of documentation and lines
