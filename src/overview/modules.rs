@@ -256,7 +256,7 @@ fn row(line: &str) -> Option<(String, String)> {
     let end = start.find(|c: char| c.is_whitespace() || "`*]:|".contains(c))?;
     let (name, rest) = start.split_at(end);
     let name = name.trim_start_matches("./").trim_end_matches(['/', '_']);
-    if name.len() < 2 {
+    if name.is_empty() {
         return None;
     }
     let rest = rest.trim_start_matches(['`', '*', ']', '_', '/']);
