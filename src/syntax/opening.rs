@@ -194,8 +194,12 @@ impl Prose {
 pub fn is_description(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().take(25).collect();
     let is_article = |word: &str| matches!(word, "a" | "an" | "the" | "one");
-    let says = words.windows(2).any(|two| {
-        matches!(two[0], "is" | "are") && is_article(two[1]) || matches!(two[0], "provides")
+    // `Here is a video` shows something.
+    let shows = |word: &str| matches!(&*word.to_lowercase(), "here" | "there" | "below" | "above");
+    let says = words.windows(2).enumerate().any(|(at, two)| {
+        let is_shown = at.checked_sub(1).is_some_and(|before| shows(words[before]));
+        matches!(two[0], "is" | "are") && is_article(two[1]) && !is_shown
+            || matches!(two[0], "provides")
     });
     says || words.first().is_some_and(|first| matches!(*first, "A" | "An"))
 }
@@ -352,6 +356,7 @@ mod tests {
     fn a_description_says_what_something_is() {
         assert!(is_description("Flask is a lightweight WSGI framework."));
         assert!(is_description("A syntax-highlighting pager for git"));
+        assert!(!is_description("As an example, here is a video of it:"));
         assert!(!is_description("Install it and add this to your settings:"));
         assert!(!is_description("Install it (the package is called so in most package managers)"));
     }
