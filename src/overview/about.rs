@@ -74,7 +74,9 @@ pub(super) fn readme(
     is_wanted: impl Fn(&Paragraph) -> bool,
 ) -> Option<(String, String)> {
     let is_readme = |path: &&&str| {
-        directory(path) == of && file_name(path).to_lowercase().starts_with("readme")
+        let stem = file_name(path).split('.').next().unwrap_or_default();
+        // `README_gpu.md` is about a part.
+        directory(path) == of && stem.eq_ignore_ascii_case("readme")
     };
     // `README.md` comes before `README.zh.md`.
     let mut found: Vec<&&str> = tree.paths.iter().filter(is_readme).collect();
