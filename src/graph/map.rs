@@ -25,6 +25,10 @@ const FOCUS: f64 = 0.7;
 const MAX_REFERENCES: usize = 150_000;
 /// Factor of the rank of a symbol that its file keeps to itself.
 const PRIVATE: f64 = 0.3;
+/// Factor of a reference within one file, which says little of what the others need.
+const OWN_FILE: f64 = 0.2;
+/// From this confidence on, a reference means one symbol, whatever other files define.
+const SURE: f32 = 0.9;
 /// Maximum number of symbols of a file that are returned.
 const MAX_SYMBOLS: usize = 8;
 
@@ -188,6 +192,14 @@ fn edges(
 ) -> Result<Vec<(u32, u32, f64)>, GraphError> {
     let positions: HashMap<SymbolId, u32> =
         symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
+    // In how many files a name is defined: a reference to a common name says little of each.
+    let mut n_files: HashMap<&str, (i64, u32)> = HashMap::new();
+    for symbol in symbols.iter().filter(|symbol| symbol.owner.is_empty() || symbol.is_type()) {
+        let (last, n) = n_files.entry(&symbol.name).or_insert((symbol.id.file, 1));
+        if *last != symbol.id.file {
+            (*last, *n) = (symbol.id.file, *n + 1);
+        }
+    }
     let outside = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
     let every = tables.count_refs()?.div_ceil(MAX_REFERENCES).max(1);
     let mut edges = Vec::new();
@@ -211,7 +223,15 @@ fn edges(
                 let Some(to) = positions.get(&meaning.symbol) else { continue };
                 if meaning.confidence >= LEAST_CONFIDENCE && *to != from {
                     let uses = (reference.lines.len() as f64).sqrt();
-                    edges.push((from, *to, uses * f64::from(meaning.confidence)));
+                    let weight = if meaning.symbol.file == *id {
+                        OWN_FILE
+                    } else if meaning.confidence >= SURE {
+                        1.0
+                    } else {
+                        let name = &*symbols[*to as usize].name;
+                        1.0 / f64::from(n_files.get(name).map_or(1, |(_, n)| *n))
+                    };
+                    edges.push((from, *to, weight * uses * f64::from(meaning.confidence)));
                 }
             }
         }

@@ -38,6 +38,9 @@ pub fn detect(path: &str, text: &str) -> &'static Language {
     };
     match extension {
         "h" => return named(if looks_like_cpp(text) { "cpp" } else { "c" }),
+        // Kernels of OpenCL share the extension of Common Lisp, queries of tree-sitter that of Scheme.
+        "cl" if !is_lisp(text) => return named("opencl"),
+        "scm" if is_query(text) => return named("tree-sitter-query"),
         // Parts of C++, PHP and makefiles have this extension.
         "inc" if stem.starts_with("makefile") => return named("makefile"),
         "inc" if text.trim_start().starts_with("<?") => return named("php"),
@@ -53,6 +56,24 @@ pub fn detect(path: &str, text: &str) -> &'static Language {
         })
         .or_else(|| by_shebang(text))
         .unwrap_or_else(plain)
+}
+
+/// Whether the first line of code is a list.
+fn is_lisp(text: &str) -> bool {
+    let code = |line: &&str| !line.is_empty() && !line.starts_with([';', '#']);
+    let first = text.lines().map(str::trim).find(code);
+    first.is_none_or(|line| line.starts_with(['(', '`', '\'']))
+}
+
+/// Whether a text captures nodes of a syntax tree, and defines nothing.
+fn is_query(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.split(';').next().unwrap_or_default());
+    let is_capture = |word: &str| {
+        let name = word.trim_end_matches([')', ']']).strip_prefix('@');
+        name.is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic()))
+    };
+    let has_capture = lines.by_ref().any(|line| line.split_whitespace().any(is_capture));
+    has_capture && !text.contains("(define") && !text.contains("(lambda")
 }
 
 fn looks_like_cpp(text: &str) -> bool {
@@ -102,6 +123,10 @@ mod tests {
             ("CMakeLists.txt", "", "cmake"),
             ("x.unknown", "hello", "other"),
             ("App.TSX", "", "tsx"),
+            ("a.cl", "// Adds.\n__kernel void add() {}\n", "opencl"),
+            ("a.cl", ";; Adds.\n(defun add (a b) (+ a b))\n", "lisp"),
+            ("highlights.scm", "; names\n(identifier) @variable\n", "tree-sitter-query"),
+            ("a.scm", "(define (add a b) (+ a b))\n", "lisp"),
         ] {
             assert_eq!(detect(path, text).name, want, "{path}");
         }

@@ -93,6 +93,8 @@ const TEXT: &[Row] = &[
     ("solidity", &["sol"], &[]),
     ("elm", &["elm"], &[]),
     ("purescript", &["purs"], &[]),
+    ("opencl", &[], &[]),
+    ("tree-sitter-query", &[], &[]),
     ("lisp", &["el", "lisp", "cl", "scm", "rkt", "fnl"], &[]),
     ("vim", &["vim"], &[".vimrc"]),
     ("batch", &["bat", "cmd"], &[]),

@@ -1,15 +1,19 @@
 //! Where the programs and libraries of a repository begin.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Tree, directory, extension, file_name, join};
+use super::packages::{Package, package_of, packages};
+use super::{Tree, directory, extension, file_name, is_aside, join};
 
 /// Maximum number of entries.
-const MAX_ENTRIES: usize = 12;
+const MAX_ENTRIES: usize = 24;
+/// Maximum number of libraries.
+const MAX_LIBRARIES: usize = 4;
 /// Maximum number of examples.
 const MAX_EXAMPLES: usize = 16;
 
@@ -21,18 +25,22 @@ pub struct EntryPoint {
     /// The line of its main function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// `program`, `library`, `example`, or the name of a command.
+    /// `program`, `library`, `example`, or the name of a command or a package.
     pub what: String,
 }
 
-/// Returns the entries that manifests name, then those at usual places; programs before libraries.
+/// Returns the entries that manifests name and those at usual places: programs before libraries,
+/// those first whose package uses the most others, and tools that help to develop last.
 /// `mains`: functions with which a program may begin, as path and line.
 #[must_use]
 pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
+    let packages = packages(tree);
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut out: Vec<EntryPoint> = Vec::new();
     let mut add = |path: String, what: String| {
-        if tree.is_indexed(&path) && !is_migration(&path) && seen.insert(path.clone()) {
+        let is_entry =
+            tree.is_indexed(&path) && !is_migration(&path) && !is_aside(directory(&path));
+        if is_entry && seen.insert(path.clone()) {
             let line = mains.iter().find(|(of, _)| *of == path).map(|(_, line)| *line);
             out.push(EntryPoint { path, line, what });
         }
@@ -43,8 +51,10 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
         let beside = |other: &&str| directory(other).starts_with(directory(path));
         (tree.is_source)(path) || tree.paths.iter().copied().filter(beside).any(tree.is_source)
     };
-    for (path, command) in named(tree).into_iter().filter(|(path, _)| is_beside_source(path)) {
-        add(path, command);
+    for (path, command) in named(tree, &packages) {
+        if is_beside_source(&path) {
+            add(path, command);
+        }
     }
     let of_main = mains.iter().map(|(path, _)| &**path).filter(|path| is_main_file(path));
     let programs = tree.paths.iter().copied().filter(|path| is_program(path)).chain(of_main);
@@ -54,12 +64,57 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
         paths.retain(|path| (tree.is_source)(path));
         paths.sort_by_key(|path| (path.matches('/').count(), *path));
         for path in paths {
-            add(path.to_string(), what.into());
+            let name = if what == "program" { program_name(&packages, path) } else { None };
+            add(path.to_string(), name.unwrap_or(what).into());
         }
     }
-    out.sort_by_key(|entry| entry.what == "library");
+    let is_variant: Vec<bool> = out.iter().map(|entry| is_platform_stub(&entry.path)).collect();
+    if is_variant.contains(&false) {
+        let mut is_variant = is_variant.into_iter();
+        out.retain(|_| !is_variant.next().unwrap_or_default());
+    }
+    // What starts most others comes first, and so does what most others use.
+    out.sort_by_cached_key(|entry| {
+        let is_library = entry.what == "library";
+        let of = |package: &Package| if is_library { package.users } else { package.uses };
+        let rank = package_of(&packages, &entry.path).map_or(0, of);
+        (is_library, is_helper(&entry.path), Reverse(rank))
+    });
+    let mut n_libraries = 0;
+    out.retain(|entry| {
+        n_libraries += usize::from(entry.what == "library");
+        entry.what != "library" || n_libraries <= MAX_LIBRARIES
+    });
     out.truncate(MAX_ENTRIES);
     out
+}
+
+/// Returns the name of the program that a file at a usual place of a package begins.
+fn program_name<'a>(packages: &'a [Package], path: &'a str) -> Option<&'a str> {
+    let package = package_of(packages, path).filter(|package| !package.directory.is_empty());
+    let is_main = |package: &&Package| path == join(&package.directory, "src/main.rs");
+    let of_go = directory(path).strip_prefix("cmd/").filter(|_| file_name(path) == "main.go");
+    package.filter(is_main).map(|package| &*package.name).or(of_go)
+}
+
+/// Whether a file starts an application on one platform, beside others for other platforms.
+fn is_platform_stub(path: &str) -> bool {
+    const PLATFORMS: &str = "android ios maccatalyst macos tizen windows linux tvos watchos";
+    let mut parts = directory(path).split('/').rev();
+    let platform = parts.next().unwrap_or_default().to_lowercase();
+    let is_beside = parts.next().is_some_and(|folder| folder.eq_ignore_ascii_case("platforms"));
+    is_beside && PLATFORMS.split(' ').any(|known| known == platform)
+}
+
+/// Whether a program helps to build or develop the repository, and is not what it is for.
+fn is_helper(path: &str) -> bool {
+    const FOLDERS: &str = "scripts script tools tool hack internal ci build buildsrc eng misc \
+        contrib utils dev-tools devtools xtask docs doc gulpfile codemods";
+    let stem = file_name(path).split('.').next().unwrap_or_default().to_lowercase();
+    let mut folders = directory(path).split('/').map(str::to_lowercase);
+    matches!(extension(path), "sh" | "bash")
+        || stem.split(['-', '_']).any(|part| matches!(part, "gen" | "generate" | "generator"))
+        || folders.any(|folder| FOLDERS.split_whitespace().any(|helper| helper == folder))
 }
 
 /// Returns the example programs, one for each folder or file in a folder of examples. `files`: the
@@ -156,7 +211,7 @@ fn is_library(path: &str) -> bool {
 
 /// Returns the entries that manifests and files with commands name, each with the name of its
 /// command. Those nearer to the root come first.
-fn named(tree: &Tree) -> Vec<(String, String)> {
+fn named(tree: &Tree, packages: &[Package]) -> Vec<(String, String)> {
     let mut directories: Vec<&str> = tree.paths.iter().map(|path| directory(path)).collect();
     directories.push("");
     directories.sort_by_key(|directory| (directory.split('/').count(), *directory));
@@ -171,6 +226,66 @@ fn named(tree: &Tree) -> Vec<(String, String)> {
         );
         out.extend(gradle(tree, directory));
         out.extend(commands(tree, directory));
+    }
+    for package in packages {
+        out.extend(match extension(&package.manifest) {
+            "gemspec" => gem(tree, package),
+            "exs" => mix(tree, package),
+            _ => dotnet(tree, package),
+        });
+    }
+    out
+}
+
+/// Returns the file with which a program of .NET begins.
+fn dotnet(tree: &Tree, package: &Package) -> Vec<(String, String)> {
+    const FILES: [&str; 6] =
+        ["AppHost.cs", "Program.cs", "Program.fs", "Program.vb", "MauiProgram.cs", "App.xaml.cs"];
+    let files = FILES.iter().map(|file| join(&package.directory, file));
+    let found = files.filter(|_| !package.kind.is_empty()).find(|path| tree.is_indexed(path));
+    let what = format!("{}, {}", package.name, package.kind);
+    found.map(|path| (path, what)).into_iter().collect()
+}
+
+/// Returns the commands that a gem installs.
+fn gem(tree: &Tree, package: &Package) -> Vec<(String, String)> {
+    let text = (tree.read)(&package.manifest).unwrap_or_default();
+    let is_command = |path: &&str| {
+        let folder = directory(path);
+        ["bin", "exe"].iter().any(|bin| folder == join(&package.directory, bin))
+            && ['"', '\''].iter().any(|q| text.contains(&format!("{q}{}{q}", file_name(path))))
+    };
+    let found = tree.paths.iter().copied().filter(is_command);
+    found.map(|path| (path.to_string(), file_name(path).to_string())).collect()
+}
+
+/// Returns the modules with which an application or a script of Mix begins.
+fn mix(tree: &Tree, package: &Package) -> Vec<(String, String)> {
+    let text = (tree.read)(&package.manifest).unwrap_or_default();
+    let module = |mark: &str| {
+        let name = text.split_once(mark)?.1.trim_start_matches([' ', '{']);
+        let name = name.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_').next()?;
+        let path = join(&join(&package.directory, "lib"), &format!("{}.ex", snake(name)));
+        // `My.CLI` may be in a file `my_cli.ex`.
+        let flat = join(&join(&package.directory, "lib"), &snake(name).replace('/', "_"));
+        [path, format!("{flat}.ex")].into_iter().find(|path| tree.is_indexed(path))
+    };
+    let application = module("mod: ").map(|path| (path, "application".to_string()));
+    let script = module("main_module: ").map(|path| (path, "command".to_string()));
+    application.into_iter().chain(script).collect()
+}
+
+/// Returns the path that a module of Elixir has by convention: `My.AppWeb` is `my/app_web`.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    let mut before = '/';
+    for c in name.chars() {
+        let next = if c == '.' { '/' } else { c };
+        if c.is_uppercase() && before.is_lowercase() {
+            out.push('_');
+        }
+        out.extend(next.to_lowercase());
+        before = next;
     }
     out
 }

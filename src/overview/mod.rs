@@ -8,6 +8,7 @@ mod commands;
 mod entry_points;
 mod libraries;
 mod modules;
+mod packages;
 mod test_commands;
 
 pub use about::{About, about};
@@ -72,24 +73,39 @@ fn extension(path: &str) -> &str {
     file_name(path).rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-/// Returns the first sentences of a text, in one line of at most `max_chars` characters.
-fn sentences(text: &str, max_chars: usize) -> String {
-    let text = folded(text);
-    if text.chars().count() <= max_chars {
-        return text;
-    }
-    let head: String = text.chars().take(max_chars).collect();
-    match head.rmatch_indices(". ").next() {
-        Some((end, _)) if end * 3 > head.len() => head[..=end].to_string(),
-        _ => cut(&text, max_chars),
-    }
-}
-
 /// Returns the first sentence of a text, in one line of at most `max_chars` characters.
 fn sentence(text: &str, max_chars: usize) -> String {
     let text = folded(text);
-    let end = text.find(". ").filter(|end| *end > 15).map_or(text.len(), |end| end + 1);
-    cut(&text[..end], max_chars)
+    cut(split_sentence(&text).0, max_chars)
+}
+
+/// Returns the first sentence of a text in one line, and the rest. `e.g. one` is no end.
+fn split_sentence(text: &str) -> (&str, &str) {
+    let is_end = |(at, _): &(usize, &str)| {
+        *at > 15 && !text[at + 2..].starts_with(|c: char| c.is_lowercase())
+    };
+    let end = text.match_indices(". ").find(is_end);
+    end.map_or((text, ""), |(at, _)| (&text[..=at], text[at + 2..].trim_start()))
+}
+
+/// Returns the text between two marks.
+fn within<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+    Some(text.split_once(start)?.1.split_once(end)?.0)
+}
+
+/// Whether a directory holds code that is not the program: what others wrote, or programs that
+/// measure or fuzz it.
+fn is_aside(folder: &str) -> bool {
+    const ASIDE: &str = "fuzz fuzzing fuzz_targets bench benches benchmark benchmarks jmh perf \
+        profiling snippets vendor vendored third_party third-party thirdparty node_modules \
+        __fixtures__ testdata";
+    // Below these, folders are the names of packages.
+    let is_name = |folder: &str| matches!(folder, "java" | "kotlin" | "scala" | "groovy");
+    let mut folders = folder.split('/').take_while(|folder| !is_name(folder));
+    folders.any(|folder| {
+        let folder = folder.to_lowercase();
+        ASIDE.split_whitespace().any(|aside| aside == folder)
+    })
 }
 
 #[cfg(test)]

@@ -5,12 +5,19 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::about::{manifest, readme};
-use super::{Tree, directories_around, directory, extension, file_name, join, sentence};
+use super::about::readme;
+use super::packages::{Package, packages};
+use super::{
+    Tree, directories_around, directory, extension, file_name, is_aside, join, sentence, within,
+};
 use crate::syntax::leading_comment;
 
 /// Number of directories that are worth a line.
 const MAX_MODULES: usize = 24;
+/// Of so many packages, none is opened: they are the parts.
+const MANY_PACKAGES: usize = 4;
+/// Maximum number of packages.
+const MAX_PACKAGES: usize = 300;
 /// A directory with at least this share of the program is replaced by the directories below it.
 const LARGE: f64 = 0.12;
 /// A directory with a smaller share of the program is left out.
@@ -20,7 +27,7 @@ const MAX_CHARS: usize = 100;
 /// Maximum number of bytes of a comment that are read.
 const MAX_COMMENT: usize = 600;
 
-/// A directory of the program.
+/// A package, or a directory of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Module {
     /// Relative to the root.
@@ -32,38 +39,69 @@ pub struct Module {
     pub files: usize,
 }
 
-/// Returns the main directories, sorted by path. `weight`: the importance of a file.
+/// Returns the packages and the main directories beside them, the largest first. `weight`: the
+/// importance of a file.
 #[must_use]
 pub fn modules(tree: &Tree, weight: &dyn Fn(&str) -> f64) -> Vec<Module> {
+    let packages = packages(tree);
+    let members: Vec<&str> =
+        packages.iter().map(|package| &*package.directory).filter(|at| !at.is_empty()).collect();
     let mut found = Directories::of(tree, weight);
     let total = found.total("");
     let mut chosen: Vec<&str> = vec![""];
-    // The heaviest directory is opened until there are enough of them.
+    let holds_members = |path: &str| {
+        members.iter().any(|member| path.is_empty() || member.starts_with(&format!("{path}/")))
+    };
+    // A directory with packages is opened, and then the heaviest one until there are enough of them.
     loop {
-        let open = |path: &&&str| {
-            let below = found.below(path);
+        let has_room = |path: &str| {
+            if members.len() >= MANY_PACKAGES && members.contains(&path) {
+                return false;
+            }
             let share = found.total(path) / total.max(f64::MIN_POSITIVE);
-            !below.is_empty() && share >= LARGE && chosen.len() + below.len() <= MAX_MODULES * 2
+            share >= LARGE && chosen.len() + found.below(path).len() <= MAX_MODULES * 2
         };
-        let heaviest = |a: &&&str, b: &&&str| found.total(a).total_cmp(&found.total(b));
-        let Some(next) = chosen.iter().filter(open).max_by(heaviest).copied() else { break };
+        let may_be = |path: &&&str| {
+            let is_open = holds_members(path) && chosen.len() <= MAX_PACKAGES;
+            !found.below(path).is_empty() && (is_open || has_room(path))
+        };
+        let order = |path: &str| (holds_members(path), found.total(path));
+        let heaviest = |a: &&&str, b: &&&str| {
+            let ((a_holds, a), (b_holds, b)) = (order(a), order(b));
+            a_holds.cmp(&b_holds).then(a.total_cmp(&b))
+        };
+        let Some(next) = chosen.iter().filter(may_be).max_by(heaviest).copied() else { break };
         chosen.extend(found.below(next));
         chosen.retain(|path| *path != next);
         if found.direct(next) > 0 && !next.is_empty() {
             chosen.push(found.close(next));
         }
     }
-    chosen.retain(|path| found.total(path) >= SMALL * total && !is_hidden(path));
-    chosen.sort_by(|a, b| found.total(b).total_cmp(&found.total(a)).then(a.cmp(b)));
-    chosen.truncate(MAX_MODULES);
-    chosen.sort_unstable();
-    let module = |path: &&str| Module {
-        path: (*path).to_string(),
-        about: describe(tree, path),
-        files: found.n_files(path),
+    let is_member = |path: &str| members.binary_search(&path).is_ok();
+    chosen.retain(|path| {
+        let is_large = found.total(path) >= SMALL * total || is_member(path);
+        is_large && !path.is_empty() && !is_hidden(path) && !is_aside(path)
+    });
+    chosen.sort_by(|a, b| found.own(b).total_cmp(&found.own(a)).then(a.cmp(b)));
+    // All packages have a place; only so many of the other directories do.
+    let mut n_others = MAX_MODULES.saturating_sub(members.len());
+    chosen.retain(|path| {
+        let is_kept = is_member(path) || n_others > 0;
+        n_others -= usize::from(is_kept && !is_member(path));
+        is_kept
+    });
+    let said = said_by_documents(tree);
+    let module = |path: &&str| {
+        let package = packages.iter().find(|package| package.directory == *path);
+        Module {
+            path: (*path).to_string(),
+            about: describe(tree, path, package, &said),
+            files: found.n_files(path),
+        }
     };
-    let modules = chosen.iter().filter(|path| !path.is_empty()).map(module);
-    modules.filter(|module| module.files > 1 || !module.about.is_empty()).collect()
+    let is_worth =
+        |module: &Module| module.files > 1 || !module.about.is_empty() || is_member(&module.path);
+    chosen.iter().map(module).filter(is_worth).collect()
 }
 
 /// Whether a directory is hidden.
@@ -99,6 +137,17 @@ impl<'a> Directories<'a> {
         self.sums.get(path).map_or(0.0, |sum| sum.0)
     }
 
+    /// Returns the weight of the files that a module stands for.
+    fn own(&self, path: &str) -> f64 {
+        let listed: f64 = if self.closed.contains(&path) {
+            let below = self.sums.keys().filter(|other| !other.is_empty());
+            below.filter(|other| directory(other) == path).map(|other| self.total(other)).sum()
+        } else {
+            0.0
+        };
+        self.total(path) - listed
+    }
+
     /// Returns the number of files in a directory itself.
     fn direct(&self, path: &str) -> usize {
         self.sums.get(path).map_or(0, |sum| sum.1)
@@ -130,14 +179,119 @@ impl<'a> Directories<'a> {
     }
 }
 
-/// Returns what a directory says about itself, in one line.
-fn describe(tree: &Tree, path: &str) -> String {
-    let text = manifest(tree, path)
-        .map(|(text, _)| text)
-        .or_else(|| comment(tree, path))
-        .or_else(|| readme(tree, path, |_| true).map(|(text, _)| text))
-        .unwrap_or_default();
-    sentence(&text, MAX_CHARS)
+/// Returns what a directory says about itself, or what a document in the root says of it, in one
+/// line; else what its manifest makes of it.
+fn describe(
+    tree: &Tree,
+    path: &str,
+    package: Option<&Package>,
+    said: &BTreeMap<String, String>,
+) -> String {
+    let worth = |text: String| Some(sentence(&text, MAX_CHARS)).filter(|text| says_something(text));
+    let name = package.map_or("", |package| &package.name);
+    let of_document = || {
+        // The last part of a path alone may mean another directory.
+        let short = package.map_or("", |_| file_name(path));
+        [path, name, short].into_iter().find_map(|key| said.get(key)).cloned()
+    };
+    let of_readme = || readme(tree, path, |_| true).map(|(text, _)| plain(&text));
+    package
+        .and_then(|package| worth(package.about.clone()))
+        // Such a row may have one word: `retry: Retrying`.
+        .or_else(|| of_document().map(|text| sentence(&text, MAX_CHARS)))
+        .or_else(|| comment(tree, path).and_then(worth))
+        .or_else(|| of_readme().and_then(worth))
+        .or_else(|| package.map(by_manifest))
+        .unwrap_or_default()
+}
+
+/// Returns what a package is by its manifest, without words of its own.
+fn by_manifest(package: &Package) -> String {
+    let used = match package.users {
+        0 => String::new(),
+        1 => "used by one other package".into(),
+        users => format!("used by {users} other packages"),
+    };
+    let parts = [package.kind, &used];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a sentence tells a reader something: no heading, no address, no beginning of a list.
+fn says_something(text: &str) -> bool {
+    text.split_whitespace().count() > 2
+        && !text.ends_with(':')
+        && !text.starts_with("http")
+        && text.starts_with(|c: char| c.is_alphanumeric() || "\"'“(.".contains(c))
+}
+
+/// Returns what the lists and tables of the documents in the root say of directories and packages,
+/// by the path or the name that a row begins with: ``- `src/store`: keeps the rows``.
+fn said_by_documents(tree: &Tree) -> BTreeMap<String, String> {
+    const DOCUMENTS: &str = "readme architecture agents claude contributing hacking structure";
+    /// Maximum number of lines that are read of a document.
+    const MAX_LINES: usize = 3_000;
+    let is_document = |path: &&&str| {
+        let name = file_name(path).to_lowercase();
+        let stem = name.split('.').next().unwrap_or_default();
+        matches!(directory(path), "" | "docs" | "doc")
+            && DOCUMENTS.split(' ').any(|document| document == stem)
+            && matches!(extension(&name), "md" | "adoc" | "rst" | "txt" | "markdown")
+    };
+    let mut said = BTreeMap::new();
+    for path in tree.paths.iter().filter(is_document) {
+        let text = (tree.read)(path).unwrap_or_default();
+        for (name, about) in text.lines().take(MAX_LINES).filter_map(row) {
+            said.entry(name).or_insert(about);
+        }
+    }
+    said
+}
+
+/// Returns the name at the beginning of a row of a list or a table, and what follows it.
+fn row(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    let row = line.strip_prefix(['-', '*', '+', '|'])?.trim_start();
+    let is_table = line.starts_with('|');
+    let start = row.trim_start_matches(['`', '*', '[', '_']);
+    let end = start.find(|c: char| c.is_whitespace() || "`*]:|".contains(c))?;
+    let (name, rest) = start.split_at(end);
+    let name = name.trim_start_matches("./").trim_end_matches(['/', '_']);
+    if name.is_empty() {
+        return None;
+    }
+    let rest = rest.trim_start_matches(['`', '*', ']', '_', '/']);
+    // The address of a link.
+    let rest = match rest.strip_prefix('(') {
+        Some(link) if start.len() < row.len() => link.split_once(')')?.1,
+        _ => rest,
+    };
+    let rest = rest.trim_start_matches(['`', '*', ']', '_', ' ']);
+    let about = if is_table {
+        let cells = rest.split('|').map(str::trim).filter(|cell| !cell.contains("!["));
+        cells.map(plain).find(|cell| cell.split_whitespace().count() > 1)?
+    } else {
+        plain(rest.strip_prefix(['-', '–', '—', ':'])?.trim_start_matches(['-', ' ']))
+    };
+    Some((name.to_string(), about))
+}
+
+/// Returns a sentence without the marks of Markdown and `AsciiDoc`: a link is its text.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find('[') {
+        let (before, link) = rest.split_at(start);
+        let Some(label) = within(link, "[", "]") else { break };
+        // The address of `AsciiDoc` is before the brackets.
+        let address = before.rfind("http").filter(|at| !before[*at..].contains(' '));
+        out.push_str(&before[..address.unwrap_or(before.len())]);
+        out.push_str(label);
+        let after = &link[label.len() + 2..];
+        let target = after.strip_prefix('(').and_then(|after| after.split_once(')'));
+        rest = target.map_or(after, |(_, after)| after);
+    }
+    out.push_str(rest);
+    out.replace(['`', '*'], "").trim().to_string()
 }
 
 /// Returns the comment of the file that speaks for a directory.
@@ -160,6 +314,9 @@ fn comment(tree: &Tree, path: &str) -> Option<String> {
         let text = (tree.read)(&file)?;
         let comment = if extension(&file) == "go" {
             package_comment(&text)?
+        } else if extension(&file) == "rs" && !text.contains("//!") {
+            // Other comments are about the next lines.
+            return None;
         } else {
             leading_comment(&text, MAX_COMMENT)
         };
@@ -173,7 +330,8 @@ fn package_comment(text: &str) -> Option<String> {
     let block = before.rsplit("\n\n").next()?;
     let lines =
         block.lines().map(|line| line.trim_start_matches(['/', '*', ' ']).trim_end_matches("*/"));
-    Some(lines.collect::<Vec<_>>().join("\n")).filter(|comment| comment.starts_with("Package"))
+    Some(lines.collect::<Vec<_>>().join("\n").trim().to_string())
+        .filter(|comment| comment.starts_with("Package"))
 }
 
 /// Returns the first paragraph of a comment, without headings, markup of documentation and lines
@@ -185,7 +343,8 @@ fn without_marks(comment: &str) -> String {
     ];
     let is_told = |line: &&str| {
         let lower = line.to_lowercase();
-        !TO_TOOLS.iter().any(|mark| lower.contains(mark))
+        let is_condition = ["elif", "else", "endif"].iter().any(|word| lower.starts_with(word));
+        !is_condition && !TO_TOOLS.iter().any(|mark| lower.contains(mark))
     };
     let mut out = String::new();
     for line in comment.lines().filter(is_told) {

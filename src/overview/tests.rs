@@ -207,9 +207,9 @@ fn modules_are_the_main_directories_with_their_own_words() {
     assert_eq!(
         rows,
         [
-            ("store", 1, "This keeps what the pages show, for ever."),
             ("store/disk", 2, ""),
             ("web", 2, "Package web serves pages."),
+            ("store", 1, "This keeps what the pages show, for ever."),
         ]
     );
 }
@@ -441,4 +441,248 @@ fn each_example_has_one_entry_where_it_begins() {
         ]
     );
     assert!(found.iter().all(|entry| entry.what == "example"));
+}
+
+/// The modules with their words, the largest first, of a repository with these files.
+fn parts(files: &[(&str, &str)]) -> Vec<String> {
+    let weight = |path: &str| if path.contains("small") { 1.0 } else { 100.0 };
+    let found = with(files, |tree| modules(tree, &weight));
+    found.iter().map(|module| format!("{}: {}", module.path, module.about)).collect()
+}
+
+/// Files, and the modules that they make.
+type Workspace<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn the_packages_of_each_kind_of_workspace_are_the_modules() {
+    let rows: [Workspace; 10] = [
+        (
+            &[
+                ("Cargo.toml", "[workspace]\nmembers = ['crates/*', '../out', 'crates/*']"),
+                (
+                    "crates/a/Cargo.toml",
+                    "[package]\nname = 'a'\ndescription = 'Cooks all the tea. Slow.'",
+                ),
+                ("crates/a/src/lib.rs", ""),
+                ("crates/small/Cargo.toml", "[package]\nname = 's'"),
+                ("crates/small/src/lib.rs", "//! Keeps the tea warm.\n"),
+                ("crates/fuzz/Cargo.toml", "[package]\nname = 'f'"),
+                ("crates/fuzz/src/main.rs", ""),
+            ],
+            &["crates/a: Cooks all the tea.", "crates/small: Keeps the tea warm."],
+        ),
+        (
+            &[
+                ("package.json", r#"{"workspaces": ["packages/*"], "name": "all"}"#),
+                ("packages/a/package.json", r#"{"name": "@x/a", "dependencies": {"@x/b": "1"}}"#),
+                ("packages/a/src/index.ts", ""),
+                ("packages/b/package.json", r#"{"name": "@x/b"}"#),
+                ("packages/b/src/small.ts", ""),
+                ("packages/broken/package.json", "{"),
+            ],
+            &["packages/a: ", "packages/b: used by one other package"],
+        ),
+        (
+            &[
+                ("go.work", "use ./a\nuse ./b"),
+                ("a/go.mod", "module x/a"),
+                ("a/a.go", "\n// Package a cooks tea.\npackage a\n"),
+                ("b/go.mod", "module x/b"),
+                ("b/small.go", "\n// Package b keeps it warm.\npackage b\n"),
+            ],
+            &["a: Package a cooks tea.", "b: Package b keeps it warm."],
+        ),
+        (
+            &[
+                ("pom.xml", "<modules><module>a</module><module>../..</module></modules>"),
+                (
+                    "a/pom.xml",
+                    "<parent><artifactId>p</artifactId><description>no</description></parent>\n<artifactId>a</artifactId><description>Cooks tea &amp; milk.</description>",
+                ),
+                ("a/src/A.java", ""),
+            ],
+            &["a: Cooks tea & milk."],
+        ),
+        (
+            &[
+                ("settings.gradle", "include(\"a\")\ninclude 'b:c',\n  'gone'\nincludeBuild 'no'"),
+                (
+                    "a/build.gradle",
+                    "description = 'Cooks tea for all'\ndependencies { api(project(\":b:c\")) }",
+                ),
+                ("a/src/A.java", ""),
+                ("b/c/src/small.java", ""),
+            ],
+            &["a: Cooks tea for all", "b/c: used by one other package"],
+        ),
+        (
+            &[
+                ("All.sln", ""),
+                (
+                    "src/Host/Host.csproj",
+                    r#"<Project Sdk="Microsoft.NET.Sdk.Web"><ProjectReference Include="..\Core\Core.csproj" />"#,
+                ),
+                ("src/Host/Program.cs", ""),
+                (
+                    "src/Core/Core.csproj",
+                    "<Project><Description>\n Cooks\n all tea.</Description></Project>",
+                ),
+                ("src/Core/small.cs", ""),
+            ],
+            &["src/Host: web application", "src/Core: Cooks all tea."],
+        ),
+        (
+            &[
+                ("mix.exs", "apps_path: \"apps\""),
+                ("apps/a/mix.exs", "  description: \"Cooks the tea\",\n  {:b, in_umbrella: true}"),
+                ("apps/a/lib/a.ex", ""),
+                ("apps/b/mix.exs", ""),
+                ("apps/b/lib/small.ex", ""),
+            ],
+            &["apps/a: Cooks the tea", "apps/b: used by one other package"],
+        ),
+        (
+            &[
+                (
+                    "a/a.gemspec",
+                    "Gem::Specification.new do |s|\n  s.summary = \"Cooks tea with fire\"\nend",
+                ),
+                ("a/lib/a.rb", ""),
+                ("b/b.gemspec", ""),
+                ("b/lib/small.rb", ""),
+            ],
+            &["a: Cooks tea with fire", "b: "],
+        ),
+        (
+            &[
+                ("CMakeLists.txt", "project(all)\nadd_subdirectory(a)\nadd_subdirectory(.)"),
+                ("a/CMakeLists.txt", "project(a DESCRIPTION \"Cooks the tea\")"),
+                ("a/a.c", ""),
+            ],
+            &["a: Cooks the tea"],
+        ),
+        (
+            &[
+                (
+                    "README.md",
+                    "# All\n\n| name | what |\n|---|---|\n| [`a`](a) | ![x](y) | The core of [all](z). |\n- **b**: Keeping\n",
+                ),
+                ("a/pyproject.toml", "[project]\nname = 'a'"),
+                ("a/a.py", ""),
+                ("b/pyproject.toml", "[project]\nname = 'b'"),
+                ("b/small.py", ""),
+            ],
+            &["a: The core of all.", "b: Keeping"],
+        ),
+    ];
+    for (files, want) in rows {
+        assert_eq!(parts(files), want, "{:?}", files[0]);
+    }
+}
+
+#[test]
+fn a_folder_that_the_root_does_not_build_tells_its_commands() {
+    let found = |files: &[(&str, &str)]| -> Vec<String> {
+        let of = with(files, commands);
+        of.into_iter().map(|c| format!("{}|{}|{}", c.folder, c.from, c.run.join("; "))).collect()
+    };
+    let scripts = r#"{"name": "web", "scripts": {"dev": "vite", "test": "vitest"}}"#;
+    assert_eq!(
+        found(&[
+            ("go.mod", "module pot"),
+            ("cmd/pot/main.go", ""),
+            ("web/package.json", scripts),
+            ("web/pnpm-lock.yaml", ""),
+            ("web/src/main.ts", ""),
+        ]),
+        [
+            "|go.mod|go build ./...; go test ./...; go run ./cmd/pot",
+            "web|web/package.json|pnpm test; pnpm dev",
+        ]
+    );
+    let host =
+        r#"<Project Sdk="Aspire.AppHost.Sdk/9"><ProjectReference Include="..\Api\Api.csproj" />"#;
+    assert_eq!(
+        found(&[
+            ("Pot.slnx", ""),
+            ("src/Api/Api.csproj", r#"<Project Sdk="Microsoft.NET.Sdk.Web">"#),
+            ("src/Api/Program.cs", ""),
+            ("src/Host/Host.csproj", host),
+            ("src/Host/Program.cs", ""),
+        ]),
+        ["|Pot.slnx|dotnet build; dotnet test; dotnet run --project src/Host"]
+    );
+    let member = ("crates/a/Cargo.toml", "[package]\nname = 'a'");
+    assert_eq!(
+        found(&[("Cargo.toml", "[workspace]"), member, ("crates/a/src/main.rs", "")]),
+        ["|Cargo.toml|cargo build; cargo test"]
+    );
+}
+
+#[test]
+fn what_starts_most_others_is_the_first_entry_and_stubs_of_platforms_are_none() {
+    let host =
+        r#"<Project Sdk="Aspire.AppHost.Sdk/9"><ProjectReference Include="..\Api\Api.csproj" />"#;
+    let files = [
+        ("bin/kettle", ""),
+        ("bin/other", ""),
+        ("fuzz/main.go", ""),
+        ("kettle.gemspec", "s.executables = [\"kettle\"]"),
+        ("pot/lib/pot/web_app.ex", ""),
+        ("pot/mix.exs", "mod: {Pot.WebApp, []}"),
+        ("src/Api/Api.csproj", r#"<Project Sdk="Microsoft.NET.Sdk.Web">"#),
+        ("src/Api/Program.cs", ""),
+        ("src/Phone/MauiProgram.cs", ""),
+        ("src/Phone/Phone.csproj", "<UseMaui>true</UseMaui>"),
+        ("src/Phone/Platforms/Tizen/Main.cs", ""),
+        ("src/ZHost/Program.cs", ""),
+        ("src/ZHost/ZHost.csproj", host),
+        ("tools/gen/main.go", ""),
+        ("vendor/x/main.go", ""),
+        ("zoo/src/main/java/org/bench/Pot.java", ""),
+    ];
+    let is_main = |path: &&str| {
+        path.ends_with("main.go") || path.contains("Tizen") || path.ends_with("Pot.java")
+    };
+    let mains = files.iter().map(|(path, _)| *path).filter(is_main);
+    let mains: Vec<(String, u32)> = mains.map(|path| (path.to_string(), 3)).collect();
+    let found = with(&files, |tree| entry_points(tree, &mains));
+    let rows: Vec<String> = found.iter().map(|e| format!("{} {}", e.path, e.what)).collect();
+    assert_eq!(
+        rows,
+        [
+            "src/ZHost/Program.cs ZHost, Aspire host that starts the others",
+            "bin/kettle kettle",
+            "pot/lib/pot/web_app.ex application",
+            "src/Api/Program.cs Api, web application",
+            "src/Phone/MauiProgram.cs Phone, MAUI application",
+            "zoo/src/main/java/org/bench/Pot.java program",
+            "tools/gen/main.go program",
+        ]
+    );
+}
+
+#[test]
+fn a_hostile_manifest_ends() {
+    let deep = "[".repeat(100_000);
+    let files = [
+        ("package.json", &*deep),
+        ("Cargo.toml", "[package]\nname = 'a'\ndescription = \"a \\u001b[31m b c\""),
+        ("a/pom.xml", "<artifactId><artifactId><description><dependencies>"),
+        (
+            "a/a.csproj",
+            "<Description></Description><ProjectReference<ProjectReference Include=\"\"",
+        ),
+        ("a/settings.gradle", "include(\n\"\ninclude '../../..', ':::'"),
+        ("a/a.java", ""),
+        ("README.md", "- `\n| [\n- [a](\n- a: [b\n<p <a <h2\n"),
+    ];
+    with(&files, |tree| {
+        let found = modules(tree, &|_| 1.0);
+        assert!(found.iter().all(|module| module.path == "a"));
+        assert!(entry_points(tree, &[]).is_empty());
+        assert!(commands(tree).iter().all(|of| of.run.len() < 10));
+        assert!(about(tree, ["a"]).is_some());
+    });
 }

@@ -24,7 +24,7 @@ pub use markup::{Section, sections};
 pub use occurrence::{
     Occurrence, Occurrences, Role, is_longer_name, may_be_renamed, occurrences, plain_occurrences,
 };
-pub use opening::{Preamble, is_description, leading_comment, paragraphs, preambles};
+pub use opening::{Paragraph, Preamble, is_description, leading_comment, paragraphs, preambles};
 pub use outline::{Outline, ParseLimit, outline, with_limit};
 pub use pattern::{Pattern, PatternError};
 pub use place::{PlaceKind, Places};

@@ -8,7 +8,7 @@ use crate::languages::{Grammar, Markup};
 /// Number of lines in which a comment is searched.
 const MAX_LINES: usize = 80;
 /// Least number of letters in a paragraph that describes something.
-const LEAST_LETTERS: usize = 20;
+const LEAST_LETTERS: usize = 12;
 
 /// Returns the comment or documentation string that a program text opens with, without its marks,
 /// but no licence. At most about `max_bytes` long.
@@ -144,16 +144,49 @@ fn is_notice(comment: &[(u32, &str, Option<PlaceKind>)]) -> bool {
     })
 }
 
-/// Returns the paragraphs of prose in a document, each in one line. Badges, tables of contents and
-/// pictures are not prose.
+/// A paragraph of prose, in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paragraph {
+    pub text: String,
+    /// Whether it is in the section that a document opens with, or in one that introduces.
+    pub is_opening: bool,
+}
+
+/// Returns the paragraphs of prose in a document. Badges, tables of contents and pictures are not
+/// prose.
 #[must_use]
-pub fn paragraphs(markup: Markup, text: &str) -> Vec<String> {
-    let mut paragraphs = match markup {
+pub fn paragraphs(markup: Markup, text: &str) -> Vec<Paragraph> {
+    match markup {
         Markup::Markdown => markdown_paragraphs(text),
         _ => plain_paragraphs(text),
-    };
-    paragraphs.retain(|p| is_prose(p));
-    paragraphs
+    }
+}
+
+/// The paragraphs that were read, and the section in which the next one is.
+#[derive(Default)]
+struct Prose {
+    paragraphs: Vec<Paragraph>,
+    is_introduction: bool,
+    is_later: bool,
+}
+
+impl Prose {
+    /// A heading before any prose is a title or a table of contents.
+    fn heading(&mut self, text: &str) {
+        const INTRODUCTIONS: [&str; 6] =
+            ["about", "introduction", "overview", "summary", "description", "what is"];
+        let text = text.trim().to_lowercase();
+        self.is_introduction = INTRODUCTIONS.iter().any(|word| text.starts_with(word));
+        self.is_later |= !self.paragraphs.is_empty();
+    }
+
+    fn push(&mut self, text: &str) {
+        let text = one_line(text);
+        if is_prose(&text) {
+            let is_opening = !self.is_later || self.is_introduction;
+            self.paragraphs.push(Paragraph { text, is_opening });
+        }
+    }
 }
 
 /// Whether a text says what something is, rather than what to do.
@@ -161,8 +194,12 @@ pub fn paragraphs(markup: Markup, text: &str) -> Vec<String> {
 pub fn is_description(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().take(25).collect();
     let is_article = |word: &str| matches!(word, "a" | "an" | "the" | "one");
-    let says = words.windows(2).any(|two| {
-        matches!(two[0], "is" | "are") && is_article(two[1]) || matches!(two[0], "provides")
+    // `Here is a video` shows something.
+    let shows = |word: &str| matches!(&*word.to_lowercase(), "here" | "there" | "below" | "above");
+    let says = words.windows(2).enumerate().any(|(at, two)| {
+        let is_shown = at.checked_sub(1).is_some_and(|before| shows(words[before]));
+        matches!(two[0], "is" | "are") && is_article(two[1]) && !is_shown
+            || matches!(two[0], "provides")
     });
     says || words.first().is_some_and(|first| matches!(*first, "A" | "An"))
 }
@@ -174,9 +211,10 @@ fn is_prose(paragraph: &str) -> bool {
 
 /// Returns the paragraphs outside of lists, quotes and tables. A paragraph that consists mostly of
 /// links is left out.
-fn markdown_paragraphs(text: &str) -> Vec<String> {
-    let (mut out, mut current) = (Vec::new(), None::<String>);
+fn markdown_paragraphs(text: &str) -> Vec<Paragraph> {
+    let (mut out, mut current) = (Prose::default(), None::<String>);
     let (mut links, mut images, mut inside, mut n_linked) = (0, 0, 0, 0);
+    let mut html = String::new();
     for event in Parser::new(text) {
         match event {
             Event::Start(Tag::List(_) | Tag::BlockQuote(_) | Tag::Table(_)) => inside += 1,
@@ -185,11 +223,15 @@ fn markdown_paragraphs(text: &str) -> Vec<String> {
                 (current, n_linked) = (Some(String::new()), 0);
             }
             Event::End(TagEnd::Paragraph) => {
-                let paragraph = current.take().map(|p| one_line(&p)).unwrap_or_default();
+                let paragraph = current.take().unwrap_or_default();
                 if n_linked * 2 <= paragraph.len() {
-                    out.push(paragraph);
+                    out.push(&paragraph);
                 }
             }
+            Event::Start(Tag::Heading { .. }) => current = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => out.heading(&current.take().unwrap_or_default()),
+            Event::Html(part) if inside == 0 => html.push_str(&part),
+            Event::End(TagEnd::HtmlBlock) => out.html(&std::mem::take(&mut html)),
             Event::Start(Tag::Link { .. }) => links += 1,
             Event::End(TagEnd::Link) => links -= 1,
             Event::Start(Tag::Image { .. }) => images += 1,
@@ -210,21 +252,59 @@ fn markdown_paragraphs(text: &str) -> Vec<String> {
             _ => {}
         }
     }
-    out
+    out.paragraphs
+}
+
+impl Prose {
+    /// Adds the text of a block of HTML, such as a centred paragraph, without its links.
+    fn html(&mut self, block: &str) {
+        let (mut text, mut heading, mut links) = (String::new(), None::<String>, 0_usize);
+        for part in block.split('<').skip(1) {
+            let (tag, after) = part.split_once('>').unwrap_or((part, ""));
+            let tag = tag.to_lowercase();
+            match tag.split_whitespace().next().unwrap_or_default() {
+                "a" => links += 1,
+                "/a" => links = links.saturating_sub(1),
+                "h1" | "h2" | "h3" | "h4" => heading = Some(String::new()),
+                "/h1" | "/h2" | "/h3" | "/h4" => {
+                    self.heading(&heading.take().unwrap_or_default());
+                }
+                "p" | "/p" | "div" | "/div" | "td" | "/td" | "li" => {
+                    self.push(&std::mem::take(&mut text));
+                }
+                _ => {}
+            }
+            match &mut heading {
+                Some(heading) => heading.push_str(after),
+                None if links == 0 => text.push_str(after),
+                None => {}
+            }
+        }
+        self.push(&text);
+    }
 }
 
 /// Returns the paragraphs of a document whose headings are lines, without its directives.
-fn plain_paragraphs(text: &str) -> Vec<String> {
+fn plain_paragraphs(text: &str) -> Vec<Paragraph> {
+    let is_rule =
+        |line: &str| line.trim().len() > 2 && !line.trim().chars().any(char::is_alphanumeric);
     let is_mark = |line: &str| {
         let t = line.trim();
-        let is_rule = t.len() > 2 && !t.chars().any(char::is_alphanumeric);
         let starts = ["..", ":", "=", "|", "image:", "include:", "[", "//", "*", "-"];
-        is_rule || starts.iter().any(|s| t.starts_with(s)) || line.starts_with([' ', '\t'])
+        is_rule(line) || starts.iter().any(|s| t.starts_with(s)) || line.starts_with([' ', '\t'])
     };
+    let mut out = Prose::default();
     let text = text.replace("\r\n", "\n");
-    let blocks = text.split("\n\n");
-    let prose = blocks.filter(|block| !block.trim_matches('\n').lines().any(is_mark));
-    prose.map(one_line).collect()
+    for block in text.split("\n\n").map(|block| block.trim_matches('\n')) {
+        let is_heading = block.starts_with('=') || block.lines().take(3).skip(1).any(is_rule);
+        if is_heading {
+            let words = block.lines().map(|line| line.trim_matches(['=', ' ']));
+            out.heading(words.filter(|line| !line.is_empty()).next().unwrap_or_default());
+        } else if !block.lines().any(is_mark) {
+            out.push(block);
+        }
+    }
+    out.paragraphs
 }
 
 fn one_line(text: &str) -> String {
@@ -241,22 +321,42 @@ mod tests {
                       [Guide](g) | [Reference of everything](r) | [More and more](m)\n\n\
                       > A note about something that nobody reads at all here.\n\n\
                       A *thing* that finds\n`other` things, [quickly](q).\n\nMore.\n";
-        assert_eq!(
-            paragraphs(Markup::Markdown, readme),
-            ["A thing that finds other things, quickly."]
-        );
+        let texts = |markup: Markup, text: &str| -> Vec<String> {
+            paragraphs(markup, text).into_iter().map(|paragraph| paragraph.text).collect()
+        };
+        assert_eq!(texts(Markup::Markdown, readme), ["A thing that finds other things, quickly."]);
         let rst = "=====\nThing\n=====\n\n.. image:: x.png\n   :alt: badge\n\nA thing that finds other\nthings in very many places.\n";
         assert_eq!(
-            paragraphs(Markup::ReStructuredText, rst),
+            texts(Markup::ReStructuredText, rst),
             ["A thing that finds other things in very many places."]
         );
         assert!(paragraphs(Markup::Markdown, "# Title\n\nshort\n").is_empty());
     }
 
     #[test]
+    fn the_opening_is_what_comes_before_the_second_section() {
+        let openings = |text: &str| -> Vec<String> {
+            let opening = |paragraph: Paragraph| paragraph.is_opening.then_some(paragraph.text);
+            paragraphs(Markup::Markdown, text).into_iter().filter_map(opening).collect()
+        };
+        let readme = "> A sponsor pays for all of this here.\n\n# Shell\n\nA new type of shell.\n\n\
+                      ## Learning\n\nThe book is the source of all that.\n\n\
+                      ## About us\n\nWe are a band of four old friends.\n";
+        assert_eq!(
+            openings(readme),
+            ["A new type of shell.", "We are a band of four old friends."]
+        );
+        let centred = "<p align=\"center\">\n  <a href=\"x\"><img src=y>the words of a link here</a>\n</p>\n\n\
+                       <p align=\"center\">\n  The compiler for writing next scripts.\n</p>\n\n\
+                       <h2>Supporters</h2>\n\n<p>They give us some money each month.</p>\n";
+        assert_eq!(openings(centred), ["The compiler for writing next scripts."]);
+    }
+
+    #[test]
     fn a_description_says_what_something_is() {
         assert!(is_description("Flask is a lightweight WSGI framework."));
         assert!(is_description("A syntax-highlighting pager for git"));
+        assert!(!is_description("As an example, here is a video of it:"));
         assert!(!is_description("Install it and add this to your settings:"));
         assert!(!is_description("Install it (the package is called so in most package managers)"));
     }

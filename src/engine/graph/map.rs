@@ -56,8 +56,10 @@ pub struct MapAnswer {
     pub commands: Vec<Commands>,
     /// Where its programs and libraries begin.
     pub entries: Vec<EntryPoint>,
-    /// Its main directories, in the order of their paths.
+    /// Its packages and main directories, the largest first.
     pub modules: Vec<Module>,
+    /// Number of them.
+    pub total_modules: usize,
     /// The most important files, with their most important symbols.
     pub files: Vec<MapFile>,
     /// Number of all files with symbols.
@@ -112,7 +114,8 @@ impl<'a> MainFiles<'a> {
             .filter(|(_, language)| STYLES.contains(language))
             .map(|(path, _)| path)
             .collect();
-        let has_others = sources.iter().any(|path| !styles.contains(path));
+        let has_others =
+            sources.iter().any(|path| !styles.contains(path) && !is_page_or_wrapper(path));
         Self { generation: code.generation, groups, sources, styles, has_others }
     }
 
@@ -128,6 +131,7 @@ impl<'a> MainFiles<'a> {
         self.counts(path)
             && !(self.has_others && self.styles.contains(path))
             && !overview::is_migration(path)
+            && !(self.has_others && is_page_or_wrapper(path))
     }
 
     /// Returns the files with code of examples, in order, each with the folder that holds the
@@ -188,6 +192,7 @@ impl Engine {
             .iter()
             .take(MAX_FILES)
             .flat_map(|file| file.path.match_indices('/').map(|(end, _)| &file.path[..end]));
+        let modules = if is_overview { overview::modules(&tree, &weight) } else { Vec::new() };
         let about = is_overview.then(|| overview::about(&tree, directories)).flatten();
         Ok(MapAnswer {
             about,
@@ -202,7 +207,8 @@ impl Engine {
             } else {
                 Vec::new()
             },
-            modules: if is_overview { overview::modules(&tree, &weight) } else { Vec::new() },
+            total_modules: modules.len(),
+            modules,
             files: with_symbols.take(MAX_FILES).cloned().collect(),
             total_ranked,
             state: state.warning_first(not_yet).in_brief(call),
@@ -283,6 +289,13 @@ impl Engine {
         let found = self.search(&request, call)?.results;
         Ok(found.into_iter().filter_map(|row| row.path).collect())
     }
+}
+
+/// Whether a file is a page of markup, or a script that others wrote to start a build tool.
+fn is_page_or_wrapper(path: &str) -> bool {
+    matches!(path.rsplit('/').next(), Some("mvnw" | "gradlew"))
+        || path.ends_with(".html")
+        || path.ends_with(".htm")
 }
 
 /// Whether a file holds tests, or is below a directory with what they need, such as `test_helpers`.
