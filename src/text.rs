@@ -141,3 +141,16 @@ pub fn cut_at_word(text: &str, n_bytes: usize) -> String {
 pub fn bytes_of_tokens(n_tokens: usize) -> usize {
     n_tokens * 7 / 2
 }
+
+/// Returns where a line has a word, a name or an option that is not part of a longer one.
+pub fn place_of_word(line: &str, word: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let (starts, ends) = (word.starts_with(is_part), word.ends_with(is_part));
+    let mut places = line.match_indices(word).map(|(at, _)| at);
+    places.find(|at| {
+        let before = line[..*at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        let goes_on = |c: char| is_part(c) || c == '-' && word.starts_with('-');
+        !(starts && before.is_some_and(is_part)) && !(ends && after.is_some_and(goes_on))
+    })
+}

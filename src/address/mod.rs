@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-pub use self::trace::addresses_in;
+pub use self::trace::{Frame, addresses_in, frames_in};
 use crate::text::{regex, unquoted};
 
 /// Longest extension of a file name, in bytes.

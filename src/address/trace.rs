@@ -37,22 +37,50 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
+/// A place that a text names, with what the text says of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Frame {
+    pub address: Address,
+    /// The line of the text, after the line before it if that names no place, as in traces of Go and
+    /// Rust.
+    pub said: String,
+    /// The line after it if that names no place: Python quotes the code there.
+    pub quoted: String,
+}
+
 /// Returns the places that a text names by file and line, in the order in which a reader wants them:
 /// the innermost frame of a stack trace first.
 #[must_use]
 pub fn addresses_in(text: &str) -> Vec<Address> {
+    frames_in(text).into_iter().map(|frame| frame.address).collect()
+}
+
+/// Returns the same places with what the text says of them.
+#[must_use]
+pub fn frames_in(text: &str) -> Vec<Frame> {
     let text = head(text, MAX_BYTES);
-    let mut found: Vec<Address> = Vec::new();
+    let mut found: Vec<Frame> = Vec::new();
     let mut is_last_first = false;
     // The compilers of C say which files lead to the one with the error.
-    let lines = text.lines().filter(|line| !is_include(line));
-    for line in lines.chain(text.lines().filter(|line| is_include(line))) {
+    let all: Vec<&str> = text.lines().collect();
+    let order = |included: bool| {
+        let all = &all;
+        (0..all.len()).filter(move |at| is_include(all[*at]) == included)
+    };
+    let says = |at: Option<usize>| {
+        let line = at.and_then(|at| all.get(at)).filter(|line| in_line(line).is_empty());
+        line.map_or_else(String::new, |line| (*line).to_string())
+    };
+    for at in order(false).chain(order(true)) {
+        let line = all[at];
         is_last_first |= line.contains("most recent call last");
         // pytest lists calls from the outermost, and the error at the end.
         is_last_first |= is_end_of_python(line);
         for address in in_line(line) {
-            if !found.contains(&address) && found.len() < MAX_ADDRESSES {
-                found.push(address);
+            let is_known = found.iter().any(|frame| frame.address == address);
+            if !is_known && found.len() < MAX_ADDRESSES {
+                let said = format!("{line} {}", says(at.checked_sub(1)));
+                found.push(Frame { address, said, quoted: says(Some(at + 1)) });
             }
         }
     }

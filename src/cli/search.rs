@@ -22,7 +22,7 @@ use crate::engine::{
 use crate::memory::RecalledMemory;
 use crate::projects::KnownProject;
 use crate::search::Highlighter;
-use crate::tools::{Look, row_lines};
+use crate::tools::{Look, facts_lines, joined, row_lines};
 
 /// Number of results that the text shows if nobody says how many, and of the lines of a screen that
 /// they share.
@@ -30,8 +30,8 @@ const FIRST_RESULTS: usize = 5;
 const SCREEN: usize = 40;
 /// Number of lines of each result in JSON.
 const JSON_LINES: usize = 6;
-/// Most columns of the line that names other places of a file.
-const ALSO_WIDTH: usize = 100;
+/// Most columns of a line that lists names.
+const MAX_WIDTH: usize = 100;
 
 /// By the name of a project, how its paths are printed. The current project has no name.
 type PathsByProject = BTreeMap<Option<String>, Paths>;
@@ -262,15 +262,20 @@ fn print(
         Highlighter::new(&request.query)
     };
     let words = RefCell::new(words);
+    let room = render::width().min(MAX_WIDTH);
     let shown = &answer.results[..n_shown.min(answer.results.len())];
     for (i, row) in shown.iter().enumerate() {
         let look = Marked { paths: &paths[&row.repo], repo: row.repo.as_deref(), words: &words };
         for text in row_lines(&look, row) {
             line(&text)?;
         }
-        let others = if i == 0 || !row.explain.is_empty() { &*row.others } else { &[] };
-        if let Some(text) = also_here(others) {
-            render::faint(text)?;
+        if let Some(facts) = answer.named.as_ref().filter(|_| i == 0) {
+            facts_lines(&look, facts, room).iter().try_for_each(|text| line(text))?;
+        } else if i == 0 || !row.explain.is_empty() {
+            let others: Vec<String> = row.others.iter().filter_map(also_here).collect();
+            if !others.is_empty() {
+                render::faint(joined("   also here  ", &others, " · ", room))?;
+            }
         }
     }
     if !answer.memories.is_empty() {
@@ -323,23 +328,9 @@ impl Look for Marked<'_> {
     }
 }
 
-/// Names other places of a file, as many as a line has room for: `also here 224 apply · 160 refund`.
-fn also_here(others: &[ChunkRow]) -> Option<String> {
-    let mut text = String::new();
-    for other in others {
-        let (Some(line), Some(symbol)) = (other.start_line, &other.symbol) else { continue };
-        let next = format!("{line} {}", render::printable(symbol));
-        let joined = if text.is_empty() {
-            format!("   also here  {next}")
-        } else {
-            format!("{text} · {next}")
-        };
-        if console::measure_text_width(&joined) > render::width().min(ALSO_WIDTH) {
-            break;
-        }
-        text = joined;
-    }
-    (!text.is_empty()).then_some(text)
+/// Names another place of a file: `224 apply`.
+fn also_here(other: &ChunkRow) -> Option<String> {
+    Some(format!("{} {}", other.start_line?, render::printable(other.symbol.as_deref()?)))
 }
 
 /// The JSON answer, documented in specs/cli-json.md.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use self::regions::Label;
 use self::regions::{Line, Region, WHOLE, around, regions};
-pub use self::regions::{NamesAround, says, symbols_named};
+pub use self::regions::{NamesAround, members_of, says, symbols_named};
 use self::screen::Asked;
 pub use self::selection::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::chunk::Entry;
@@ -437,8 +437,10 @@ impl Compared {
                 + if gives_way { IMPLEMENTED } else { 0.0 }
         };
         self.files.extend(found.into_iter().map(|(key, (definition, regions))| {
-            let is_it = |region: &Region| definition.is_some() && region.label.lines == definition;
-            let named = |region: &Region| if is_it(region) { DEFINITION } else { 0.0 };
+            let named = |region: &Region| {
+                let is_it = definition.is_some_and(|lines| region.begins(lines));
+                if is_it { DEFINITION } else { 0.0 }
+            };
             let scores: Vec<f64> = regions.iter().map(|r| score(r) + named(r)).collect();
             (key, places(regions, &scores))
         }));
@@ -684,6 +686,7 @@ mod tests {
             lines: None,
             line: None,
             definition: None,
+            note: None,
             nth: 0,
             parts: parts.iter().map(|c| (Arc::new(c.clone().into()), 1.0)).collect(),
             others: Vec::new(),

@@ -216,6 +216,28 @@ pub fn symbols_named(chunks: &[Arc<Chunk>], written: &str) -> Vec<(u32, u32)> {
     found
 }
 
+/// Returns the functions of a type with these lines, each with its first line, in their order: those
+/// within it, and those of the file that belong to its name, as in an `impl`.
+#[must_use]
+pub fn members_of(chunks: &[Arc<Chunk>], name: &str, lines: (u32, u32)) -> Vec<(String, u32)> {
+    let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
+    let mut found: Vec<(String, u32)> = Vec::new();
+    for (at, (of, _)) in symbols.names.iter().enumerate().filter(|(_, of)| is_function(of.0)) {
+        let label = symbols.label(at).name;
+        let owner = label.strip_suffix(&*of.name).unwrap_or_default();
+        let owner = owner.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let is_owner = owner == name
+            || owner.ends_with(name) && owner[..owner.len() - name.len()].ends_with([':', '.', '#']);
+        let is_inside = lines.0 <= of.start_line && of.end_line <= lines.1;
+        let is_known = found.iter().any(|known| known.1 == of.start_line);
+        if is_owner && (is_inside || lines.1 < of.start_line || of.end_line < lines.0) && !is_known {
+            found.push((of.name.clone(), of.start_line));
+        }
+    }
+    found.sort_by_key(|of| of.1);
+    found
+}
+
 /// Returns the lines of the section with this heading, if it begins in a chunk of a Markdown file.
 fn section(chunk: &Chunk, heading: &str) -> Option<(u32, u32)> {
     let mut lines = (chunk.metadata.start_line?..).zip(chunk.text.lines());
@@ -288,7 +310,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)], named: Option<(u32, u32)>) ->
         let n = region.says.iter().filter(|says| **says).count();
         // Closing brackets say nothing, and the first line of a type only what its members repeat.
         let is_part = region.label.lines.is_some_and(|(first, last)| last - first > 1);
-        n > usize::from(is_part) || named.is_some() && region.label.lines == named
+        n > usize::from(is_part) || named.is_some_and(|lines| region.begins(lines))
     });
     regions
 }
@@ -374,7 +396,7 @@ fn label_of(chunk: &Chunk) -> Label {
 }
 
 /// Whether a line outside definitions is a comment, such as one about the whole file.
-fn begins_with_comment_mark(line: &str) -> bool {
+pub(super) fn begins_with_comment_mark(line: &str) -> bool {
     let line = line.trim_start();
     let is_directive = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic() || c == '[');
     line.strip_prefix('#').is_some_and(|rest| !is_directive(rest))
@@ -403,6 +425,13 @@ impl Region {
     pub(super) fn place(&self) -> (u32, u32) {
         let line = |line: Option<&Line>| line.map_or(0, |(number, _)| *number);
         self.label.lines.unwrap_or((line(self.lines.first()), line(self.lines.last())))
+    }
+
+    /// Whether it has the beginning of a definition with these lines.
+    pub(super) fn begins(&self, lines: (u32, u32)) -> bool {
+        let first = self.lines.first().map(|line| line.0);
+        self.label.lines == Some(lines)
+            && first.is_some_and(|first| first <= lines.0 + MAX_BETWEEN as u32)
     }
 
     /// Whether a line of the file belongs to it.

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::regions::Region;
+use super::regions::{Region, begins_with_comment_mark};
 use super::{Excerpt, Excerpts};
 use crate::embed::{StaticModel, normalise};
 use crate::search::QueryWords;
+use crate::text::place_of_word;
 
 /// Lines of the first result at least, and of a definition.
 const FIRST: usize = 10;
@@ -75,7 +76,7 @@ impl Excerpts {
             match line {
                 Some(_) if of.nth > 0 => {}
                 Some(_) if is_definition && of.row == 0 => of.take_head(),
-                Some(_) if is_definition => of.take_range(of.region.signature, 1),
+                Some(_) if is_definition => of.take_range(of.named_line(), 1),
                 Some(line) => of.take_around(line, of.row == 0 && n_named < MANY_PLACES),
                 None => {}
             }
@@ -155,9 +156,19 @@ impl Lines<'_> {
 
     /// Takes the beginning of a definition, with a short comment above it.
     fn take_head(&mut self) {
-        let signature = self.region.signature;
+        let signature = self.named_line();
         let start = if signature <= COMMENT_ABOVE { 0 } else { signature };
         self.take_range(start, DEFINITION);
+    }
+
+    /// Returns the line that gives a definition its name.
+    fn named_line(&self) -> usize {
+        let name = self.region.short_name();
+        let is_it = |line: &str| !begins_with_comment_mark(line) && place_of_word(line, name).is_some();
+        let from = self.region.signature;
+        let lines = self.region.lines.iter().enumerate();
+        let mut named = lines.filter(|(_, (_, line))| is_it(line)).map(|(at, _)| at);
+        named.find(|at| *at >= from || self.region.comments.get(*at) == Some(&false)).unwrap_or(from)
     }
 
     /// Takes a line with those around it, or with its neighbours alone.

@@ -43,6 +43,8 @@ pub struct Hit {
     pub line: Option<u32>,
     /// First and last line of the definition at [`Hit::line`], if the query names it.
     pub definition: Option<(u32, u32)>,
+    /// What differs from what the query says of the line.
+    pub note: Option<String>,
     /// Which place of the file the row shows: 0 is the best one.
     pub nth: usize,
     /// The best chunks of the file with their scores: those of the place first, each group best

@@ -19,6 +19,7 @@ use super::query::Query;
 use super::text::TextError;
 use super::tokens::{last_component, lower};
 use crate::chunk::{Chunk, ChunkType, Entry, Name};
+use crate::text::place_of_word;
 
 /// Most definitions of a name, and most lines with a text, that come first.
 const MAX_DEFINITIONS: usize = 4;
@@ -58,6 +59,11 @@ pub(super) fn named_places(
     let allows = |entry: &Entry| filter.allows(entry) && query.only.allows(entry);
     if query.is_symbol {
         let found = definitions(corpus, &query.text, &allows, hits);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        // A file that the parser does not understand has no symbols, and still has the line.
+        let found = SoughtText::declared(&query.text).places(corpus, &allows)?;
         if !found.is_empty() {
             return Ok(found);
         }
@@ -142,6 +148,7 @@ impl Defined {
             path: self.path,
             line: self.lines.0,
             definition: Some(self.lines),
+            note: None,
             chunk: entry.chunk()?,
             entries,
         })
@@ -188,6 +195,8 @@ struct SoughtText<'t> {
     words: Vec<String>,
     /// Whether it is one word with signs, such as an option, a key or a constant.
     is_token: bool,
+    /// Whether only the line is sought that declares it.
+    is_declared: bool,
 }
 
 /// A line with a sought text.
@@ -212,7 +221,13 @@ impl<'t> SoughtText<'t> {
         let has_signs = n_plain < text.chars().count() || text.chars().all(|c| !c.is_lowercase());
         let is_one = is_token && n_plain >= LEAST_WORDS && has_signs;
         (is_one || !is_token && words.len() >= LEAST_WORDS && !asks(text))
-            .then_some(Self { text, words, is_token })
+            .then_some(Self { text, words, is_token, is_declared: false })
+    }
+
+    /// Seeks the line that declares a name.
+    fn declared(name: &'t str) -> Self {
+        let text = last_component(name.trim_end_matches("()"));
+        Self { text, words: Vec::new(), is_token: true, is_declared: true }
     }
 
     fn places(
@@ -269,7 +284,9 @@ impl<'t> SoughtText<'t> {
         let all: Vec<&str> = chunk.text.lines().collect();
         if self.is_token {
             for (number, line) in (first..).zip(&all) {
-                if let Some(at) = token_in(line, self.text) {
+                if let Some(at) = place_of_word(line, self.text)
+                    && (!self.is_declared || declares(line, at, self.text.len()))
+                {
                     tell(number, is_in_quotes(line, at), self.text.len(), line.trim().len());
                 }
             }
@@ -332,6 +349,7 @@ impl FoundLine {
             path: file.path.clone(),
             line: self.line,
             definition: None,
+            note: None,
             chunk,
             entries,
         })
@@ -448,17 +466,19 @@ fn shared_runs(text: &[String], line: &[&String]) -> (usize, usize) {
     (words, if words == 0 { 0 } else { letters })
 }
 
-/// Returns where a line has a token that is not part of a longer one.
-fn token_in(line: &str, token: &str) -> Option<usize> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let mut places = line.match_indices(token).map(|(at, _)| at);
-    places.find(|at| {
-        let before = line[..*at].chars().next_back();
-        let after = line[at + token.len()..].chars().next();
-        let starts = token.chars().next().is_some_and(is_part);
-        let ends = token.chars().next_back().is_some_and(is_part);
-        !(starts && before.is_some_and(is_part)) && !(ends && after.is_some_and(|c| is_part(c) || c == '-'))
-    })
+/// Whether a line declares the name at this place.
+fn declares(line: &str, at: usize, length: usize) -> bool {
+    const WORDS: [&str; 26] = [
+        "class", "struct", "type", "interface", "enum", "trait", "protocol", "object", "record",
+        "union", "typedef", "func", "function", "fun", "fn", "def", "const", "let", "var", "val",
+        "static", "final", "define", "module", "namespace", "message",
+    ];
+    let (before, after) = (line[..at].trim(), line[at + length..].trim_start());
+    let is_given = after.starts_with([':', '=']) && !after.starts_with("==") && !after.starts_with("=>");
+    // `const NAME`, but not `const x = f(NAME)`.
+    let is_after_word = before.split(|c: char| !c.is_alphanumeric()).any(|w| WORDS.contains(&w))
+        && !before.contains(['=', '(', '{', '"', '\'']);
+    is_after_word || before.is_empty() && is_given
 }
 
 /// Whether a place of a line is within quotes.

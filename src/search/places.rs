@@ -17,6 +17,8 @@ pub struct NamedPlace {
     pub line: u32,
     /// First and last line of the definition that begins at the line, if the question names it.
     pub definition: Option<LineRange>,
+    /// What differs from what the question says of it.
+    pub note: Option<String>,
     /// The chunk at the line.
     pub chunk: Arc<Chunk>,
     /// The entries of the chunk, and of the others with lines of the definition.
@@ -31,7 +33,7 @@ pub fn places_first(places: Vec<NamedPlace>, mut hits: Vec<Hit>) -> Vec<Hit> {
     let n = places.len();
     let mut named: Vec<Hit> = Vec::with_capacity(n + hits.len());
     for (i, place) in places.into_iter().enumerate() {
-        let NamedPlace { part, path, line, definition, chunk, entries } = place;
+        let NamedPlace { part, path, line, definition, note, chunk, entries } = place;
         let value = best + (n - i) as f64 * NAMED_PLACE;
         let is_file = |hit: &Hit| definition.is_some() && hit.part == part && hit.path == path;
         let known = hits.iter().position(|hit| is_file(hit)).map(|at| hits.remove(at));
@@ -50,6 +52,7 @@ pub fn places_first(places: Vec<NamedPlace>, mut hits: Vec<Hit>) -> Vec<Hit> {
             chunk,
             line: Some(line),
             definition,
+            note,
             nth: 0,
             parts,
             others,

@@ -185,6 +185,7 @@ pub(super) fn exact(
                 lines: lines(&chunk),
                 line: None,
                 definition: None,
+                note: None,
                 nth: 0,
                 chunk,
                 parts,

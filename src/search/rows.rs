@@ -73,6 +73,7 @@ impl Evidence<'_> {
             lines: place.lines,
             line: None,
             definition: None,
+            note: None,
             nth: 0,
             parts: self.best_parts(file, place),
             others,

@@ -1,8 +1,8 @@
 //! Writes results as text: a heading for each place, and its lines below.
 
 use super::reply::{Look, printable};
-use crate::engine::{ChunkRow, ExcerptRow, ResultRow};
-use crate::text::{MAX_LINE, cut};
+use crate::engine::{ChunkRow, ExcerptRow, NamedFacts, ResultRow};
+use crate::text::{MAX_LINE, count, cut};
 
 /// Formats a place as `src/a.rs:3-9  method Type::name`. A chunk without a file shows its id
 /// instead of a path.
@@ -39,6 +39,7 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
         let what = format!("{} {}", excerpt.kind, excerpt.symbol);
         let heading = format!("{}{marks}  {}", look.lines(&path, &lines), look.name(what.trim()));
         out.push(look.row(heading.trim_end().to_string()));
+        out.extend(row.hit.note.as_ref().map(|note| look.aside(&format!("   {}", printable(note)))));
         out.extend(code(look, row, excerpt));
         out.extend(excerpt.beside.as_deref().map(printable));
     }
@@ -53,6 +54,46 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
     }
     out.extend(row.changed_by.as_ref().map(|c| look.aside(&format!("  changed by {}", printable(c)))));
     out
+}
+
+/// Says what a definition consists of and how much uses it, in at most two lines of this width.
+pub(crate) fn facts_lines(look: &dyn Look, facts: &NamedFacts, width: usize) -> Vec<String> {
+    let members: Vec<String> = facts.members.iter().map(|(name, line)| {
+        format!("{} {line}", printable(name))
+    }).collect();
+    let folders = facts.most_in.iter().map(|(name, n)| format!("{} {n}", printable(name)));
+    let mut lines = Vec::new();
+    if !members.is_empty() {
+        lines.push(joined("   methods  ", &members, " · ", width));
+    }
+    if facts.n_uses > 0 {
+        let uses = format!(
+            "   used     {} in {}",
+            count(facts.n_uses, "line"),
+            count(facts.n_files, "file")
+        );
+        let folders: Vec<String> = folders.collect();
+        lines.push(match folders.len() {
+            0 | 1 => uses,
+            _ => joined(&format!("{uses}, most in "), &folders, ", ", width),
+        });
+    }
+    lines.into_iter().map(|line| look.aside(&line)).collect()
+}
+
+/// Joins as many items as a line of this width has room for, and counts the others.
+pub(crate) fn joined(start: &str, items: &[String], between: &str, width: usize) -> String {
+    let mut text = start.to_string();
+    for (i, item) in items.iter().enumerate() {
+        let next = if i == 0 { item.clone() } else { format!("{between}{item}") };
+        let left = items.len() - i;
+        let rest = if left > 1 { format!(" … {left} more") } else { String::new() };
+        if i > 0 && (text.chars().count() + next.chars().count() + rest.chars().count()) > width {
+            return format!("{text} … {left} more");
+        }
+        text += &next;
+    }
+    text
 }
 
 /// Returns the shown lines of an excerpt with their numbers, and a mark for those that are left out

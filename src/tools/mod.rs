@@ -34,7 +34,7 @@ mod tool;
 mod why;
 
 pub use self::budget::Format;
-pub(crate) use self::hits::row_lines;
+pub(crate) use self::hits::{facts_lines, joined, row_lines};
 pub(crate) use self::outline::Args as OutlineArgs;
 pub(crate) use self::reply::{Look, Reply, printed};
 pub use self::reply::{printable, printable_code, shown_place};

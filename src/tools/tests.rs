@@ -1099,6 +1099,7 @@ proptest! {
             lines: None,
             line: None,
             definition: None,
+            note: None,
             nth: 0,
             parts: vec![(Arc::new(chunk(i, path, lines).into()), 1.0)],
             others: Vec::new(),

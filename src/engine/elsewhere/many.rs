@@ -16,9 +16,9 @@ use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, OpenProject, View};
 use crate::engine::elsewhere::scope::{AskedProject, others};
 use crate::engine::elsewhere::team::{MAX_HOLDING, Selected, is_glob, state_of};
+use crate::engine::read::frames::with_places;
 use crate::engine::read::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact, ranked,
-    with_places,
 };
 use crate::engine::{AskError, Call};
 use crate::projects::{KnownProject, Projects};
@@ -480,7 +480,9 @@ pub(in crate::engine) fn search_all(
         let files = here.iter().map(|(_, project, corpus)| (*project, &**corpus.chunks()));
         warnings.extend(request.filters.idle(&files.collect::<Vec<_>>()));
     }
-    results.hits = with_places(&here, request, results.hits);
+    if request.mode != SearchMode::Exact {
+        results.hits = with_places(&here, &request.query, results.hits);
+    }
     let row = |hit: Hit| Some(parts[hit.part].row(hit, request.explain));
     let n_chunks = parts.iter().map(Participant::n_chunks).sum();
     let of_parts: Vec<Freshness> = parts.iter().map(Participant::freshness).collect();

@@ -1,34 +1,29 @@
 //! Searches the code corpus: ranked results for a question, or every match of an exact query.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::address::{self, addresses_in};
 use crate::embed::{StaticModel, vector_of_question};
 use crate::engine::door::filters::Filters;
 use crate::engine::door::freshness::AnswerState;
-use crate::engine::door::paths;
-use crate::engine::door::project::Project;
 use crate::engine::door::rows::ResultRow;
 use crate::engine::door::serving::{Engine, View};
 use crate::engine::read::beside::Lines;
+use crate::engine::read::frames::with_places;
 use crate::engine::read::grep::bad_cursor;
+use crate::engine::read::named::NamedFacts;
 use crate::engine::{AskError, Call, RecallRequest};
 use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
 use crate::memory::RecalledMemory;
 use crate::search::{
-    Corpus, Filter, HiddenCommits, Hit, NamedPlace, Query, Results, SearchError, Searcher,
-    Statistics, places_first,
+    Filter, HiddenCommits, Hit, Query, Results, SearchError, Searcher,
+    Statistics,
 };
 use crate::text::count;
-
-/// Number of places of a stack trace that come before other results.
-const MAX_NAMED: usize = 5;
 
 /// The arguments of a search.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -97,6 +92,9 @@ pub struct SearchAnswer {
     /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+    /// What the project has of the first result, if that is a definition which the query names.
+    #[serde(skip)]
+    pub named: Option<NamedFacts>,
     /// Relevant memories of earlier sessions.
     #[serde(skip)]
     pub memories: Vec<RecalledMemory>,
@@ -209,6 +207,7 @@ impl Ranking {
             next_cursor: page.next(n),
             results: ResultRow::best(rows, &excerpts, 0),
             total,
+            named: None,
             memories: Vec::new(),
             stats: request.include_stats.then(|| SearchStats {
                 chunks: n_chunks,
@@ -315,14 +314,22 @@ impl Engine {
         view.state.warnings.extend(self.lacking_vectors(&view.code, request.mode));
         let mut results = found.results;
         let is_cut = results.hits.len() >= page.n_wanted();
-        results.hits = with_places(&[(0, &*self.project, corpus)], request, results.hits);
+        if request.mode != SearchMode::Exact {
+            let here = [(0, &*self.project, corpus)];
+            results.hits = with_places(&here, &request.query, results.hits);
+        }
         let row = |hit: Hit| {
             let row = ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain);
             Some(row.unless_gone(&|path| self.project.has_file(path)))
         };
         let n_chunks = corpus.chunks().len();
         let ranking = Ranking { results, is_cut, n_chunks, took };
-        Ok(ranking.answer(request, page, view.state.in_brief(call), row))
+        let mut answer = ranking.answer(request, page, view.state.in_brief(call), row);
+        if page.offset == 0 {
+            let first = answer.results.first();
+            answer.named = first.and_then(|row| self.facts_of(row, corpus, call));
+        }
+        Ok(answer)
     }
 
     /// Returns a warning if chunks have no vectors and, as in every command, no thread makes them.
@@ -377,50 +384,6 @@ pub(in crate::engine) fn ranked(
         Some(pooled) => searcher.search_among(query, vector, filter, n, pooled),
         None => searcher.search(query, vector, filter, n),
     }
-}
-
-/// Returns the indexed places that a question names by file and line, such as those of a pasted stack
-/// trace, in its order, before the hits. Each project comes with the number of its part of the hits.
-pub(in crate::engine) fn with_places(
-    projects: &[(usize, &Project, &Corpus)],
-    request: &SearchRequest,
-    hits: Vec<Hit>,
-) -> Vec<Hit> {
-    let mut named: Vec<NamedPlace> = Vec::new();
-    let is_exact = request.mode == SearchMode::Exact;
-    let addresses = if is_exact { Vec::new() } else { addresses_in(&request.query) };
-    for address in addresses {
-        let Some((line, _)) = address.lines else { continue };
-        let is_inside = |(_, project, _): &&(usize, &Project, &Corpus)| {
-            Path::new(&address.path).starts_with(project.layout.root())
-        };
-        // An absolute path is in the project around it alone, though others have files of this name.
-        let is_inside_one = projects.iter().any(|one| is_inside(&one));
-        for (part, project, corpus) in projects.iter().filter(|p| !is_inside_one || is_inside(p)) {
-            if named.len() == MAX_NAMED {
-                break;
-            }
-            let (part, chunks) = (*part, corpus.chunks());
-            let files = address::matching(&address.path, chunks.files());
-            let Some(path) = files.first() else { continue };
-            let is_it = |n: &NamedPlace| n.part == part && *n.path == **path && n.line == line;
-            if named.iter().any(is_it) {
-                continue;
-            }
-            let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(line)) else { continue };
-            let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
-            let path = (*path).into();
-            named.push(NamedPlace {
-                part,
-                path,
-                line,
-                definition: None,
-                chunk,
-                entries: vec![entry],
-            });
-        }
-    }
-    places_first(named, hits)
 }
 
 /// Fails if a search has no words.

@@ -1,0 +1,125 @@
+//! Finds the places that a question names by file and line, such as the frames of a stack trace. A trace
+//! may be older than the files: what it says of a frame is compared with the code at the line.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::address::{self, Frame, frames_in};
+use crate::chunk::Chunk;
+use crate::engine::door::paths;
+use crate::engine::door::project::Project;
+use crate::excerpt::{NamesAround, symbols_named};
+use crate::search::{Corpus, Hit, NamedPlace, places_first};
+use crate::text::{count, place_of_word};
+
+/// Number of places of a stack trace that come before other results.
+const MAX_NAMED: usize = 8;
+/// Shorter lines of code that a trace quotes are not sought.
+const LEAST_QUOTE: usize = 8;
+
+/// Returns the indexed places that a question names by file and line, in its order, before the hits.
+/// Each project comes with the number of its part of the hits.
+pub(in crate::engine) fn with_places(
+    projects: &[(usize, &Project, &Corpus)],
+    question: &str,
+    hits: Vec<Hit>,
+) -> Vec<Hit> {
+    let mut named: Vec<NamedPlace> = Vec::new();
+    for frame in frames_in(question) {
+        let Some((line, _)) = frame.address.lines else { continue };
+        let is_inside = |(_, project, _): &&(usize, &Project, &Corpus)| {
+            Path::new(&frame.address.path).starts_with(project.layout.root())
+        };
+        // An absolute path is in the project around it alone, though others have files of this name.
+        let is_inside_one = projects.iter().any(|one| is_inside(&one));
+        for (part, project, corpus) in projects.iter().filter(|p| !is_inside_one || is_inside(p)) {
+            if named.len() == MAX_NAMED {
+                break;
+            }
+            let (part, chunks) = (*part, corpus.chunks());
+            let files = address::matching(&frame.address.path, chunks.files());
+            let Some(path) = files.first() else { continue };
+            let found = found_at(&chunks.read_file(path), &frame, line);
+            let place = found.unwrap_or_else(|| Found { line, note: None });
+            let is_it =
+                |n: &NamedPlace| n.part == part && *n.path == **path && n.line == place.line;
+            if named.iter().any(is_it) {
+                continue;
+            }
+            let Ok(chunk) = paths::chunk_at(project, chunks, path, Some(place.line)) else {
+                continue;
+            };
+            let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
+            named.push(NamedPlace {
+                part,
+                path: (*path).into(),
+                line: place.line,
+                definition: None,
+                note: place.note,
+                chunk,
+                entries: vec![entry],
+            });
+        }
+    }
+    places_first(named, hits)
+}
+
+/// Where the code of a frame is.
+struct Found {
+    line: u32,
+    /// What differs from the trace.
+    note: Option<String>,
+}
+
+/// Returns the place of a frame that is not where the trace says, as far as the file tells: the line
+/// that the trace quotes, or the function that it names.
+fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
+    let last = chunks.iter().filter_map(|chunk| chunk.metadata.end_line).max()?;
+    let at_line = NamesAround::new(chunks).at(line);
+    let is_said = |name: &str| place_of_word(&frame.said, short(name)).is_some();
+    let is_beyond = line > last;
+    if !is_beyond && (at_line.is_none() || at_line.as_deref().is_some_and(is_said)) {
+        return None;
+    }
+    let names = chunks.iter().flat_map(|chunk| &chunk.metadata.names);
+    let functions = names.filter(|n| matches!(n.kind.as_str(), "function" | "method"));
+    let mut said: Vec<&str> =
+        functions.map(|n| n.name.as_str()).filter(|name| is_said(name)).collect();
+    said.sort_by_key(|name| place_of_word(&frame.said, short(name)));
+    let function = said.first();
+    let lines = function.and_then(|name| symbols_named(chunks, name).into_iter().next());
+    let is_near = |at: u32| lines.is_none_or(|(first, last)| (first..=last).contains(&at));
+    let quote = frame.quoted.trim();
+    let quoted = (quote.len() >= LEAST_QUOTE).then(|| {
+        let lines = chunks.iter().flat_map(|chunk| {
+            (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines())
+        });
+        lines.filter(|(_, text)| text.trim() == quote).map(|(at, _)| at).find(|at| is_near(*at))
+    });
+    let named = || {
+        let (first, last) = lines?;
+        let name = short(function?);
+        let code = chunks.iter().flat_map(|chunk| {
+            (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines())
+        });
+        let mut code = code.filter(|(at, _)| (first..=last).contains(at));
+        Some(code.find(|(_, text)| place_of_word(text, name).is_some()).map_or(first, |of| of.0))
+    };
+    let now = quoted.flatten().or_else(named);
+    let was = if is_beyond {
+        format!("the trace says line {line}: the file has {} now", count(last as usize, "line"))
+    } else {
+        format!("the trace says line {line}, which is in {} now", at_line.as_deref()?)
+    };
+    match now {
+        Some(now) => Some(Found { line: now, note: Some(was) }),
+        None if is_beyond => Some(Found { line: last, note: Some(was) }),
+        None => None,
+    }
+}
+
+/// Returns a name without the names around it.
+fn short(name: &str) -> &str {
+    let is_part = |c: char| !(c.is_alphanumeric() || c == '_');
+    name.trim_end_matches(is_part).rsplit(is_part).next().unwrap_or(name)
+}
