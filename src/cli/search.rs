@@ -169,7 +169,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             line(&paths.linked(path, None, paths.shown(path)))?;
         }
     } else {
-        let n_shown = args.limit.unwrap_or(FIRST_RESULTS);
+        let n_named = answer.results.iter().take_while(|row| row.hit.line.is_some()).count();
+        let n_shown = args.limit.unwrap_or(FIRST_RESULTS.max(n_named));
         answer.results = match context {
             Some(n_lines) => ResultRow::best(answer.results, &answer.excerpts, n_lines),
             None => ResultRow::screen(answer.results, &answer.excerpts, n_shown, SCREEN),
@@ -285,9 +286,19 @@ fn print(
     if answer.results.is_empty() {
         tell!("nothing found in {}", render::count(answer.n_chunks, "chunk"));
     }
+    let mut next = Vec::new();
     let n_more = answer.results.len() - shown.len();
     if n_more > 0 {
-        render::faint(format!("{} more: -n {}", n_more, answer.results.len()))?;
+        next.push(format!("{n_more} more: -n {}", answer.results.len()));
+    }
+    if let Some(first) = shown.first().filter(|row| row.hit.definition.is_some())
+        && let Some(name) = &first.chunk.symbol
+        && matches!(first.chunk.kind.as_deref(), Some("function" | "method"))
+    {
+        next.push(format!("callers: cortex graph callers {}", render::printable(name)));
+    }
+    if !next.is_empty() {
+        render::faint(next.join("  ·  "))?;
     }
     Ok(())
 }

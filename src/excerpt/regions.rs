@@ -336,8 +336,7 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
     lines.dedup_by_key(|l| l.0);
     let (first, last) = (lines.first()?.0, lines.last()?.0);
     let label = symbol.map(|i| symbols.label(i)).unwrap_or_default();
-    let name = if label.name.is_empty() { String::new() } else { format!("{}, ", label.name) };
-    let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
+    let label = Label { lines: Some((first, last)), ..label };
     let comments = vec![false; lines.len()];
     let says = what_says(&lines);
     Some(Region { label, lines, comments, says, ..Region::default() })

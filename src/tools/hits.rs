@@ -35,7 +35,9 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
             out.push(look.row(format!("{place}{marks}  {}", look.found_in(text.trim()))));
             continue;
         }
-        let lines = lines(Some(excerpt.start_line), Some(excerpt.end_line)).unwrap_or_default();
+        let named = named_line(row);
+        let last = named.unwrap_or(excerpt.end_line);
+        let lines = lines(Some(named.unwrap_or(excerpt.start_line)), Some(last)).unwrap_or_default();
         let what = format!("{} {}", excerpt.kind, excerpt.symbol);
         let heading = format!("{}{marks}  {}", look.lines(&path, &lines), look.name(what.trim()));
         out.push(look.row(heading.trim_end().to_string()));
@@ -96,10 +98,15 @@ pub(crate) fn joined(start: &str, items: &[String], between: &str, width: usize)
     text
 }
 
+/// Returns the line that the question names, unless a definition begins there.
+fn named_line(row: &ResultRow) -> Option<u32> {
+    row.hit.line.filter(|_| row.hit.definition.is_none())
+}
+
 /// Returns the shown lines of an excerpt with their numbers, and a mark for those that are left out
 /// between them. The line that the question names is marked.
 fn code(look: &dyn Look, row: &ResultRow, excerpt: &ExcerptRow) -> Vec<String> {
-    let named = row.hit.line.filter(|_| row.hit.definition.is_none());
+    let named = named_line(row);
     let mut out = Vec::new();
     for window in &excerpt.windows {
         if !out.is_empty() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::address::{self, Frame, frames_in};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, ChunkSet};
 use crate::engine::door::paths;
 use crate::engine::door::project::Project;
 use crate::excerpt::{NamesAround, symbols_named};
@@ -14,6 +14,8 @@ use crate::text::{count, place_of_word};
 
 /// Number of places of a stack trace that come before other results.
 const MAX_NAMED: usize = 8;
+/// Most files that are read to find the one that a frame means.
+const MAX_FILES: usize = 8;
 /// Shorter lines of code that a trace quotes are not sought.
 const LEAST_QUOTE: usize = 8;
 
@@ -38,11 +40,9 @@ pub(in crate::engine) fn with_places(
             }
             let (part, chunks) = (*part, corpus.chunks());
             let files = address::matching(&frame.address.path, chunks.files());
-            let Some(path) = files.first() else { continue };
-            let found = found_at(&chunks.read_file(path), &frame, line);
-            let place = found.unwrap_or_else(|| Found { line, note: None });
+            let Some((path, place)) = best_of(&files, &frame, line, chunks) else { continue };
             let is_it =
-                |n: &NamedPlace| n.part == part && *n.path == **path && n.line == place.line;
+                |n: &NamedPlace| n.part == part && *n.path == *path && n.line == place.line;
             if named.iter().any(is_it) {
                 continue;
             }
@@ -52,7 +52,7 @@ pub(in crate::engine) fn with_places(
             let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
             named.push(NamedPlace {
                 part,
-                path: (*path).into(),
+                path: path.into(),
                 line: place.line,
                 definition: None,
                 note: place.note,
@@ -69,6 +69,25 @@ struct Found {
     line: u32,
     /// What differs from the trace.
     note: Option<String>,
+}
+
+/// Returns the file that a frame means, of those whose paths fit equally well, and the place in it: the
+/// first that has what the frame says at its line, or else the first.
+fn best_of<'f>(
+    files: &[&'f str],
+    frame: &Frame,
+    line: u32,
+    chunks: &ChunkSet,
+) -> Option<(&'f str, Found)> {
+    let mut first = None;
+    for path in files.iter().take(MAX_FILES) {
+        match found_at(&chunks.read_file(path), frame, line) {
+            None => return Some((path, Found { line, note: None })),
+            Some(found) if first.is_none() => first = Some((*path, found)),
+            Some(_) => {}
+        }
+    }
+    first
 }
 
 /// Returns the place of a frame that is not where the trace says, as far as the file tells: the line
