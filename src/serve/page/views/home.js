@@ -26,8 +26,7 @@ export async function show(main, parameters, { signal }) {
     overview(signal).then(([box, total]) => fill(parts.map, head("Map", link("/map", {}, count(total.lines, "line"))), box)),
     // In this order, because one is below the other.
     activity(signal).then(() => commits(status.index.head, signal)).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), rows)),
-    // This may build the code graph, so nothing waits for it.
-    call("map", { max_tokens: 4000 }, signal).then((map) => {
+    call("overview", {}, signal).then((map) => {
       fill(parts.about, map.about ? visible(map.about.text) : null);
       fill(parts.questions, head("Questions that this repository can answer"), questions(map, status));
       return map;
