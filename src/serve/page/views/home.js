@@ -11,6 +11,8 @@ export const title = () => "Home";
 
 const COMMITS = 10;
 const ASKED = 6;
+// Commits of the question what the last ones touch.
+const TOUCHED = 3;
 const MODULES = 8;
 
 let shown = null;
@@ -22,26 +24,36 @@ export async function show(main, parameters, { signal }) {
   const [{ name, branch }, status] = await Promise.all([about(), call("status", {}, signal)]);
   fill(parts.name, visible(name));
   fill(parts.facts, facts(branch, status));
+  // Without a commit, there is no past to ask.
+  const past = status.index.head ? call("history", { paths: ["*"], limit: COMMITS }, signal) : Promise.resolve({ commits: [] });
+  past.catch(() => {});
+  parts.known = async () => {
+    const map = await call("overview", {}, signal);
+    parts.isPartial = !map.files.length;
+    const { commits } = await past.catch(() => ({ commits: [] }));
+    fill(parts.about, map.about ? visible(map.about.text) : null);
+    fill(parts.questions, head("Questions that this repository can answer"), questions(map, commits.slice(0, TOUCHED).at(-1)));
+    return map;
+  };
   const [, , map] = await Promise.all([
     overview(signal).then(([box, total]) => fill(parts.map, head("Map", link("/map", {}, count(total.lines, "line"))), box)),
     // In this order, because one is below the other.
-    activity(signal).then(() => commits(status.index.head, signal)).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), rows)),
-    call("overview", {}, signal).then((map) => {
-      fill(parts.about, map.about ? visible(map.about.text) : null);
-      fill(parts.questions, head("Questions that this repository can answer"), questions(map, status));
-      return map;
-    }),
+    activity(signal).then(() => past).then(({ commits }) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), log(commits))),
+    parts.known(),
   ]);
   fill(parts.modules, modules(map));
 }
 
 export function heard(name, main, signal) {
-  if (name === "activity" && main.querySelector(".home")) activity(signal).catch(() => {});
+  if (name !== "activity" || !main.querySelector(".home")) return;
+  activity(signal).catch(() => {});
+  // Somebody's question may have built the code graph.
+  if (shown.isPartial) shown.known().then((map) => fill(shown.modules, modules(map))).catch(() => {});
 }
 
 function skeleton() {
   const panel = (part) => h("section", { class: "panel", "data-part": part });
-  const waiting = h("ul", { class: "questions" }, ["Reading the code graph, from which questions come …", "", ""].map((text) => h("li", { class: "hint" }, text)));
+  const waiting = h("ul", { class: "questions" }, ["Reading what this repository is …", "", ""].map((text) => h("li", { class: "hint" }, text)));
   const parts = { questions: panel("questions"), map: panel("map") };
   fill(parts.questions, head("Questions that this repository can answer"), waiting);
   fill(parts.map, head("Map"), h("div", { class: "treemap" }));
@@ -65,11 +77,9 @@ function facts(branch, { index, files, languages }) {
   ];
 }
 
-async function commits(head, signal) {
-  // Without a commit, there is no past to ask.
-  const answer = head && await call("history", { paths: ["*"], limit: COMMITS }, signal);
-  if (!answer?.commits.length) return h("p", { class: "hint" }, "No commits are known here.");
-  return h("ol", { class: "rows log" }, answer.commits.map((commit) => h("li", {},
+function log(commits) {
+  if (!commits.length) return h("p", { class: "hint" }, "No commits are known here.");
+  return h("ol", { class: "rows log" }, commits.map((commit) => h("li", {},
     h("a", { class: "commit", href: range(commit.id), title: visible(commit.subject) }, visible(commit.subject)),
     ago(commit.at))));
 }
@@ -77,7 +87,7 @@ async function commits(head, signal) {
 const range = (id) => `/change?${new URLSearchParams({ range: `${id}^..${id}` })}`;
 
 // Three questions about the most important type, an explained directory, and the way in.
-function questions({ files, modules, entries }, status) {
+function questions({ files, modules, entries }, since) {
   const [file, next] = files;
   const symbol = file?.symbols[0];
   const [other] = next?.symbols ?? [];
@@ -91,7 +101,7 @@ function questions({ files, modules, entries }, status) {
     explained && [`How does ${explained.path} work?`, "search below it", `/search?${new URLSearchParams({ q: `How does ${explained.path} work?`, paths: `${explained.path}/**` })}`],
     !explained && other && [`Who uses ${other.name}?`, `${other.kind} in ${next.path}`, fileAddress(next.path, other.line, other.name)],
     entry && ["Where does the program start?", entry.path, fileAddress(entry.path, entry.line)],
-    status.index.head && ["What do the last commits touch?", "users and tests", "/change?range=HEAD%7E3.."],
+    since && ["What do the last commits touch?", "users and tests", `/change?${new URLSearchParams({ range: `${since.id}^..` })}`],
   ].filter(Boolean).slice(0, 3);
   if (!rows.length) return h("p", { class: "hint" }, "Type a question into the field above.");
   return h("ul", { class: "questions" }, rows.map(([question, where, address]) =>
