@@ -5,7 +5,13 @@ import { colour } from "../code.js";
 import { count, fileAddress, fill, h, visible } from "../dom.js";
 
 export const follows = true;
-export const title = (parameters) => parameters.get("range") || "Change";
+export const title = (parameters) => named(parameters.get("range")) || "Change";
+
+// Returns a range as somebody reads it: with short hashes, and what one commit changed as this commit.
+function named(range) {
+  const short = (range ?? "").replace(/\b([0-9a-f]{9})[0-9a-f]{31,}\b/g, "$1");
+  return short.replace(/^([0-9a-f]{9})\^\.\.\1$/, "commit $1");
+}
 
 // Rows that are not folded away, and files whose lines are not.
 const FIRST = 8;
@@ -37,7 +43,7 @@ export async function show(main, parameters, { go, signal }) {
   // Somebody who reads stays where they are when the index changes.
   const isNew = main.querySelector(".change")?.dataset.range !== range;
   const folded = new Map(isNew ? [] : [...main.querySelectorAll(".patch")].map((file) => [file.dataset.path, file.lastChild.hidden]));
-  const of = visible(range || "working tree against HEAD");
+  const of = visible(named(range) || "working tree against HEAD");
   const aside = h("div", { class: "touched" }, isNew && patch.total_files ? h("p", { class: "hint" }, "Reading the code graph, which knows users and tests …") : null);
   // On a narrow screen, they are below the difference.
   const lead = h("h1", { class: "lead" }, patch.total_files ? `${count(patch.total_files, "file")} (${of}) ` : `Nothing is changed (${of}).`,
