@@ -14,6 +14,9 @@ const ASKED = 6;
 // Commits of the question what the last ones touch.
 const TOUCHED = 3;
 const MODULES = 8;
+// Most languages that are named, and the least share of the lines of one.
+const LANGUAGES = 3;
+const MUCH = 0.1;
 
 let shown = null;
 
@@ -23,13 +26,14 @@ export async function show(main, parameters, { signal }) {
   const parts = shown;
   const [{ name, branch }, status] = await Promise.all([about(), call("status", {}, signal)]);
   fill(parts.name, visible(name));
-  fill(parts.facts, facts(branch, status));
+  fill(parts.facts, facts(branch, status, []));
   // Without a commit, there is no past to ask.
   const past = status.index.head ? call("history", { paths: ["*"], limit: COMMITS }, signal) : Promise.resolve({ commits: [] });
   past.catch(() => {});
   parts.known = async () => {
     const map = await call("overview", {}, signal);
     parts.isPartial = !map.files.length;
+    fill(parts.facts, facts(branch, status, map.languages));
     const { commits } = await past.catch(() => ({ commits: [] }));
     fill(parts.about, map.about ? visible(map.about.text) : null);
     fill(parts.questions, head("Questions that this repository can answer"), questions(map, commits.slice(0, TOUCHED).at(-1)));
@@ -68,12 +72,13 @@ function skeleton() {
 
 const head = (text, ...more) => h("h2", {}, text, more.length ? h("span", { class: "n" }, " · ", more) : null);
 
-function facts(branch, { index, files, languages }) {
-  const main = Object.entries(languages).filter(([name]) => !["other", "text"].includes(name)).sort((a, b) => b[1] - a[1]).slice(0, 3);
+function facts(branch, { index, files }, languages) {
+  const lines = languages.reduce((sum, row) => sum + row.lines, 0);
+  const main = languages.filter((row) => row.lines > lines * MUCH).slice(0, LANGUAGES);
   return [
     branch ? ["On ", h("code", {}, visible(branch)), index.head ? ` at ${index.head.slice(0, 9)}` : null, " · "] : null,
     index.pending ? `${count(index.pending, "file")} waiting to be indexed` : "index up to date", ", last changed ", ago(index.indexed_at),
-    ` · ${count(files, "file")}`, main.length ? `, mostly ${main.map(([name]) => name).join(", ")}` : null,
+    ` · ${count(files, "file")}`, main.length ? `, mostly ${main.map(({ name }) => name).join(", ")}` : null,
   ];
 }
 
