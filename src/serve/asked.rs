@@ -10,9 +10,9 @@ use super::activity::{ActivityAnswer, ActivityRequest};
 use super::calls::AskedServer;
 use crate::engine::{
     AskError, BriefingRequest, BriefingText, Call, ColoursAnswer, ColoursRequest, DrawingAnswer,
-    DrawingRequest, Engine, FileUses, FileUsesRequest, MemoriesAnswer, MemoriesRequest, Mentions,
-    PastAnswer, PastRequest, PinRequest, ResultRow, Scope, SearchAnswer, SearchRequest,
-    TreemapAnswer, TreemapRequest,
+    DrawingRequest, Engine, FileUses, FileUsesRequest, MapAnswer, MemoriesAnswer, MemoriesRequest,
+    Mentions, PastAnswer, PastRequest, PatchAnswer, PatchRequest, PinRequest, ResultRow, Scope,
+    SearchAnswer, SearchRequest, TreemapAnswer, TreemapRequest,
 };
 use crate::tools::{
     Answer, Effect, Format, Question, Tool, ToolGroup, deserialized, input_schema, json_of,
@@ -42,7 +42,9 @@ pub(super) const ALL: &[Tool] = &[
     tool::<FindRequest>(),
     tool::<DrawingRequest>(),
     tool::<FileUsesRequest>(),
+    tool::<OverviewRequest>(),
     tool::<PastRequest>(),
+    tool::<PatchRequest>(),
     tool::<TreemapRequest>(),
     tool::<MemoriesRequest>(),
     tool::<BriefingRequest>(),
@@ -209,6 +211,32 @@ impl PageArguments for PastRequest {
 
     fn answer(self, engine: &Engine, call: &Call) -> Result<PastAnswer, AskError> {
         engine.past(&self, call)
+    }
+}
+
+impl PageArguments for PatchRequest {
+    const NAME: &'static str = "patch";
+    const TITLE: &'static str = "Lines of a change";
+    const DESCRIPTION: &'static str = "Returns the lines that a range of commits, or what is not committed, adds and removes, each with its number and with the lines around it. Secrets are hidden, and long changes are cut.";
+    type Answer = PatchAnswer;
+
+    fn answer(self, engine: &Engine, call: &Call) -> Result<PatchAnswer, AskError> {
+        engine.patch(&self, call)
+    }
+}
+
+/// Asks what the project is, as far as nobody has to wait for it.
+#[derive(Deserialize, JsonSchema)]
+struct OverviewRequest {}
+
+impl PageArguments for OverviewRequest {
+    const NAME: &'static str = "overview";
+    const TITLE: &'static str = "What the project is, at once";
+    const DESCRIPTION: &'static str = "Returns what `map` returns. It never builds the code graph: while the graph lacks many files, the main files and types are missing, and a warning says so.";
+    type Answer = MapAnswer;
+
+    fn answer(self, engine: &Engine, call: &Call) -> Result<MapAnswer, AskError> {
+        engine.map_at_hand(call)
     }
 }
 

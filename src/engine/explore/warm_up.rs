@@ -17,7 +17,6 @@ use crate::engine::{AskError, Call};
 use crate::live::Served;
 use crate::search::Searcher;
 use crate::source;
-use crate::store::SourceTable;
 use crate::work::STACK_BYTES;
 
 /// A code graph that lacks the rows of more files is left to the first question that needs it: reading
@@ -79,25 +78,12 @@ impl Engine {
 
     /// Opens the code graph, brings it up to date, and answers a question with it.
     fn open_graph(&self) -> Result<(), AskError> {
-        if !self.has_nearly_all_rows()? {
+        if !self.lacks_rows_of_at_most(MAX_MISSING)? {
             return Ok(());
         }
         let request =
             ExploreRequest { about: vec![QUESTION.to_string()], ..ExploreRequest::default() };
         self.explore(&request, &Call::default()).map(drop)
-    }
-
-    /// Whether the code graph lacks the rows of few files.
-    fn has_nearly_all_rows(&self) -> Result<bool, AskError> {
-        let Some(server) = self.server() else { return Ok(false) };
-        if self.project.layout.is_foreign() {
-            return Ok(false);
-        }
-        let sources = SourceTable::read(&self.project.layout).unwrap_or_default();
-        let known = server.graph.open(&self.project)?.hashes()?;
-        let files = self.project.files_of_graph(sources);
-        let n_missing = files.filter(|(path, hash)| known.get(path) != Some(hash)).count();
-        Ok(n_missing <= MAX_MISSING)
     }
 
     /// Opens the index of commits, and reads those that are new. The setting that keeps commits out of

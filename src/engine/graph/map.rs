@@ -23,6 +23,8 @@ use crate::text::{directory, file_stem};
 
 /// How long references are counted. Of a larger project, a sample is.
 const RANKING: Duration = Duration::from_secs(3);
+/// A code graph that lacks the rows of more files is not read for an overview at hand.
+const FEW: usize = 50;
 /// Number of search results that become the focus, if the focus is a question.
 const FOCUS: usize = 5;
 /// Languages of style sheets.
@@ -31,6 +33,9 @@ const STYLES: [&str; 4] = ["css", "scss", "less", "stylus"];
 const MAX_FILES: usize = 200;
 /// Maximum number of languages in a map.
 const MAX_LANGUAGES: usize = 5;
+
+/// The ranked files, and whether the graph knows any source.
+type Ranked = (Arc<graph::Map>, bool);
 
 /// The arguments of a map.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -156,13 +161,39 @@ impl Engine {
     /// When there are no source files, or the index or the graph cannot be read.
     pub fn map(&self, request: &MapRequest, call: &Call) -> Result<MapAnswer, AskError> {
         let focus = self.focus(request, call)?;
+        let rank = |main: &MainFiles| self.rank_files(main, &focus, call);
+        self.map_with(request.focus.is_none(), &rank, call)
+    }
+
+    /// Tells what the project is without building the code graph. While the graph lacks the rows of
+    /// many files, the main files and types are missing.
+    ///
+    /// # Errors
+    /// When there are no source files, or the index or the graph cannot be read.
+    pub fn map_at_hand(&self, call: &Call) -> Result<MapAnswer, AskError> {
+        let rank = |main: &MainFiles| {
+            if self.lacks_rows_of_at_most(FEW)? {
+                return self.rank_files(main, &[], call);
+            }
+            Err(AskError::NotYet("the first question to the code graph builds it".into()))
+        };
+        self.map_with(true, &rank, call)
+    }
+
+    /// Tells what the project is, with the files that `rank` ranks.
+    fn map_with(
+        &self,
+        is_overview: bool,
+        rank: &dyn Fn(&MainFiles) -> Result<Ranked, AskError>,
+        call: &Call,
+    ) -> Result<MapAnswer, AskError> {
         let View { code, state } = self.view(call)?;
         let main = MainFiles::of(&code);
         let counts = |path: &str| main.counts(path);
-        let (ranked, has_sources, not_yet) = match self.rank_files(&main, &focus, call) {
+        let (ranked, has_sources, not_yet) = match rank(&main) {
             Ok((ranked, has_sources)) => (ranked, has_sources, None),
             // The rest of the overview does not need the graph.
-            Err(AskError::NotYet(why)) if request.focus.is_none() => {
+            Err(AskError::NotYet(why)) if is_overview => {
                 (Arc::default(), true, Some(format!("the main files are missing: {why}")))
             }
             Err(e) => return Err(e),
@@ -183,7 +214,6 @@ impl Engine {
         };
         let lines: HashMap<&str, u64> = sizes.iter().map(|s| (&*s.path, s.lines)).collect();
         let weight = |path: &str| lines.get(path).copied().unwrap_or_default() as f64;
-        let is_overview = request.focus.is_none();
         let total_ranked = ranked.files.iter().filter(|f| !f.symbols.is_empty()).count();
         let with_symbols = ranked.files.iter().filter(|file| !file.symbols.is_empty());
         // The most important files first, so the main directories first.
@@ -256,7 +286,7 @@ impl Engine {
         main: &MainFiles,
         focus: &[String],
         call: &Call,
-    ) -> Result<(Arc<graph::Map>, bool), AskError> {
+    ) -> Result<Ranked, AskError> {
         // Sources beside chunk files of another program change without a new generation.
         let has_generations = !self.project.layout.is_foreign();
         let is_main = |path: &str| main.is_main(path);

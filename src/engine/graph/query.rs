@@ -561,6 +561,26 @@ impl Engine {
         Ok((answer, has_sources, begun.into_inner().unwrap_or_else(|| call.work())))
     }
 
+    /// Whether the code graph of a server lacks the rows of at most `n_files` files. Nothing is read
+    /// into it.
+    ///
+    /// # Errors
+    /// When the graph cannot be read.
+    pub(in crate::engine) fn lacks_rows_of_at_most(
+        &self,
+        n_files: usize,
+    ) -> Result<bool, AskError> {
+        let Some(server) = self.server() else { return Ok(false) };
+        if self.project.layout.is_foreign() {
+            return Ok(false);
+        }
+        let sources = SourceTable::read(&self.project.layout).unwrap_or_default();
+        let known = server.graph.open(&self.project)?.hashes()?;
+        let files = self.project.files_of_graph(sources);
+        let n_missing = files.filter(|(path, hash)| known.get(path) != Some(hash)).count();
+        Ok(n_missing <= n_files)
+    }
+
     /// Adds the rows that the code graph lacks of the files of the index, in a command.
     ///
     /// # Errors

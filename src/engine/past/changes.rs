@@ -87,7 +87,7 @@ impl Engine {
         let View { code, state } = self.view(call)?;
         let root = self.project.layout.root();
         let start = beginning.start.as_deref();
-        let difference = source::difference_since(root, start).map_err(unanswered)?;
+        let difference = source::difference_since(root, start).map_err(cannot_tell)?;
         if let Some(why) = &difference.cut {
             limits.push(format!("the difference is not complete: {why}"));
         }
@@ -178,7 +178,7 @@ impl Engine {
                     (Ok(found), _) => (found, asked.to_string()),
                     // What git knows by this name comes first: a tag may look like a date.
                     (Err(DiffError::Range(_)), Some(at)) if !asked.starts_with('-') => {
-                        let found = source::before(root, at.timestamp()).map_err(unanswered)?;
+                        let found = source::before(root, at.timestamp()).map_err(cannot_tell)?;
                         (found, asked.to_string())
                     }
                     (Err(DiffError::Range(why)), _) => {
@@ -186,17 +186,17 @@ impl Engine {
                             "{why}; or a date or an age (2026-01-31, 12h, 3d, 2w)"
                         )));
                     }
-                    (Err(e), _) => return Err(unanswered(e)),
+                    (Err(e), _) => return Err(cannot_tell(e)),
                 }
             }
             None => match self.last_session()? {
                 Some(at) => {
                     // A commit of the session's last second is one of the session.
-                    let found = source::before(root, at.timestamp() + 1).map_err(unanswered)?;
+                    let found = source::before(root, at.timestamp() + 1).map_err(cannot_tell)?;
                     (found, format!("the last session, which ended {}", written(at)))
                 }
                 None => {
-                    let found = source::from_last_day(root, LAST_DAY).map_err(unanswered)?;
+                    let found = source::from_last_day(root, LAST_DAY).map_err(cannot_tell)?;
                     (found, "the last day with commits; no session is known".into())
                 }
             },
@@ -296,7 +296,7 @@ impl Engine {
             ));
             chosen.truncate(MAX_COMPARED);
         }
-        let mut texts = texts(&self.project, false, &chosen).map_err(unanswered)?;
+        let mut texts = texts(&self.project, false, &chosen).map_err(cannot_tell)?;
         let before = texts.len();
         let is_missing = |file: &&&DiffFile| {
             file.old_blob.is_some() && texts.get(&file.path).is_none_or(|(old, _)| old.is_none())
@@ -524,15 +524,19 @@ fn names_of(texts: &Texts, files: &[Compared]) -> HashMap<String, NameChange> {
     names
 }
 
-/// Says why git has no answer, and what to do.
-fn unanswered(e: DiffError) -> AskError {
+fn cannot_tell(e: DiffError) -> AskError {
+    unanswered(e, "what changed")
+}
+
+/// Says why git has no answer to `what`, and what to do.
+pub(in crate::engine) fn unanswered(e: DiffError, what: &str) -> AskError {
     match e {
         DiffError::Range(why) => AskError::Arguments(why),
         DiffError::NoRepository(why) => AskError::Arguments(format!(
             "there is no history: {why}; run it in a clone, or `git init` and commit first"
         )),
         DiffError::Failed(why) => AskError::Failed(format!(
-            "git cannot say what changed: {why}; `git status` and `git fsck` show what is wrong"
+            "git cannot say {what}: {why}; `git status` and `git fsck` show what is wrong"
         )),
     }
 }

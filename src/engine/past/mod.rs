@@ -5,6 +5,7 @@ pub(in crate::engine) mod changes;
 pub(in crate::engine) mod diffs;
 pub(in crate::engine) mod earlier;
 pub(in crate::engine) mod history;
+pub(in crate::engine) mod patch;
 pub(in crate::engine) mod question;
 pub(in crate::engine) mod why;
 
@@ -16,4 +17,5 @@ pub use changes::ChangesRequest;
 pub use diffs::ChangedPlace;
 pub use earlier::{CommitRow, PastAnswer, PastRequest};
 pub use history::{HistoryAnswer, HistoryRequest, HistoryRow};
+pub use patch::{PatchAnswer, PatchFile, PatchLine, PatchPart, PatchRequest};
 pub use why::{WhyAnswer, WhyCommit, WhyDocument, WhyPassed, WhyRequest};

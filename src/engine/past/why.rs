@@ -19,7 +19,9 @@ use crate::engine::door::serving::{Engine, View};
 use crate::engine::graph::impact::Together;
 use crate::engine::memory::recall::RecallRequest;
 use crate::engine::memory::timeline::MemoryRow;
+use crate::engine::past::changes::unanswered;
 use crate::engine::past::earlier::LEAST_EVIDENCE;
+use crate::engine::read::places::from_disk;
 use crate::engine::read::search::{SearchMode, SearchRequest};
 use crate::engine::{AskError, Call};
 use crate::index::chunk_file;
@@ -174,10 +176,10 @@ impl Engine {
         let (asked, note) = self.lines_asked(&request.at, view.as_ref())?;
         state = state.warning_first(note);
         let root = self.project.layout.root();
-        let failed = |e: &dyn std::fmt::Display| AskError::Failed(e.to_string());
         // This decides whether the file may be shown. The comparison needs its exact text.
-        self.project.read_text(&asked.path).map_err(|e| failed(&e))?;
-        let text = source::read_exact(root, &asked.path).map_err(|e| failed(&e))?;
+        from_disk(&self.project, &asked.path)?;
+        let text =
+            source::read_exact(root, &asked.path).map_err(|e| AskError::Failed(e.to_string()))?;
         let n_lines = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
         let first = asked.ranges.first().map_or(1, |range| range.0);
         if let Some((beyond, _)) = asked.ranges.iter().find(|range| range.0 > n_lines) {
@@ -190,9 +192,8 @@ impl Engine {
         let (mut blame, mut end_line) = (Blame::default(), first);
         for (first, last) in &asked.ranges {
             let last = *last.min(&n_lines);
-            let next = source::blame(root, &asked.path, &text, (*first, last)).map_err(|e| {
-                AskError::Failed(format!("git cannot say who wrote the lines: {e}"))
-            })?;
+            let next = source::blame(root, &asked.path, &text, (*first, last));
+            let next = next.map_err(|e| unanswered(e, "who wrote the lines"))?;
             call.check()?;
             blame.append(next);
             end_line = last.min(first.saturating_add(MAX_BLAMED_LINES - 1));
@@ -271,8 +272,7 @@ impl Engine {
         let ranges = match (&address.symbol, address.lines) {
             (_, Some(_)) => ordered(address.ranges().collect()),
             (Some(symbol), None) => {
-                let text = self.project.read_text(&path);
-                let text = text.map_err(|e| AskError::Failed(e.to_string()))?;
+                let text = from_disk(&self.project, &path)?;
                 let chunks: Vec<_> =
                     chunk_file(&path, &text).into_iter().map(std::sync::Arc::new).collect();
                 vec![paths::lines_of(&chunks, &path, symbol, || "give its lines".into())?]

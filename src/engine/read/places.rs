@@ -934,7 +934,11 @@ pub(in crate::engine) fn text_of(chunks: &[Arc<Chunk>]) -> String {
     lines.join("\n")
 }
 
-fn from_disk(project: &Project, path: &str) -> Result<String, AskError> {
+/// Returns the text of a file as Cortex shows it.
+///
+/// # Errors
+/// When the file may not be read or cannot be read.
+pub(in crate::engine) fn from_disk(project: &Project, path: &str) -> Result<String, AskError> {
     project.read_text(path).map_err(|e| match e {
         ReadError::Forbidden(_) => AskError::Arguments(e.to_string()),
         ReadError::TooLarge { .. } => AskError::Failed(e.to_string()),

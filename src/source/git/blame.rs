@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::aligned::Aligned;
 use super::carried::{Form, Reduced, Span};
-use super::difference::{RawChange, raw_change};
+use super::difference::{DiffError, RawChange, check, checked_out, failed, raw_change};
 use super::objects::Objects;
 use super::{GitDir, command, is_shallow, object_id, output};
 use crate::dir::Dir;
@@ -136,17 +136,27 @@ pub struct BlamedCommit {
 ///
 /// # Errors
 /// When there is no git, no repository that may be asked, or no commit.
-pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> io::Result<Blame> {
-    let deadline = Instant::now() + MAX_TIME;
+pub fn blame(root: &Path, path: &str, text: &str, lines: (u32, u32)) -> Result<Blame, DiffError> {
     // The file may be in a submodule.
     let folder = root.join(path).parent().map_or_else(|| root.to_path_buf(), Path::to_path_buf);
-    let git = GitDir::of(&folder).ok_or_else(|| {
-        io::Error::other(format!("{} is not in a git repository", root.display()))
-    })?;
-    let within = git.path_of(&folder).ok_or(io::ErrorKind::NotFound)?;
+    check(&folder)?;
+    let head = checked_out(&folder)?;
+    shaped_by(&folder, path, text, lines, &head).map_err(failed)
+}
+
+/// Does so in the history of the commit `head`. `folder` holds the file.
+fn shaped_by(
+    folder: &Path,
+    path: &str,
+    text: &str,
+    (first, last): (u32, u32),
+    head: &str,
+) -> io::Result<Blame> {
+    let deadline = Instant::now() + MAX_TIME;
+    let git = GitDir::of(folder).ok_or(io::ErrorKind::NotFound)?;
+    let within = git.path_of(folder).ok_or(io::ErrorKind::NotFound)?;
     let name = Path::new(path).file_name().ok_or(io::ErrorKind::NotFound)?;
     let within = within.join(name).to_string_lossy().replace('\\', "/");
-    let head = git.head().ok_or_else(|| io::Error::other("no commit is checked out"))?;
 
     let n_lines = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
     let last = last.min(n_lines).min(first.saturating_add(MAX_BLAMED_LINES - 1));
@@ -161,7 +171,7 @@ pub fn blame(root: &Path, path: &str, text: &str, (first, last): (u32, u32)) -> 
         work: Cell::new(MAX_WORK),
         deadline,
     };
-    let chain = Rc::new(history.list(&head, None, FIRST_COMMITS)?);
+    let chain = Rc::new(history.list(head, None, FIRST_COMMITS)?);
     let trace = |form: Form, asked: &[u32]| {
         let mut tracer = Tracer {
             history: &history,

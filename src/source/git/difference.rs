@@ -6,7 +6,7 @@ use std::path::Path;
 use super::objects::{empty_tree, texts};
 use super::reflog::is_zero;
 use super::{
-    PLAIN_DIFF, check_repository, command, head, names_in, object_id, output, run,
+    PLAIN_DIFF, check_repository, command, head, is_shallow, names_in, object_id, output, run,
     without_own_filters,
 };
 
@@ -68,7 +68,7 @@ pub enum DiffError {
 /// Returns what differs between the commits of a range, or between a commit (by default the one that
 /// is checked out) and the working tree with its untracked files. A range is `a..b`, `a...b` (from
 /// the last common commit on) or `a^!` (what `a` changed); a side that is left out is the checked-out
-/// commit.
+/// commit. The parent of the first commit is the empty tree.
 ///
 /// # Errors
 /// When there is no repository, the range is not valid, or git does not answer in time.
@@ -89,15 +89,37 @@ pub fn difference(root: &Path, range: Option<&str>) -> Result<Difference, DiffEr
                 })?;
                 (common, Some(end))
             } else if let Some((start, end)) = range.split_once("..") {
-                (side(start)?, Some(side(end)?))
+                (start_of(root, start)?, Some(side(end)?))
             } else if let Some(one) = range.strip_suffix("^!") {
-                (commit(root, &format!("{one}^"))?, Some(side(one)?))
+                (start_of(root, &format!("{one}^"))?, Some(side(one)?))
             } else {
-                (commit(root, range)?, None)
+                (start_of(root, range)?, None)
             }
         }
     };
     between(root, &start, end, WITH_LINES)
+}
+
+/// Returns the commit at which a difference starts. Before the first commit, there is the empty tree.
+fn start_of(root: &Path, written: &str) -> Result<String, DiffError> {
+    let found = if written.is_empty() { checked_out(root) } else { commit(root, written) };
+    // A shallow clone lacks commits before its first one.
+    if !matches!(found, Err(DiffError::Range(_))) || is_shallow(root) {
+        return found;
+    }
+    let first = child_of(written).and_then(|child| commit(root, &child).ok());
+    first.map_or(found, |first| Ok(empty_tree(&first).to_string()))
+}
+
+/// Returns the revision whose first parent a revision names: `a` for `a^` and `a~1`, `a~2` for `a~3`.
+fn child_of(revision: &str) -> Option<String> {
+    let stripped = ["^", "^1", "~", "~1"].iter().find_map(|step| revision.strip_suffix(*step));
+    if let Some(child) = stripped {
+        return Some(child.to_string());
+    }
+    let (name, n_steps) = revision.rsplit_once('~')?;
+    let n_steps = n_steps.parse::<u32>().ok()?.checked_sub(1)?;
+    Some(format!("{name}~{n_steps}"))
 }
 
 /// Checks that a tree has a repository that may be asked.
@@ -489,6 +511,12 @@ mod tests {
             ("HEAD~1^!", "1.rs"),
             ("HEAD~1...HEAD", "2.rs"),
             ("..", ""),
+            // The first commit has no parent.
+            ("HEAD~2^..HEAD~2", "0.rs"),
+            ("HEAD~3..HEAD~1", "0.rs 1.rs"),
+            ("HEAD~2^!", "0.rs"),
+            ("HEAD~2~..HEAD~2", "0.rs"),
+            ("HEAD~2^1", "0.rs 1.rs 2.rs 9.rs"),
         ] {
             assert_eq!(names(range), files, "{range}");
         }
@@ -501,6 +529,10 @@ mod tests {
             &format!("HEAD..--output={}", marker.display()),
             "HEAD\n--help",
             "HEAD:0.rs",
+            "HEAD~4..",
+            "HEAD^2..",
+            "nowhere^..",
+            "HEAD..HEAD~3",
             &"x".repeat(9_000),
         ] {
             let e = difference(root, Some(wrong)).unwrap_err();

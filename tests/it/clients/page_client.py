@@ -603,6 +603,53 @@ def map(browser, base):
     ended(tab, "map")
 
 
+def change(browser, base):
+    """A change shows its lines, which fold, and beside them what it touches."""
+    tab = Tab(browser, base)
+    page = tab.page
+    tab.open("/change?range=HEAD%7E1..", ".touched h2")
+    patch = page.locator(".patch[data-path='src/serve/refusal.rs']")
+    added = patch.locator(".line.added")
+    check("added_by_the_last_commit" in added.filter(has_text="pub fn").inner_text(), "an added line is marked", text=patch.inner_text())
+    check(patch.locator(".line.deleted").count() == 0, "no line is gone")
+    check(patch.locator(".counts").inner_text().strip().startswith("+"), "lines are counted", text=patch.locator(".counts").inner_text())
+    box = lambda selector: page.locator(selector).first.bounding_box()
+    check(box(".touched")["x"] >= box(".patches")["x"] + box(".patches")["width"], "what it touches is beside it")
+    fold = patch.locator("button.fold")
+    fold.focus()
+    page.keyboard.press("Enter")
+    check(fold.get_attribute("aria-expanded") == "false" and not patch.locator("pre").is_visible(), "the lines of a file fold")
+    page.keyboard.press("Enter")
+    check(patch.locator("pre").is_visible(), "and unfold")
+    added.locator("a.number[href]").last.click()
+    tab.drawn("h1:has-text('refusal.rs')")
+    check("line=" in page.url, "the number of a line leads to it", url=page.url)
+    # A link of the home and of blame leads to the first commit, too.
+    tab.open("/", "a.commit")
+    page.locator("a.commit").last.click()
+    tab.drawn(".patch")
+    check(page.locator(".problem").count() == 0 and page.locator(".patch .line.added").count() > 0, "the first commit adds all of its lines", text=tab.text()[:300])
+    ended(tab, "change")
+
+
+def path(browser, base):
+    """On a phone, the path of a file is in view wherever one reads."""
+    tab = Tab(browser, base, size="phone")
+    page = tab.page
+    tab.open("/file?path=src%2Fserve%2Frefusal.rs&symbol=error", "[aria-label=Users] a.result")
+    for y in [0, 300, 100000]:
+        page.evaluate("(y) => scrollTo(0, y)", y)
+        seen = page.evaluate(
+            """() => {
+              const [name, head] = ["main h1", "header"].map((e) => document.querySelector(e).getBoundingClientRect());
+              return { below: name.top >= head.bottom - 1, near: name.top < head.bottom + 40, high: name.height, y: scrollY };
+            }"""
+        )
+        check(seen["below"] and seen["near"] and seen["high"] < 60, "the path is in view", at=y, seen=seen)
+    check(page.locator("main h1").evaluate("(e) => e.scrollLeft + e.clientWidth >= e.scrollWidth - 1"), "the end of a long path is shown")
+    ended(tab, "path")
+
+
 def drawing(browser, base):
     """A symbol is drawn with what reaches it; the address holds the drawing, and a name is text in every format."""
     tab = Tab(browser, base)
@@ -692,7 +739,7 @@ def app(browser, base):
     ended(tab, "app", ["favicon", "404"])
 
 
-PARTS = {part.__name__: part for part in (views, live, keyboard, addresses, typing, restart, hostile, looks, still, token, memory, map, drawing, app)}
+PARTS = {part.__name__: part for part in (views, live, keyboard, addresses, typing, restart, hostile, looks, still, token, memory, map, drawing, app, change, path)}
 
 
 def main(part, *arguments):

@@ -90,6 +90,9 @@ export async function show(main, parameters, { go, signal }) {
       h("div", { class: "rail" }, listed, h("div", { class: "neighbours" }, left, right, trust))),
     now.picture,
   );
+  // Of a path that is wider than the screen, the end says most.
+  const head = main.querySelector(".file-head h1");
+  head.scrollLeft = head.scrollWidth;
   // Only the code scrolls, so the path stays in view.
   const row = current ? block.querySelector(`#L${current}`) : null;
   if (place !== null) block.scrollTop = place;

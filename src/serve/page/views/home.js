@@ -11,7 +11,12 @@ export const title = () => "Home";
 
 const COMMITS = 10;
 const ASKED = 6;
+// Commits of the question what the last ones touch.
+const TOUCHED = 3;
 const MODULES = 8;
+// Most languages that are named, and the least share of the lines of one.
+const LANGUAGES = 3;
+const MUCH = 0.1;
 
 let shown = null;
 
@@ -21,28 +26,38 @@ export async function show(main, parameters, { signal }) {
   const parts = shown;
   const [{ name, branch }, status] = await Promise.all([about(), call("status", {}, signal)]);
   fill(parts.name, visible(name));
-  fill(parts.facts, facts(branch, status));
+  fill(parts.facts, facts(branch, status, []));
+  // Without a commit, there is no past to ask.
+  const past = status.index.head ? call("history", { paths: ["*"], limit: COMMITS }, signal) : Promise.resolve({ commits: [] });
+  past.catch(() => {});
+  parts.known = async () => {
+    const map = await call("overview", {}, signal);
+    parts.isPartial = !map.files.length;
+    fill(parts.facts, facts(branch, status, map.languages));
+    const { commits } = await past.catch(() => ({ commits: [] }));
+    fill(parts.about, map.about ? visible(map.about.text) : null);
+    fill(parts.questions, head("Questions that this repository can answer"), questions(map, commits.slice(0, TOUCHED).at(-1)));
+    return map;
+  };
   const [, , map] = await Promise.all([
     overview(signal).then(([box, total]) => fill(parts.map, head("Map", link("/map", {}, count(total.lines, "line"))), box)),
     // In this order, because one is below the other.
-    activity(signal).then(() => commits(status.index.head, signal)).then((rows) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), rows)),
-    // This may build the code graph, so nothing waits for it.
-    call("map", { max_tokens: 4000 }, signal).then((map) => {
-      fill(parts.about, map.about ? visible(map.about.text) : null);
-      fill(parts.questions, head("Questions that this repository can answer"), questions(map, status));
-      return map;
-    }),
+    activity(signal).then(() => past).then(({ commits }) => fill(parts.commits, head("Recent changes", link("/change", {}, "what is not committed")), log(commits))),
+    parts.known(),
   ]);
   fill(parts.modules, modules(map));
 }
 
 export function heard(name, main, signal) {
-  if (name === "activity" && main.querySelector(".home")) activity(signal).catch(() => {});
+  if (name !== "activity" || !main.querySelector(".home")) return;
+  activity(signal).catch(() => {});
+  // Somebody's question may have built the code graph.
+  if (shown.isPartial) shown.known().then((map) => fill(shown.modules, modules(map))).catch(() => {});
 }
 
 function skeleton() {
   const panel = (part) => h("section", { class: "panel", "data-part": part });
-  const waiting = h("ul", { class: "questions" }, ["Reading the code graph, from which questions come …", "", ""].map((text) => h("li", { class: "hint" }, text)));
+  const waiting = h("ul", { class: "questions" }, ["Reading what this repository is …", "", ""].map((text) => h("li", { class: "hint" }, text)));
   const parts = { questions: panel("questions"), map: panel("map") };
   fill(parts.questions, head("Questions that this repository can answer"), waiting);
   fill(parts.map, head("Map"), h("div", { class: "treemap" }));
@@ -57,20 +72,19 @@ function skeleton() {
 
 const head = (text, ...more) => h("h2", {}, text, more.length ? h("span", { class: "n" }, " · ", more) : null);
 
-function facts(branch, { index, files, languages }) {
-  const main = Object.entries(languages).filter(([name]) => !["other", "text"].includes(name)).sort((a, b) => b[1] - a[1]).slice(0, 3);
+function facts(branch, { index, files }, languages) {
+  const lines = languages.reduce((sum, row) => sum + row.lines, 0);
+  const main = languages.filter((row) => row.lines > lines * MUCH).slice(0, LANGUAGES);
   return [
     branch ? ["On ", h("code", {}, visible(branch)), index.head ? ` at ${index.head.slice(0, 9)}` : null, " · "] : null,
     index.pending ? `${count(index.pending, "file")} waiting to be indexed` : "index up to date", ", last changed ", ago(index.indexed_at),
-    ` · ${count(files, "file")}`, main.length ? `, mostly ${main.map(([name]) => name).join(", ")}` : null,
+    ` · ${count(files, "file")}`, main.length ? `, mostly ${main.map(({ name }) => name).join(", ")}` : null,
   ];
 }
 
-async function commits(head, signal) {
-  // Without a commit, there is no past to ask.
-  const answer = head && await call("history", { paths: ["*"], limit: COMMITS }, signal);
-  if (!answer?.commits.length) return h("p", { class: "hint" }, "No commits are known here.");
-  return h("ol", { class: "rows log" }, answer.commits.map((commit) => h("li", {},
+function log(commits) {
+  if (!commits.length) return h("p", { class: "hint" }, "No commits are known here.");
+  return h("ol", { class: "rows log" }, commits.map((commit) => h("li", {},
     h("a", { class: "commit", href: range(commit.id), title: visible(commit.subject) }, visible(commit.subject)),
     ago(commit.at))));
 }
@@ -78,7 +92,7 @@ async function commits(head, signal) {
 const range = (id) => `/change?${new URLSearchParams({ range: `${id}^..${id}` })}`;
 
 // Three questions about the most important type, an explained directory, and the way in.
-function questions({ files, modules, entries }, status) {
+function questions({ files, modules, entries }, since) {
   const [file, next] = files;
   const symbol = file?.symbols[0];
   const [other] = next?.symbols ?? [];
@@ -92,7 +106,7 @@ function questions({ files, modules, entries }, status) {
     explained && [`How does ${explained.path} work?`, "search below it", `/search?${new URLSearchParams({ q: `How does ${explained.path} work?`, paths: `${explained.path}/**` })}`],
     !explained && other && [`Who uses ${other.name}?`, `${other.kind} in ${next.path}`, fileAddress(next.path, other.line, other.name)],
     entry && ["Where does the program start?", entry.path, fileAddress(entry.path, entry.line)],
-    status.index.head && ["What do the last commits touch?", "users and tests", "/change?range=HEAD%7E3.."],
+    since && ["What do the last commits touch?", "users and tests", `/change?${new URLSearchParams({ range: `${since.id}^..` })}`],
   ].filter(Boolean).slice(0, 3);
   if (!rows.length) return h("p", { class: "hint" }, "Type a question into the field above.");
   return h("ul", { class: "questions" }, rows.map(([question, where, address]) =>

@@ -10,6 +10,9 @@ export const title = (parameters) => parameters.get("q") || "Search";
 
 const FILTERS = [["languages", "language"], ["paths", "path"], ["types", "type"]];
 const LINES = 8;
+// Results that fill a screen, and how long the others wait for a frame, in milliseconds.
+const FIRST = 5;
+const PATIENCE = 100;
 
 export async function show(main, parameters, { go, signal }) {
   const query = parameters.get("q")?.trim();
@@ -23,7 +26,11 @@ export async function show(main, parameters, { go, signal }) {
   if (parameters.has("tests")) request.tests = parameters.get("tests");
   const answer = await call("find", request, signal);
   const mark = wordsOf(query);
-  const rows = answer.results.map((row) => result(row, mark, parameters, go));
+  // At the top, only the first results are seen, so the others need not be drawn before a frame shows these.
+  const n = scrollY > 0 ? answer.results.length : FIRST;
+  const draw = (rows) => rows.map((row) => result(row, mark, parameters, go));
+  const rows = draw(answer.results.slice(0, n));
+  const list = h("ol", { class: "results" }, rows);
   const time = answer.stats ? `, ${answer.stats.milliseconds.toFixed(1)} ms` : "";
   fill(main, 
     h("div", { class: "bar" },
@@ -34,12 +41,21 @@ export async function show(main, parameters, { go, signal }) {
     ...(answer.notes ?? []).map((note) => h("p", { class: "hint" }, visible(note))),
     h("div", { class: "columns wide-left" },
       h("div", {},
-        h("ol", { class: "results" }, rows),
+        list,
         rows.length ? null : h("p", { class: "hint" }, "Nothing is found. Fewer or other words may help.")),
       aside),
   );
+  await frame();
+  if (signal.aborted) return;
+  list.append(...draw(answer.results.slice(n)));
   await Promise.all([colour([...main.querySelectorAll("pre.code")], signal), past(query, signal)]);
 }
+
+// Waits until what is filled in can be seen. A tab in the background draws no frames.
+const frame = () => new Promise((drawn) => {
+  requestAnimationFrame(() => setTimeout(drawn));
+  setTimeout(drawn, PATIENCE);
+});
 
 // What sessions and commits say, beside the code. It stays while the next answer is on its way.
 const aside = h("section", { "aria-label": "Memories and commits" });
