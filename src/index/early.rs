@@ -49,17 +49,21 @@ impl Indexer {
         (bytes >= LEAST_BYTES).then_some(files)
     }
 
-    /// Returns a chunk without text for each file that an index would hold, by type and then by path.
-    /// Returns `None` if an index of the tree is made in a moment.
+    /// Returns the files that an index would hold, by type and then by path: the chunks of those that
+    /// `is_read` names, and one chunk without text for each of the others. Returns `None` if an index of
+    /// the tree is made in a moment.
     ///
     /// # Errors
     /// When the root cannot be opened.
-    pub fn list(&self) -> io::Result<Option<Vec<Chunk>>> {
+    pub fn list(&self, is_read: &(dyn Fn(&str) -> bool + Sync)) -> io::Result<Option<Vec<Chunk>>> {
         let Some(files) = self.large_tree() else { return Ok(None) };
         let root = Dir::open(self.layout.root())?;
         let listed = |file: &SourceFile| {
             let (entry, bytes) = self.read(&root, file)?;
             let bytes = bytes?;
+            if is_read(&file.path) {
+                return Some(parsed(&file.path, &bytes, entry, None, None).chunks);
+            }
             let text = text_of(&bytes);
             if text.trim().is_empty() {
                 return None;
@@ -75,9 +79,9 @@ impl Indexer {
                 language: Some(language.name.to_string()),
                 ..Metadata::default()
             };
-            let mut chunk = [Chunk { metadata, ..Chunk::new(&*file.path, chunk_type, "") }];
-            set_origin(&mut chunk, entry.origin, &file.path, &text);
-            Some(chunk)
+            let mut chunks = vec![Chunk { metadata, ..Chunk::new(&*file.path, chunk_type, "") }];
+            set_origin(&mut chunks, entry.origin, &file.path, &text);
+            Some(chunks)
         };
         let mut chunks: Vec<Chunk> = files.par_iter().filter_map(listed).flatten_iter().collect();
         sort(&mut chunks);

@@ -441,15 +441,26 @@ impl Engine {
     /// Returns the view of a question that needs of the index only which files there are. A command
     /// in a large tree without an index lists the files instead of indexing them.
     pub(in crate::engine) fn files_view(&self, call: &Call) -> Result<View, AskError> {
+        match self.listed(&|_| false, call)? {
+            Some(view) => Ok(view),
+            None => self.view(call),
+        }
+    }
+
+    /// Lists the files of a large tree without an index, for a command, and reads those that `is_read`
+    /// names. Returns `None` if there is an index, or it is made in a moment.
+    pub(in crate::engine) fn listed(
+        &self,
+        is_read: &(dyn Fn(&str) -> bool + Sync),
+        call: &Call,
+    ) -> Result<Option<View>, AskError> {
         match &self.upkeep {
+            // If the tree cannot be listed, the index run says why.
             Upkeep::Command(command) if self.lacks_index(command) => {
-                // If the tree cannot be listed, the index run says why.
-                match self.project.indexer_alone(SHORT_WAIT).list() {
-                    Ok(Some(files)) => self.view_without_index(files, call),
-                    Ok(None) | Err(_) => self.view(call),
-                }
+                let files = self.project.indexer_alone(SHORT_WAIT).list(is_read).ok().flatten();
+                files.map(|files| self.view_without_index(files, call)).transpose()
             }
-            _ => self.view(call),
+            _ => Ok(None),
         }
     }
 

@@ -1,8 +1,13 @@
-//! Answers the first search of a project by the words of its files, before there is an index.
+//! Answers questions before there is an index: a search by the words of the files that hold most of
+//! them, and a question about named files from these files.
 
+use std::collections::HashSet;
+
+use crate::address::Address;
 use crate::engine::door::filters::Filters;
+use crate::engine::door::paths;
 use crate::engine::door::project::SHORT_WAIT;
-use crate::engine::door::serving::Engine;
+use crate::engine::door::serving::{Engine, View};
 use crate::engine::read::search::{SearchAnswer, SearchMode, SearchRequest};
 use crate::engine::{AskError, Call};
 use crate::index::EarlyChunks;
@@ -53,6 +58,31 @@ impl Engine {
         self.answered_early();
         Ok(Some(answer))
     }
+
+    /// Returns a view in which the files of these places are read, if each is in a file that it names.
+    /// Returns `None` if the index has to answer.
+    ///
+    /// # Errors
+    /// When the call is cancelled, or the list of files cannot be searched.
+    pub(in crate::engine) fn places_early(
+        &self,
+        places: &[&str],
+        call: &Call,
+    ) -> Result<Option<View>, AskError> {
+        let name = |place: &&str| file_name(&Address::parse(place).path).to_string();
+        let names: HashSet<String> = places.iter().map(name).collect();
+        let is_named = |path: &str| names.contains(file_name(path));
+        let view = self.listed(&is_named, call)?;
+        let are_all_read = |view: &View| {
+            let place = |place: &&str| paths::place(&self.project, &view.code.corpus, place);
+            places.iter().map(place).all(|place| place.is_ok_and(|place| is_named(&place.path)))
+        };
+        Ok(view.filter(are_all_read))
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn is_unfiltered(filters: &Filters) -> bool {
