@@ -3,7 +3,7 @@
 use std::fs;
 
 use cortex::config::Config;
-use cortex::engine::{self, AnswerFrom, Call, Engine, SearchRequest, Step};
+use cortex::engine::{self, AnswerFrom, Call, Engine, SearchRequest};
 use cortex::store::Layout;
 use serde_json::Value;
 
@@ -13,10 +13,10 @@ use crate::support::project::Project;
 fn large() -> Project {
     let p = Project::sample();
     for i in 0..5 {
-        p.write(format!("data/{i}.txt"), vec![0; 600 << 10]);
+        p.write(format!("data/{i}.txt"), vec![0_u8; 600 << 10]);
     }
     let walls = "pub fn wall() {\n    paint();\n}\n".repeat(40);
-    p.write("src/walls.rs", format!("{walls}/// Waits.\npub fn attempt() {{}}\n"));
+    p.write("src/walls.rs", format!("{walls}/// Waits for paint.\npub fn dry() {{}}\n"));
     p
 }
 
@@ -45,7 +45,7 @@ fn a_question_about_files_is_answered_before_there_is_an_index_as_it_is_after() 
         &["read", "src/walls.rs"],
         &["read", "retry.rs:2-3", "docs/guide.md"],
         &["read", "/attempt/", "settings.toml"],
-        &["read", "src/walls.rs#attempt"],
+        &["read", "src/walls.rs#dry"],
         &["outline", "docs/guide.md"],
         &["outline", "src/retry.rs"],
     ];
@@ -72,9 +72,10 @@ fn a_question_about_symbols_or_folders_waits_for_the_index() {
 fn early(p: &Project) -> Engine {
     p.share_key();
     let layout = Layout::at(&p.root()).unwrap();
-    let project = engine::Project::new(layout, Config::load(None, None, []).unwrap());
-    let tell = |_: Step| ();
-    let engine = Engine::for_command(project, AnswerFrom::Tree, Box::new(tell)).unwrap();
+    let mut config = Config::load(None, None, []).unwrap();
+    config.known_bytes = 0;
+    let project = engine::Project::new(layout, config);
+    let engine = Engine::for_command(project, AnswerFrom::Tree, Box::new(|_| ())).unwrap();
     engine.answer_early();
     engine
 }

@@ -517,7 +517,11 @@ impl Engine {
                 let first = !self.project.layout.is_indexed();
                 self.index(command, look.found)?;
                 // Afterwards, only what changed is prepared, which takes a moment.
-                let tell = |begins| first.then(|| (command.tell)(Step::Preparing(begins)));
+                let tell = |begins| {
+                    if first {
+                        (command.tell)(Step::Preparing(begins));
+                    }
+                };
                 tell(true);
                 let loaded = load();
                 tell(false);
