@@ -16,6 +16,7 @@ use crate::engine::{
     AnswerFrom, Call, Engine, FrontEnd, Mentions, OpenProject, Project, ProjectError, Scope,
     single_globs,
 };
+use crate::text::chain;
 use crate::tools::Reply;
 
 /// Selects the project.
@@ -265,9 +266,21 @@ impl Languages {
 /// would slow every question.
 pub(super) const SAVED_FROM: f64 = 0.02;
 
-/// Ends a command: saves the loaded index for the next command.
+/// Lets a first search answer before there is an index if a person waits for it. A program reads the
+/// answer when the command has ended, so it gets one that is found by meaning as well.
+pub(super) fn answer_early(engine: &Engine, form: &Form) {
+    if !form.json && io::stdout().is_terminal() && io::stderr().is_terminal() {
+        engine.answer_early();
+    }
+}
+
+/// Ends a command: builds the index if the answer did not wait for it, and saves the loaded index for
+/// the next command.
 pub(super) fn end(engine: impl Into<Arc<Engine>>, outcome: Outcome) -> Outcome {
     let engine: Arc<Engine> = engine.into();
+    if let Err(e) = engine.complete() {
+        tell!("the index was not built, so the next search tries again: {}", chain(&e));
+    }
     engine.save(SAVED_FROM);
     engine.end();
     outcome

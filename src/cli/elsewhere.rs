@@ -75,6 +75,7 @@ pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine, Proje
         ".cortex/, which git ignores".into()
     };
     let root = project.layout.root().to_path_buf();
+    let preparing = Mutex::new(None);
     let tell = move |step: Step| match step {
         Step::Indexing(progress) => bar.show(progress),
         Step::Indexed(summary) => {
@@ -84,6 +85,9 @@ pub(super) fn engine(project: Project, look: AnswerFrom) -> Result<Engine, Proje
             if let Ok(next) = after_first_index(&root) {
                 tell!("Next: {next}");
             }
+        }
+        Step::Preparing(begins) => {
+            *preparing.lock() = begins.then(|| Bar::phase("preparing the search"));
         }
         Step::Commits => tell!("Reading the history, which takes some seconds the first time."),
         Step::Graph(progress) => graph.show(progress),

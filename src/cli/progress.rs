@@ -35,6 +35,13 @@ impl Bar {
         bar
     }
 
+    /// A bar for one such phase.
+    pub(super) fn phase(name: &'static str) -> Self {
+        let bar = Self::preparing(false);
+        bar.say(name);
+        bar
+    }
+
     /// Shows the name of the phase that begins.
     pub(super) fn say(&self, phase: impl Into<Cow<'static, str>>) {
         self.0.set_message(phase);

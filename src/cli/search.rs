@@ -115,6 +115,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let look = if args.no_index { AnswerFrom::Index } else { AnswerFrom::Tree };
     let engine = args.project.engine(look)?;
+    args::answer_early(&engine, &args.form);
     let config = &engine.project.config;
     let (limit, context) =
         (args.limit.unwrap_or(config.limit), args.context.or(config.context));

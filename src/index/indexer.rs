@@ -730,7 +730,11 @@ impl Indexer {
 
     /// Reads one file. Without bytes, it cannot be read or is not text, and the entry says why.
     /// Returns `None` if the file was just removed.
-    fn read(&self, root: &Dir, file: &SourceFile) -> Option<(SourceEntry, Option<Vec<u8>>)> {
+    pub(super) fn read(
+        &self,
+        root: &Dir,
+        file: &SourceFile,
+    ) -> Option<(SourceEntry, Option<Vec<u8>>)> {
         let mut entry = SourceEntry {
             bytes: file.bytes,
             modified_ns: file.modified_ns,

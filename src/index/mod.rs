@@ -9,6 +9,7 @@ mod built;
 mod checked;
 mod chunker;
 mod commits;
+mod early;
 mod history;
 mod indexer;
 mod parsed;
@@ -20,6 +21,7 @@ mod service;
 
 pub use chunker::{chunk_file, line_limit};
 pub use commits::{MAX_PATCHES, N_FILES, ROUTINE, index_commits, index_patches};
+pub use early::EarlyChunks;
 pub use history::{MAX_COMMITS, commit_chunk};
 pub use indexer::{Found, IndexError, Indexer, Journal, Mode, TreeScan};
 pub use relating::{FileRelations, HandOn, RelationsRun, RelationsSink};

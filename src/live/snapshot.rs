@@ -6,7 +6,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::resident::GivenUp;
-use crate::search::Corpus;
+use super::vectors::NoVectors;
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, Entry};
+use crate::search::{Corpus, CorpusBuilder, SearchError};
 
 /// Everything that is served at one moment. A query takes one snapshot and uses nothing else.
 pub struct Snapshot {
@@ -58,6 +60,34 @@ pub struct Served {
     pub warnings: Vec<String>,
     /// Whether the files are not those that their writer finished.
     pub is_torn: bool,
+}
+
+impl Served {
+    /// Returns a corpus of chunks that no feed has, without vectors. It belongs to no generation.
+    ///
+    /// # Errors
+    /// When the text index cannot be made.
+    pub fn without_index(
+        name: &'static str,
+        chunks: Vec<Chunk>,
+        dimensions: usize,
+    ) -> Result<Self, SearchError> {
+        let entries = chunks.into_iter().map(|chunk| Arc::new(Entry::from(chunk))).collect();
+        let (set, _) = ChunkSet::new(entries);
+        let delta = ChunkDelta::everything(&set);
+        let corpus =
+            CorpusBuilder::new(dimensions)?.update(Arc::new(set), &delta, &mut NoVectors)?;
+        Ok(Self {
+            name,
+            generation: 0,
+            local: true,
+            indexed_at: None,
+            corpus,
+            n_without_vectors: 0,
+            warnings: Vec::new(),
+            is_torn: false,
+        })
+    }
 }
 
 /// Statistics of all reloads so far.

@@ -30,6 +30,7 @@ mod damage;
 mod deleted;
 mod dependencies;
 mod docs;
+mod early;
 mod edit;
 mod eval;
 mod explore;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 
-use crate::chunk::{Cancel, Feed};
+use crate::chunk::{Cancel, Chunk, Feed};
 use crate::engine::door::commits::OpenCommits;
 use crate::engine::door::freshness::{AnswerState, Freshness, Wait};
 use crate::engine::door::gram_filters::OpenFilters;
@@ -112,6 +112,8 @@ pub enum Step<'a> {
     Indexing(Progress),
     /// The first index of the project was built.
     Indexed(&'a Summary),
+    /// What was indexed is prepared for searches, or, if false, it is prepared.
+    Preparing(bool),
     /// The commits are read for the first time.
     Commits,
     /// Files are read into the code graph.
@@ -132,7 +134,19 @@ pub enum AnswerFrom {
 struct Done {
     is_up_to_date: bool,
     is_loaded: bool,
+    early: Early,
     warnings: Vec<String>,
+}
+
+/// Whether a command answers a search before there is an index.
+#[derive(Default, PartialEq, Eq)]
+enum Early {
+    #[default]
+    No,
+    /// The next search may be answered early.
+    Allowed,
+    /// A search was answered early, and the index is to be built after it.
+    Answered,
 }
 
 /// The threads of a server's engine.
@@ -383,6 +397,87 @@ impl Engine {
         Ok(View { code: code.clone(), state: state.warning_first(warnings).in_brief(call) })
     }
 
+    /// Lets a command answer its first search by words alone if there is no index yet. Then
+    /// [`Engine::complete`] builds the index.
+    pub fn answer_early(&self) {
+        if let Upkeep::Command(command) = &self.upkeep {
+            command.done.lock().early = Early::Allowed;
+        }
+    }
+
+    /// Whether a search may be answered early.
+    pub(in crate::engine) fn may_answer_early(&self) -> bool {
+        let Upkeep::Command(command) = &self.upkeep else { return false };
+        let is_allowed = command.done.lock().early == Early::Allowed;
+        is_allowed && self.lacks_index(command)
+    }
+
+    /// Notes that a search was answered early.
+    pub(in crate::engine) fn answered_early(&self) {
+        if let Upkeep::Command(command) = &self.upkeep {
+            command.done.lock().early = Early::Answered;
+        }
+    }
+
+    /// Builds and loads the index if a search was answered early.
+    ///
+    /// # Errors
+    /// When the index cannot be written or loaded.
+    pub fn complete(&self) -> Result<(), AskError> {
+        let Upkeep::Command(command) = &self.upkeep else { return Ok(()) };
+        let is_left = command.done.lock().early == Early::Answered;
+        if is_left { self.load(command) } else { Ok(()) }
+    }
+
+    /// Whether a command would have to build the first index to answer.
+    fn lacks_index(&self, command: &Command) -> bool {
+        let (layout, is_up_to_date) = (&self.project.layout, command.done.lock().is_up_to_date);
+        command.look == AnswerFrom::Tree
+            && !is_up_to_date
+            && !layout.is_indexed()
+            && !layout.is_foreign()
+    }
+
+    /// Returns the view of a question that needs of the index only which files there are. A command
+    /// in a large tree without an index lists the files instead of indexing them.
+    pub(in crate::engine) fn files_view(&self, call: &Call) -> Result<View, AskError> {
+        match self.listed(&|_| false, call)? {
+            Some(view) => Ok(view),
+            None => self.view(call),
+        }
+    }
+
+    /// Lists the files of a large tree without an index, for a command, and reads those that `is_read`
+    /// names. Returns `None` if there is an index, or it is made in a moment.
+    pub(in crate::engine) fn listed(
+        &self,
+        is_read: &(dyn Fn(&str) -> bool + Sync),
+        call: &Call,
+    ) -> Result<Option<View>, AskError> {
+        match &self.upkeep {
+            // If the tree cannot be listed, the index run says why.
+            Upkeep::Command(command) if self.lacks_index(command) => {
+                let files = self.project.indexer_alone(SHORT_WAIT).list(is_read).ok().flatten();
+                files.map(|files| self.view_without_index(files, call)).transpose()
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns a view of chunks that were read before there is an index.
+    pub(in crate::engine) fn view_without_index(
+        &self,
+        chunks: Vec<Chunk>,
+        call: &Call,
+    ) -> Result<View, AskError> {
+        let dimensions = self.project.embedder().dimensions();
+        let code = Arc::new(Served::without_index(ChunkFiles::NAME, chunks, dimensions)?);
+        call.check()?;
+        let (index, warnings) = (self.freshness_of(&code, 0), call.warnings.clone());
+        let state = AnswerState { index, warnings, ..AnswerState::default() };
+        Ok(View { code, state: state.in_brief(call) })
+    }
+
     /// Returns the state of an answer that does not need the code corpus.
     pub(in crate::engine) fn state(&self, call: &Call) -> Result<AnswerState, AskError> {
         match &self.upkeep {
@@ -419,8 +514,18 @@ impl Engine {
                 Err(_) => true,
             };
             if look.is_stale || is_damaged && !self.project.layout.is_foreign() {
+                let first = !self.project.layout.is_indexed();
                 self.index(command, look.found)?;
-                load()?;
+                // Afterwards, only what changed is prepared, which takes a moment.
+                let tell = |begins| {
+                    if first {
+                        (command.tell)(Step::Preparing(begins));
+                    }
+                };
+                tell(true);
+                let loaded = load();
+                tell(false);
+                loaded?;
             } else {
                 loaded?;
                 self.project.record_past(Some(start));

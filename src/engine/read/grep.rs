@@ -17,7 +17,9 @@ use crate::engine::door::serving::{Engine, View};
 use crate::engine::read::kinds::{FileKind, Fold};
 use crate::engine::{AskError, Call};
 use crate::excerpt::NamesAround;
+use crate::index::chunk_file;
 use crate::languages::{detect, has_test_blocks, is_test_file};
+use crate::live::Served;
 use crate::overview::blocks_around;
 use crate::scan::{self, FoundLine, LineCounts, LineMatcher, LineQuery};
 use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
@@ -183,7 +185,7 @@ impl Engine {
         let paths = of_paths(Some(&self.project), &request.paths)?;
         let matcher = matcher(request)?;
         let skipped = position(request.cursor.as_deref())?;
-        let View { code, mut state } = self.view(call)?;
+        let View { code, mut state } = self.files_view(call)?;
         let searched = [(&*self.project, &**code.corpus.chunks())];
         state.warnings.extend(idle_paths(&searched, &request.paths));
         let languages = of_languages(&request.languages);
@@ -205,10 +207,20 @@ impl Engine {
         }
         let reading = Reading {
             lines: &|path| scan::lines_of(root, path, &matcher).unwrap_or_default(),
-            chunks: &|path| code.corpus.chunks().read_file(path),
+            chunks: &|path| self.chunks_of(path, &code),
             text: &|path| self.project.read_text(path).unwrap_or_default(),
         };
         Ok(page.answer(request, &reading, state.in_brief(call)))
+    }
+
+    /// Returns the chunks of a file. Before there is an index, the file is parsed.
+    fn chunks_of(&self, path: &str, code: &Served) -> Vec<Arc<Chunk>> {
+        let chunks = code.corpus.chunks().read_file(path);
+        if code.generation > 0 || chunks.iter().any(|chunk| !chunk.text.is_empty()) {
+            return chunks;
+        }
+        let text = self.project.read_text(path).unwrap_or_default();
+        chunk_file(path, &text).into_iter().map(Arc::new).collect()
     }
 
     /// Counts the matching lines of indexed files. Reads only files that changed since they were

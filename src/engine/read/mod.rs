@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod beside;
 pub(in crate::engine) mod coloured;
+pub(in crate::engine) mod early;
 pub(in crate::engine) mod edit;
 pub(in crate::engine) mod frames;
 pub(in crate::engine) mod grep;

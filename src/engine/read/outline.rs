@@ -86,7 +86,7 @@ impl Engine {
             let answer = package.engine.outline(&request, &call.of_package())?;
             return Ok(answer.renamed(|path| package.outside(path)));
         }
-        let answer = self.with_code(call, |View { code, mut state }| {
+        let outlined = |View { code, mut state }: View| {
             let chunks = code.corpus.chunks();
             let path = paths::below(&self.project, chunks, &request.path)?;
             let is_directory = path.is_empty()
@@ -133,8 +133,12 @@ impl Engine {
                 state.warnings.extend(limit.map(|limit| cut(&path, limit)));
                 Outlined::File(within(symbols(&shown), &ranges))
             };
-            Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
-        });
+            Ok::<_, AskError>(OutlineAnswer { path, outline, state: state.in_brief(call) })
+        };
+        let answer = match self.places_early(&[request.path.as_str()], call)? {
+            Some(view) => outlined(view),
+            None => self.with_code(call, outlined),
+        };
         self.or_lines(answer, &request.path, call)
     }
 }

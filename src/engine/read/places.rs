@@ -285,11 +285,11 @@ impl Engine {
         if !asked.iter().any(|asked| asked.is_pattern) {
             return Ok((Vec::new(), asked));
         }
-        let are_patterns: Vec<bool> = self.with_code(call, |View { code, .. }| {
-            let chunks = code.corpus.chunks();
-            let is_file = |path: &str| paths::written_file(&self.project, chunks, path).is_some();
-            Ok(asked.iter().map(|asked| asked.is_pattern && !is_file(&asked.written)).collect())
-        })?;
+        let View { code, .. } = self.files_view(call)?;
+        let chunks = code.corpus.chunks();
+        let is_file = |path: &str| paths::written_file(&self.project, chunks, path).is_some();
+        let are_patterns: Vec<bool> =
+            asked.iter().map(|asked| asked.is_pattern && !is_file(&asked.written)).collect();
         let (mut patterns, mut places) = (Vec::new(), Vec::new());
         for (asked, is_pattern) in asked.into_iter().zip(are_patterns) {
             if is_pattern {
@@ -320,14 +320,23 @@ impl Engine {
             asked.iter().map(|place| self.read_in_package(place, call)).collect();
         let mut state = None;
         if read.iter().any(Option::is_none) {
-            let (own, of_index) = self.with_code(call, |View { code, state }| {
+            let read_own = |View { code, state }: View| {
                 let mut own = Vec::new();
                 for (place, _) in asked.iter().zip(&read).filter(|(_, read)| read.is_none()) {
                     call.check()?;
                     own.push(self.read_place(&code.corpus, place));
                 }
-                Ok((own, state))
-            })?;
+                Ok::<_, AskError>((own, state))
+            };
+            let left = asked.iter().zip(&read).filter(|(_, read)| read.is_none());
+            let written: Option<Vec<&str>> = left
+                .map(|(place, _)| (!place.is_chunk).then_some(place.written.as_str()))
+                .collect();
+            let early = written.map_or(Ok(None), |places| self.places_early(&places, call))?;
+            let (own, of_index) = match early {
+                Some(view) => read_own(view)?,
+                None => self.with_code(call, read_own)?,
+            };
             let mut own = own.into_iter();
             for read in read.iter_mut().filter(|read| read.is_none()) {
                 *read = own.next();

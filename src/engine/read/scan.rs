@@ -128,7 +128,7 @@ impl Engine {
         call: &Call,
     ) -> Result<PatternAnswer, AskError> {
         let paths = of_paths(Some(&self.project), &request.paths)?;
-        let View { code, mut state } = self.view(call)?;
+        let View { code, mut state } = self.files_view(call)?;
         let LanguageFilter { wanted, unwanted } = of_languages(&request.languages);
         // A wanted language parses the pattern whatever the files are called; see `patterns`.
         let others = LanguageFilter { unwanted, ..LanguageFilter::default() };
@@ -206,7 +206,7 @@ impl Engine {
     /// When the globs are not valid.
     pub fn files(&self, request: &FilesRequest, call: &Call) -> Result<FilesAnswer, AskError> {
         let paths = of_paths(Some(&self.project), &request.paths)?;
-        let View { code, state } = self.view(call)?;
+        let View { code, state } = self.files_view(call)?;
         let files =
             files(&self.project, code.corpus.chunks(), &paths, &of_languages(&request.languages));
         let sizes = scan::sizes(self.project.layout.root(), &files);

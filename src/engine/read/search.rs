@@ -256,7 +256,10 @@ impl Engine {
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
         check_query(request)?;
         let filter = request.filters.filter(Some(&self.project))?;
-        let answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        let answer = match self.search_early(request, &filter, call)? {
+            Some(answer) => answer,
+            None => self.with_code(call, |view| self.search_in(view, request, &filter, call))?,
+        };
         self.with_memories(answer, request, call)
     }
 
@@ -294,7 +297,7 @@ impl Engine {
         Ok(SearchAnswer { beside, ..answer })
     }
 
-    fn search_in(
+    pub(in crate::engine) fn search_in(
         &self,
         mut view: View,
         request: &SearchRequest,
