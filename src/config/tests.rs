@@ -49,6 +49,7 @@ fn changed(key: &str, default: &str) -> String {
     let value = match (key, default) {
         ("index.location", _) => "'cache'".into(),
         ("index.compress", _) => "true".into(),
+        ("search.context", _) => "3".into(),
         ("index.cache_from", _) => "'/srv/indexes'".into(),
         ("embed.url", _) => "'http://192.0.2.1'\nmodel = 'm'\ndimensions = 8".into(),
         ("serve.address", _) => "'0.0.0.0'".into(),

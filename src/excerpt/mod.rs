@@ -222,6 +222,22 @@ impl Excerpts {
         Some(shown.region.excerpt(lines[..n].to_vec()))
     }
 
+    /// Returns what a screen of about `n_lines` lines shows of each of the first results: at least one line
+    /// of each, and more of those that answer. `named` has, for each of them, the line that the question
+    /// names, and whether a definition begins there.
+    #[must_use]
+    pub fn screen(&self, named: &[(Option<u32>, bool)], n_lines: usize) -> Vec<Vec<Excerpt>> {
+        let rows = self.regions.iter().zip(&self.of_row).zip(named);
+        let rows: Vec<_> = rows
+            .map(|((of, p), named)| (of.iter().map(|of| &of.region).collect(), *p, *named))
+            .collect();
+        let chosen = screen::screen(&rows, &self.asked, n_lines).into_iter().enumerate();
+        let excerpt = |row: usize, (nth, lines): (usize, Vec<usize>)| {
+            self.regions[row][nth].region.excerpt(lines)
+        };
+        chosen.map(|(row, of)| of.into_iter().map(|of| excerpt(row, of)).collect()).collect()
+    }
+
     /// Estimated bytes of everything that a reply can show.
     #[must_use]
     pub fn top(&self) -> usize {

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use super::regions::{Region, begins_with_comment_mark};
-use super::{Excerpt, Excerpts};
 use crate::embed::{StaticModel, normalise};
 use crate::search::QueryWords;
 use crate::text::place_of_word;
@@ -26,6 +25,8 @@ const MAX_LINES: usize = 600;
 const MANY_PLACES: usize = 4;
 /// Lines above and below that say what a line is about.
 const NEAR: usize = 4;
+/// A less probable result counts as this one.
+const LEAST_PROBABILITY: f64 = 1e-4;
 /// Lines with fewer signs say nothing.
 const TINY: usize = 4;
 
@@ -58,66 +59,65 @@ struct Lines<'e> {
     taken: BTreeSet<usize>,
 }
 
-impl Excerpts {
-    /// Returns what a screen of about `n_lines` lines shows of each of the first `n` results: at least
-    /// one line of each, and more of those that answer. `named` has, for each result, the line that the
-    /// question names, and whether a definition begins there.
-    #[must_use]
-    pub fn screen(
-        &self,
-        named: &[(Option<u32>, bool)],
-        n: usize,
-        n_lines: usize,
-    ) -> Vec<Vec<Excerpt>> {
-        let mut lines = self.lines_of_screen(n.min(self.regions.len()));
-        let n_named = named.iter().take(n).filter(|(line, _)| line.is_some()).count();
-        for of in &mut lines {
-            let (line, is_definition) = named.get(of.row).copied().unwrap_or_default();
-            match line {
-                Some(_) if of.nth > 0 => {}
-                Some(_) if is_definition && of.row == 0 => of.take_head(),
-                Some(_) if is_definition => of.take_range(of.named_line(), 1),
-                Some(line) => of.take_around(line, of.row == 0 && n_named < MANY_PLACES),
-                None => {}
-            }
-        }
-        if n_named == 0 {
-            fill(&mut lines, n_lines.saturating_sub(n));
-        }
-        let mut rows: Vec<Vec<Excerpt>> = vec![Vec::new(); n.min(self.regions.len())];
-        for row in 0..rows.len() {
-            if lines.iter().all(|of| of.row != row || of.taken.is_empty())
-                && let Some(of) = lines.iter_mut().filter(|of| of.row == row).max_by(|a, b| {
-                    a.most().1.total_cmp(&b.most().1).then(b.nth.cmp(&a.nth))
-                })
-            {
-                let (at, _) = of.most();
-                of.take_range(at, 1);
-            }
-        }
-        for of in lines.into_iter().filter(|of| !of.taken.is_empty()) {
-            rows[of.row].push(of.region.excerpt(of.taken.into_iter().collect()));
-        }
-        rows
-    }
+/// A line that the question names, and whether a definition begins there.
+pub(super) type NamedLine = (Option<u32>, bool);
 
-    /// Returns the lines of the best regions of the first `n` results with their worth.
-    fn lines_of_screen(&self, n: usize) -> Vec<Lines<'_>> {
-        let model = StaticModel::bundled();
-        let mut words = self.asked.words.clone();
-        let mut all = Vec::new();
-        for (row, regions) in self.regions.iter().enumerate().take(n) {
-            let of_row = RESULT * self.of_row.get(row).copied().unwrap_or(0.0).max(1e-4).ln();
-            for (nth, shown) in regions.iter().enumerate().take(MAX_REGIONS) {
-                let region = &shown.region;
-                let base = of_row + LATER_REGION * (nth as f64).ln_1p();
-                let of_lines = worth_of(region, &self.asked.vector, &model, &mut words);
-                let worth = of_lines.into_iter().map(|worth| (base + worth).exp()).collect();
-                all.push(Lines { row, nth, region, worth, taken: BTreeSet::new() });
-            }
+/// Chooses what a screen of about `n_lines` lines shows of each result: at least one line of each, and
+/// more of those that answer. `rows` has the regions of each, best first, with its probability and the
+/// line that the question names. Returns for each the regions, by their numbers, with their lines.
+pub(super) fn screen(
+    rows: &[(Vec<&Region>, f64, NamedLine)],
+    asked: &Asked,
+    n_lines: usize,
+) -> Vec<Vec<(usize, Vec<usize>)>> {
+    let n = rows.len();
+    let mut lines = lines_of(rows, asked);
+    let n_named = rows.iter().filter(|(_, _, named)| named.0.is_some()).count();
+    for of in &mut lines {
+        let (line, is_definition) = rows[of.row].2;
+        match line {
+            Some(_) if of.nth > 0 => {}
+            Some(_) if is_definition && of.row == 0 => of.take_head(),
+            Some(_) if is_definition => of.take_range(of.named_line(), 1),
+            Some(line) => of.take_around(line, of.row == 0 && n_named < MANY_PLACES),
+            None => {}
         }
-        all
     }
+    if n_named == 0 {
+        fill(&mut lines, n_lines.saturating_sub(n));
+    }
+    for row in 0..n {
+        let mut of_row: Vec<&mut Lines> = lines.iter_mut().filter(|of| of.row == row).collect();
+        if of_row.iter().all(|of| of.taken.is_empty())
+            && let Some(of) = of_row
+                .iter_mut()
+                .max_by(|a, b| a.most().1.total_cmp(&b.most().1).then(b.nth.cmp(&a.nth)))
+        {
+            of.take_range(of.most().0, 1);
+        }
+    }
+    let mut chosen: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); n];
+    for of in lines.into_iter().filter(|of| !of.taken.is_empty()) {
+        chosen[of.row].push((of.nth, of.taken.into_iter().collect()));
+    }
+    chosen
+}
+
+/// Returns the lines of the best regions of each result with their worth.
+fn lines_of<'e>(rows: &[(Vec<&'e Region>, f64, NamedLine)], asked: &Asked) -> Vec<Lines<'e>> {
+    let model = StaticModel::bundled();
+    let mut words = asked.words.clone();
+    let mut all = Vec::new();
+    for (row, (regions, probability, _)) in rows.iter().enumerate() {
+        let of_row = RESULT * probability.max(LEAST_PROBABILITY).ln();
+        for (nth, &region) in regions.iter().enumerate().take(MAX_REGIONS) {
+            let base = of_row + LATER_REGION * (nth as f64).ln_1p();
+            let of_lines = worth_of(region, &asked.vector, &model, &mut words);
+            let worth = of_lines.into_iter().map(|worth| (base + worth).exp()).collect();
+            all.push(Lines { row, nth, region, worth, taken: BTreeSet::new() });
+        }
+    }
+    all
 }
 
 /// Takes windows until `n_lines` rows are full: first of the first result, then always the one that is

@@ -271,8 +271,8 @@ impl ResultRow {
     #[must_use]
     pub fn screen(rows: Vec<Self>, excerpts: &Excerpts, n: usize, n_lines: usize) -> Vec<Self> {
         let named = |row: &Self| (row.hit.line, row.hit.definition.is_some());
-        let named: Vec<(Option<u32>, bool)> = rows.iter().map(named).collect();
-        let mut shown = excerpts.screen(&named, n, n_lines).into_iter();
+        let named: Vec<(Option<u32>, bool)> = rows.iter().take(n).map(named).collect();
+        let mut shown = excerpts.screen(&named, n_lines).into_iter();
         let of_row = |row: Self| {
             let excerpts = shown.next().unwrap_or_default();
             row.showing(excerpts.into_iter().map(ExcerptRow::from).collect())
