@@ -16,8 +16,8 @@ use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    AnswerFrom, Call, ChunkRow, Engine, Filters, Kinds, ResultRow, SearchAnswer,
-    SearchMode, SearchRequest, Tests,
+    AnswerFrom, Call, ChunkRow, Engine, Filters, Kinds, ResultRow, SearchAnswer, SearchMode,
+    SearchRequest, Tests,
 };
 use crate::memory::RecalledMemory;
 use crate::projects::KnownProject;
@@ -117,8 +117,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(look)?;
     args::answer_early(&engine, &args.form);
     let config = &engine.project.config;
-    let (limit, context) =
-        (args.limit.unwrap_or(config.limit), args.context.or(config.context));
+    let (limit, context) = (args.limit.unwrap_or(config.limit), args.context.or(config.context));
     if !(1..=MAX_LIMIT).contains(&limit) {
         bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
     }
@@ -314,7 +313,8 @@ struct Marked<'a> {
 
 impl Look for Marked<'_> {
     fn lines(&self, path: &str, lines: &str) -> String {
-        let path = self.repo.and_then(|repo| path.strip_prefix(repo)?.strip_prefix(':')).unwrap_or(path);
+        let path =
+            self.repo.and_then(|repo| path.strip_prefix(repo)?.strip_prefix(':')).unwrap_or(path);
         self.paths.lines(path, lines)
     }
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 use toml::Value;
 
 use super::values::{
-    AUTOMATIC, Globs, Location, RemoteModel, address_of, archives, editor,
-    globs_of, globs_with_folders, limit, megabytes, megabytes_unless_zero, milliseconds,
+    AUTOMATIC, Globs, Location, RemoteModel, address_of, archives, editor, globs_of,
+    globs_with_folders, limit, megabytes, megabytes_unless_zero, milliseconds,
     milliseconds_unless_zero, minutes, of_type, or_automatic, text_unless_empty, written,
 };
 

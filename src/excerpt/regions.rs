@@ -227,10 +227,12 @@ pub fn members_of(chunks: &[Arc<Chunk>], name: &str, lines: (u32, u32)) -> Vec<(
         let owner = label.strip_suffix(&*of.name).unwrap_or_default();
         let owner = owner.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
         let is_owner = owner == name
-            || owner.ends_with(name) && owner[..owner.len() - name.len()].ends_with([':', '.', '#']);
+            || owner.ends_with(name)
+                && owner[..owner.len() - name.len()].ends_with([':', '.', '#']);
         let is_inside = lines.0 <= of.start_line && of.end_line <= lines.1;
         let is_known = found.iter().any(|known| known.1 == of.start_line);
-        if is_owner && (is_inside || lines.1 < of.start_line || of.end_line < lines.0) && !is_known {
+        if is_owner && (is_inside || lines.1 < of.start_line || of.end_line < lines.0) && !is_known
+        {
             found.push((of.name.clone(), of.start_line));
         }
     }

@@ -164,11 +164,14 @@ impl Lines<'_> {
     /// Returns the line that gives a definition its name.
     fn named_line(&self) -> usize {
         let name = self.region.short_name();
-        let is_it = |line: &str| !begins_with_comment_mark(line) && place_of_word(line, name).is_some();
+        let is_it =
+            |line: &str| !begins_with_comment_mark(line) && place_of_word(line, name).is_some();
         let from = self.region.signature;
         let lines = self.region.lines.iter().enumerate();
         let mut named = lines.filter(|(_, (_, line))| is_it(line)).map(|(at, _)| at);
-        named.find(|at| *at >= from || self.region.comments.get(*at) == Some(&false)).unwrap_or(from)
+        named
+            .find(|at| *at >= from || self.region.comments.get(*at) == Some(&false))
+            .unwrap_or(from)
     }
 
     /// Takes a line with those around it, or with its neighbours alone.
@@ -189,9 +192,9 @@ impl Lines<'_> {
     fn best_window(&self, n: usize) -> (usize, f64) {
         let worth = |start: usize| self.worth.iter().skip(start).take(n).sum::<f64>();
         let starts = 0..=self.len().saturating_sub(n);
-        starts.map(|start| (start, worth(start))).fold((0, f64::MIN), |best, of| {
-            if of.1 > best.1 { of } else { best }
-        })
+        starts
+            .map(|start| (start, worth(start)))
+            .fold((0, f64::MIN), |best, of| if of.1 > best.1 { of } else { best })
     }
 
     /// Returns the window with the most worth for its rows, of those that take at most `most` rows: its

@@ -220,8 +220,12 @@ impl<'t> SoughtText<'t> {
         let n_plain = text.chars().filter(|c| c.is_alphanumeric()).count();
         let has_signs = n_plain < text.chars().count() || text.chars().all(|c| !c.is_lowercase());
         let is_one = is_token && n_plain >= LEAST_WORDS && has_signs;
-        (is_one || !is_token && words.len() >= LEAST_WORDS && !asks(text))
-            .then_some(Self { text, words, is_token, is_declared: false })
+        (is_one || !is_token && words.len() >= LEAST_WORDS && !asks(text)).then_some(Self {
+            text,
+            words,
+            is_token,
+            is_declared: false,
+        })
     }
 
     /// Seeks the line that declares a name.
@@ -455,7 +459,8 @@ fn shared_runs(text: &[String], line: &[&String]) -> (usize, usize) {
             let length = run[at(i, j)];
             if length > 0 {
                 let letters: usize = text[i..i + length].iter().map(String::len).sum();
-                let (counted, words) = if length == 1 { (letters / 2, 0) } else { (letters, length) };
+                let (counted, words) =
+                    if length == 1 { (letters / 2, 0) } else { (letters, length) };
                 let rest = best[at(i + length, j + length)];
                 now = now.max((rest.0 + counted, rest.1 + words));
             }
@@ -474,7 +479,8 @@ fn declares(line: &str, at: usize, length: usize) -> bool {
         "static", "final", "define", "module", "namespace", "message",
     ];
     let (before, after) = (line[..at].trim(), line[at + length..].trim_start());
-    let is_given = after.starts_with([':', '=']) && !after.starts_with("==") && !after.starts_with("=>");
+    let is_given =
+        after.starts_with([':', '=']) && !after.starts_with("==") && !after.starts_with("=>");
     // `const NAME`, but not `const x = f(NAME)`.
     let is_after_word = before.split(|c: char| !c.is_alphanumeric()).any(|w| WORDS.contains(&w))
         && !before.contains(['=', '(', '{', '"', '\'']);

@@ -39,12 +39,15 @@ pub fn places_first(places: Vec<NamedPlace>, mut hits: Vec<Hit>) -> Vec<Hit> {
         let known = hits.iter().position(|hit| is_file(hit)).map(|at| hits.remove(at));
         let mut parts: Vec<(Arc<Entry>, f64)> = entries.into_iter().map(|e| (e, 0.0)).collect();
         let (mut others, mut changed_by) = (Vec::new(), None);
+        let (mut terms, mut before) = (Vec::new(), 0.0);
         if let Some(known) = known {
             let is_new = |of: &(Arc<Entry>, f64)| parts.iter().all(|part| part.0.id != of.0.id);
             let more: Vec<_> = known.parts.into_iter().filter(is_new).collect();
             parts.extend(more);
             (others, changed_by) = (known.others, known.changed_by);
+            (terms, before) = (known.terms, known.score);
         }
+        terms.push(Term { feature: "named_place", value: value - before, weight: 1.0 });
         named.push(Hit {
             part,
             path,
@@ -57,7 +60,7 @@ pub fn places_first(places: Vec<NamedPlace>, mut hits: Vec<Hit>) -> Vec<Hit> {
             parts,
             others,
             score: value,
-            terms: vec![Term { feature: "named_place", value, weight: 1.0 }],
+            terms,
             changed_by,
             coverage: 1.0,
         });

@@ -37,11 +37,14 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
         }
         let named = named_line(row);
         let last = named.unwrap_or(excerpt.end_line);
-        let lines = lines(Some(named.unwrap_or(excerpt.start_line)), Some(last)).unwrap_or_default();
+        let lines =
+            lines(Some(named.unwrap_or(excerpt.start_line)), Some(last)).unwrap_or_default();
         let what = format!("{} {}", excerpt.kind, excerpt.symbol);
         let heading = format!("{}{marks}  {}", look.lines(&path, &lines), look.name(what.trim()));
         out.push(look.row(heading.trim_end().to_string()));
-        out.extend(row.hit.note.as_ref().map(|note| look.aside(&format!("   {}", printable(note)))));
+        out.extend(
+            row.hit.note.as_ref().map(|note| look.aside(&format!("   {}", printable(note)))),
+        );
         out.extend(code(look, row, excerpt));
         out.extend(excerpt.beside.as_deref().map(printable));
     }
@@ -54,15 +57,16 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
             format!("   {:>8.3} = {:.3} × {:+.2} {}", p.contribution, p.value, p.weight, p.feature)
         }));
     }
-    out.extend(row.changed_by.as_ref().map(|c| look.aside(&format!("  changed by {}", printable(c)))));
+    out.extend(
+        row.changed_by.as_ref().map(|c| look.aside(&format!("  changed by {}", printable(c)))),
+    );
     out
 }
 
 /// Says what a definition consists of and how much uses it, in at most two lines of this width.
 pub(crate) fn facts_lines(look: &dyn Look, facts: &NamedFacts, width: usize) -> Vec<String> {
-    let members: Vec<String> = facts.members.iter().map(|(name, line)| {
-        format!("{} {line}", printable(name))
-    }).collect();
+    let members: Vec<String> =
+        facts.members.iter().map(|(name, line)| format!("{} {line}", printable(name))).collect();
     let folders = facts.most_in.iter().map(|(name, n)| format!("{} {n}", printable(name)));
     let mut lines = Vec::new();
     if !members.is_empty() {

@@ -911,9 +911,8 @@ fn a_stack_trace_finds_its_first_frame_of_the_project() {
                  /builds/ci/src/deep/cache.rs:8:9\n   2: main\n             at ./src/lock.rs:16:1\n";
     let a = p.get("cortex_search", json!({"query": trace}));
     assert!(
-        a.text.starts_with(
-            "src/deep/cache.rs:8  method VectorCache::clear\n    7     pub fn clear"
-        ),
+        a.text
+            .starts_with("src/deep/cache.rs:8  method VectorCache::clear\n    7     pub fn clear"),
         "{}",
         a.text
     );

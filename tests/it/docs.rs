@@ -72,7 +72,11 @@ fn settings_file(of_project: bool) -> String {
             if section != last {
                 writeln!(out, "# [{section}]").unwrap();
             }
-            writeln!(out, "# {meaning}\n# {name} = {default}").unwrap();
+            // A word is text, which TOML quotes.
+            let is_text =
+                default.starts_with(char::is_alphabetic) && default.parse::<bool>().is_err();
+            let value = if is_text { format!("\"{default}\"") } else { (*default).to_string() };
+            writeln!(out, "# {meaning}\n# {name} = {value}").unwrap();
             last = section;
         }
     }

@@ -16,7 +16,11 @@ fn results(reply: &Value) -> &Vec<Value> {
 fn the_first_search_indexes_and_answers() {
     let p = Project::sample();
     let out = p.run(&["search", "what happens after a failed attempt"]).expect(0);
-    assert!(out.stdout.starts_with("src/retry.rs:1-4  function retry_with_backoff\n"), "{}", out.stdout);
+    assert!(
+        out.stdout.starts_with("src/retry.rs:1-4  function retry_with_backoff\n"),
+        "{}",
+        out.stdout
+    );
     assert!(out.stderr.starts_with("indexed 4 files in "), "{}", out.stderr);
     assert!(!out.stdout.contains("indexed"), "{}", out.stdout);
     for (query, want) in [

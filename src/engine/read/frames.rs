@@ -41,8 +41,7 @@ pub(in crate::engine) fn with_places(
             let (part, chunks) = (*part, corpus.chunks());
             let files = address::matching(&frame.address.path, chunks.files());
             let Some((path, place)) = best_of(&files, &frame, line, chunks) else { continue };
-            let is_it =
-                |n: &NamedPlace| n.part == part && *n.path == *path && n.line == place.line;
+            let is_it = |n: &NamedPlace| n.part == part && *n.path == *path && n.line == place.line;
             if named.iter().any(is_it) {
                 continue;
             }
@@ -110,17 +109,17 @@ fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
     let is_near = |at: u32| lines.is_none_or(|(first, last)| (first..=last).contains(&at));
     let quote = frame.quoted.trim();
     let quoted = (quote.len() >= LEAST_QUOTE).then(|| {
-        let lines = chunks.iter().flat_map(|chunk| {
-            (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines())
-        });
+        let lines = chunks
+            .iter()
+            .flat_map(|chunk| (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
         lines.filter(|(_, text)| text.trim() == quote).map(|(at, _)| at).find(|at| is_near(*at))
     });
     let named = || {
         let (first, last) = lines?;
         let name = short(function?);
-        let code = chunks.iter().flat_map(|chunk| {
-            (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines())
-        });
+        let code = chunks
+            .iter()
+            .flat_map(|chunk| (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
         let mut code = code.filter(|(at, _)| (first..=last).contains(at));
         Some(code.find(|(_, text)| place_of_word(text, name).is_some()).map_or(first, |of| of.0))
     };

@@ -40,7 +40,8 @@ impl Engine {
         let path = row.path.as_deref().filter(|_| row.repo.is_none() && row.package.is_none())?;
         let chunks = corpus.chunks().read_file(path);
         let name = chunks.iter().flat_map(|chunk| &chunk.metadata.names);
-        let name = name.filter(|of| (of.start_line, of.end_line) == lines).map(|of| &*of.name).next()?;
+        let name =
+            name.filter(|of| (of.start_line, of.end_line) == lines).map(|of| &*of.name).next()?;
         let mut facts =
             NamedFacts { members: members_of(&chunks, name, lines), ..NamedFacts::default() };
         let files = wanted(corpus, &PathFilter::default(), &LanguageFilter::default());

@@ -20,8 +20,7 @@ use crate::excerpt::{Compared, Excerpts};
 use crate::live::Served;
 use crate::memory::RecalledMemory;
 use crate::search::{
-    Filter, HiddenCommits, Hit, Query, Results, SearchError, Searcher,
-    Statistics,
+    Filter, HiddenCommits, Hit, Query, Results, SearchError, Searcher, Statistics,
 };
 use crate::text::count;
 
