@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::regions::Label;
-use self::regions::{Line, Region, WHOLE, around, regions};
+use self::regions::{Line, NamedLines, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, members_of, says, symbols_named};
 use self::screen::Asked;
 pub use self::selection::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
@@ -423,7 +423,7 @@ impl Compared {
         question: &str,
         wanted: &mut QueryWords,
     ) {
-        let mut found: BTreeMap<Key, (Option<(u32, u32)>, Vec<Region>)> = BTreeMap::new();
+        let mut found: BTreeMap<Key, (Option<NamedLines>, Vec<Region>)> = BTreeMap::new();
         for hit in hits.take(MAX_FILES) {
             let key = (hit.file(), hit.line);
             if self.files.contains_key(&key) || found.contains_key(&key) {
@@ -431,11 +431,18 @@ impl Compared {
             }
             let chunk = |(entry, score): &(Arc<Entry>, f64)| Some((entry.chunk()?, *score));
             let parts: Vec<_> = hit.parts.iter().filter_map(chunk).collect();
-            let regions = match hit.line.filter(|_| hit.definition.is_none()) {
+            let named = hit.definition.zip(hit.line);
+            let mut of_file = match hit.line.filter(|_| named.is_none()) {
                 Some(line) => around(&parts, line).into_iter().collect(),
-                None => regions(&parts, hit.definition),
+                None => regions(&parts, named),
             };
-            found.insert(key, (hit.definition, regions));
+            // A field or a constant has no region of its own.
+            let lacks = named.filter(|of| !of_file.iter().any(|region| region.is_named(*of)));
+            if let Some(mut region) = lacks.and_then(|(_, line)| around(&parts, line)) {
+                region.label.lines = hit.definition;
+                of_file.insert(0, region);
+            }
+            found.insert(key, (named, of_file));
         }
         if found.is_empty() {
             return;
@@ -452,9 +459,9 @@ impl Compared {
                 + region_score(region, &model, &of_question, wanted)
                 + if gives_way { IMPLEMENTED } else { 0.0 }
         };
-        self.files.extend(found.into_iter().map(|(key, (definition, regions))| {
+        self.files.extend(found.into_iter().map(|(key, (named, regions))| {
             let named = |region: &Region| {
-                let is_it = definition.is_some_and(|lines| region.begins(lines));
+                let is_it = named.is_some_and(|lines| region.is_named(lines));
                 if is_it { DEFINITION } else { 0.0 }
             };
             let scores: Vec<f64> = regions.iter().map(|r| score(r) + named(r)).collect();

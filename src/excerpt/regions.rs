@@ -26,6 +26,9 @@ const MAX_SIGNATURE: usize = 5;
 /// A line of a file with its number, 1-based.
 pub(super) type Line = (u32, String);
 
+/// First and last line of a definition, and the line that has its name.
+pub(super) type NamedLines = ((u32, u32), u32);
+
 /// What a region is called.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Label {
@@ -252,7 +255,7 @@ fn section(chunk: &Chunk, heading: &str) -> Option<(u32, u32)> {
 
 /// Returns the regions of a file. `parts` are chunks of it with their scores. The definition that a
 /// question `named` is among them, however little it says.
-pub(super) fn regions(parts: &[(Arc<Chunk>, f64)], named: Option<(u32, u32)>) -> Vec<Region> {
+pub(super) fn regions(parts: &[(Arc<Chunk>, f64)], named: Option<NamedLines>) -> Vec<Region> {
     let symbols = Symbols::new(parts.iter().map(|(chunk, _)| &**chunk));
     // By the first and last line of the owner, and the run of its lines.
     let mut found: BTreeMap<(u32, u32, usize), Region> = BTreeMap::new();
@@ -312,7 +315,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)], named: Option<(u32, u32)>) ->
         let n = region.says.iter().filter(|says| **says).count();
         // Closing brackets say nothing, and the first line of a type only what its members repeat.
         let is_part = region.label.lines.is_some_and(|(first, last)| last - first > 1);
-        n > usize::from(is_part) || named.is_some_and(|lines| region.begins(lines))
+        n > usize::from(is_part) || named.is_some_and(|lines| region.is_named(lines))
     });
     regions
 }
@@ -397,7 +400,7 @@ fn label_of(chunk: &Chunk) -> Label {
 }
 
 /// Whether a line outside definitions is a comment, such as one about the whole file.
-pub(super) fn begins_with_comment_mark(line: &str) -> bool {
+fn begins_with_comment_mark(line: &str) -> bool {
     let line = line.trim_start();
     let is_directive = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic() || c == '[');
     line.strip_prefix('#').is_some_and(|rest| !is_directive(rest))
@@ -428,11 +431,9 @@ impl Region {
         self.label.lines.unwrap_or((line(self.lines.first()), line(self.lines.last())))
     }
 
-    /// Whether it has the beginning of a definition with these lines.
-    pub(super) fn begins(&self, lines: (u32, u32)) -> bool {
-        let first = self.lines.first().map(|line| line.0);
-        self.label.lines == Some(lines)
-            && first.is_some_and(|first| first <= lines.0 + MAX_BETWEEN as u32)
+    /// Whether it has the line with the name of a definition.
+    pub(super) fn is_named(&self, (lines, named): NamedLines) -> bool {
+        self.label.lines == Some(lines) && self.lines.iter().any(|line| line.0 == named)
     }
 
     /// Whether a line of the file belongs to it.

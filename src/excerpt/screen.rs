@@ -4,10 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::regions::{Region, begins_with_comment_mark};
+use super::regions::Region;
 use crate::embed::{StaticModel, normalise};
 use crate::search::QueryWords;
-use crate::text::place_of_word;
 
 /// Lines of the first result at least, and of a definition.
 const FIRST: usize = 10;
@@ -21,8 +20,10 @@ const HEADING: usize = 1;
 /// Number of best regions of a result, and of their first lines, that are compared.
 const MAX_REGIONS: usize = 10;
 const MAX_LINES: usize = 600;
-/// From this many places on that a question names, each shows the line and its neighbours.
+/// From this many places on that a question names, each shows the line and its neighbours, and those after
+/// the first ones the line alone.
 const MANY_PLACES: usize = 4;
+const WIDE_PLACES: usize = 6;
 /// Lines above and below that say what a line is about.
 const NEAR: usize = 4;
 /// A less probable result counts as this one.
@@ -77,9 +78,10 @@ pub(super) fn screen(
         let (line, is_definition) = rows[of.row].2;
         match line {
             Some(_) if of.nth > 0 => {}
-            Some(_) if is_definition && of.row == 0 => of.take_head(),
-            Some(_) if is_definition => of.take_range(of.named_line(), 1),
-            Some(line) => of.take_around(line, of.row == 0 && n_named < MANY_PLACES),
+            Some(line) if is_definition && of.row == 0 => of.take_head(line),
+            Some(line) if is_definition => of.take_range(of.place_of(line), 1),
+            Some(line) if of.row == 0 && n_named < MANY_PLACES => of.take_around(line, u32::MAX),
+            Some(line) => of.take_around(line, u32::from(of.row < WIDE_PLACES)),
             None => {}
         }
     }
@@ -154,29 +156,21 @@ impl Lines<'_> {
         self.taken.extend(start.min(end.saturating_sub(1))..end);
     }
 
-    /// Takes the beginning of a definition, with a short comment above it.
-    fn take_head(&mut self) {
-        let signature = self.named_line();
-        let start = if signature <= COMMENT_ABOVE { 0 } else { signature };
+    /// Takes the beginning of a definition from the line with its name on, with a short comment above.
+    fn take_head(&mut self, line: u32) {
+        let named = self.place_of(line);
+        let start = if named <= COMMENT_ABOVE { 0 } else { named };
         self.take_range(start, DEFINITION);
     }
 
-    /// Returns the line that gives a definition its name.
-    fn named_line(&self) -> usize {
-        let name = self.region.short_name();
-        let is_it =
-            |line: &str| !begins_with_comment_mark(line) && place_of_word(line, name).is_some();
-        let from = self.region.signature;
-        let lines = self.region.lines.iter().enumerate();
-        let mut named = lines.filter(|(_, (_, line))| is_it(line)).map(|(at, _)| at);
-        named
-            .find(|at| *at >= from || self.region.comments.get(*at) == Some(&false))
-            .unwrap_or(from)
+    /// Returns the index of a line of the file, or of the first line after the leading comment.
+    fn place_of(&self, line: u32) -> usize {
+        let mut lines = self.region.lines.iter();
+        lines.position(|(number, _)| *number == line).unwrap_or(self.region.signature)
     }
 
-    /// Takes a line with those around it, or with its neighbours alone.
-    fn take_around(&mut self, line: u32, is_wide: bool) {
-        let reach = if is_wide { u32::MAX } else { 1 };
+    /// Takes a line with those that are at most `reach` lines away.
+    fn take_around(&mut self, line: u32, reach: u32) {
         let near = self.region.lines.iter().enumerate();
         let near = near.filter(|(_, (number, _))| number.abs_diff(line) <= reach);
         self.taken = near.map(|(at, _)| at).collect();

@@ -32,12 +32,12 @@ const MAX_TEXT: usize = 2000;
 const MAX_WORDS: usize = 160;
 const MAX_LINE_WORDS: usize = 80;
 /// Number of lines over which code writes one text at most.
-const MAX_JOINED: usize = 3;
+const MAX_JOINED: usize = 6;
 /// A line has a text if they share this many words in runs, and this part of the letters of the text; or
 /// if the text has nearly all of the line's literal, and that is no short one.
 const LEAST_WORDS: usize = 3;
 const LEAST_SHARE: f64 = 0.45;
-const WHOLE_LITERAL: f64 = 0.8;
+const WHOLE_LITERAL: f64 = 0.7;
 const LEAST_LETTERS: usize = 10;
 /// A line outside of quotes, such as one of a document, must have nearly all of the text.
 const LEAST_UNQUOTED: f64 = 0.8;
@@ -134,25 +134,56 @@ fn definitions(
     }
     found.sort_by(|a, b| (a.order, &a.path, a.lines).cmp(&(b.order, &b.path, b.lines)));
     found.truncate(MAX_DEFINITIONS);
-    found.into_iter().filter_map(|of| of.place(corpus)).collect()
+    found.into_iter().filter_map(|of| of.place(simple, corpus)).collect()
 }
 
 impl Defined {
-    fn place(self, corpus: &Corpus) -> Option<NamedPlace> {
+    /// Returns the place at the line that has the name.
+    fn place(self, name: &str, corpus: &Corpus) -> Option<NamedPlace> {
         let file = &corpus.files[corpus.file_of[self.slot as usize] as usize];
-        let entry = corpus.entry(self.slot)?;
-        let mut entries = vec![entry.clone()];
-        entries.extend(of_lines(corpus, file, self.lines).filter(|e| e.id != entry.id).cloned());
+        let entries: Vec<Arc<Entry>> = of_lines(corpus, file, self.lines).cloned().collect();
+        let named = entries.iter().find_map(|entry| {
+            let chunk = entry.chunk()?;
+            let line = line_with_name(&chunk, name, self.lines)?;
+            Some((line, entry, chunk))
+        });
+        let (line, entry, chunk) = match named {
+            Some((line, entry, chunk)) => (line, entry.clone(), chunk),
+            None => {
+                let entry = corpus.entry(self.slot)?.clone();
+                let chunk = entry.chunk()?;
+                (self.lines.0, entry, chunk)
+            }
+        };
+        let mut all = vec![entry];
+        all.extend(entries.iter().filter(|of| of.id != all[0].id).cloned().collect::<Vec<_>>());
         Some(NamedPlace {
             part: 0,
             path: self.path,
-            line: self.lines.0,
+            line,
             definition: Some(self.lines),
             note: None,
-            chunk: entry.chunk()?,
-            entries,
+            chunk,
+            entries: all,
         })
     }
+}
+
+/// Returns the first of these lines that has the name and is no comment.
+fn line_with_name(chunk: &Chunk, name: &str, of: LineRange) -> Option<u32> {
+    let m = &chunk.metadata;
+    let is_comment = |number: u32, line: &str| {
+        let marks = ["//", "/*", "* ", "*/", "--", "# ", ";;", "\"\"\"", "'''"];
+        m.comment_lines.iter().any(|(first, last)| (*first..=*last).contains(&number))
+            || marks.iter().any(|mark| line.trim_start().starts_with(mark))
+    };
+    let lines = (m.start_line?..).zip(chunk.text.lines());
+    let mut lines = lines.filter(|(number, line)| {
+        (of.0..=of.1).contains(number)
+            && place_of_word(line, name).is_some()
+            && !is_comment(*number, line)
+    });
+    lines.next().map(|(number, _)| number)
 }
 
 /// Returns the entries of a file that have some of these lines.
@@ -292,6 +323,12 @@ impl<'t> SoughtText<'t> {
                     && (!self.is_declared || declares(line, at, self.text.len()))
                 {
                     tell(number, is_in_quotes(line, at), self.text.len(), line.trim().len());
+                } else if let Some(option) = self.text.strip_prefix("--")
+                    && let Some(at) = place_of_word(line, option)
+                    && is_in_quotes(line, at)
+                {
+                    // A program may name its option without the dashes.
+                    tell(number, true, self.text.len(), line.trim().len());
                 }
             }
             return;

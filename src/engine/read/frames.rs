@@ -13,7 +13,7 @@ use crate::search::{Corpus, Hit, NamedPlace, places_first};
 use crate::text::{count, place_of_word};
 
 /// Number of places of a stack trace that come before other results.
-const MAX_NAMED: usize = 8;
+const MAX_NAMED: usize = 16;
 /// Most files that are read to find the one that a frame means.
 const MAX_FILES: usize = 8;
 /// Shorter lines of code that a trace quotes are not sought.
