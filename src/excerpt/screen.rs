@@ -15,6 +15,8 @@ const DEFINITION: usize = 16;
 const COMMENT_ABOVE: usize = 4;
 /// Lines of a window.
 const WINDOW: usize = 5;
+/// A window that is worth a smaller part of the best one for its rows is left out.
+const LEAST_PART: f64 = 0.02;
 /// Rows that the heading of a place takes, and the mark between two windows of it.
 const HEADING: usize = 1;
 /// Number of best regions of a result, and of their first lines, that are compared.
@@ -128,7 +130,7 @@ fn fill(lines: &mut [Lines], n_lines: usize) {
     let first = lines.iter().enumerate().filter(|(_, of)| of.row == 0);
     let first = first.map(|(at, of)| (of.best_window(FIRST), at));
     let first = first.max_by(|a, b| a.0.1.total_cmp(&b.0.1).then(b.1.cmp(&a.1)));
-    let mut used = 0;
+    let (mut used, mut most) = (0, 0.0_f64);
     if let Some(((start, _), at)) = first {
         lines[at].take_range(start, FIRST);
         used = HEADING + lines[at].taken.len();
@@ -140,7 +142,11 @@ fn fill(lines: &mut [Lines], n_lines: usize) {
             Some((worth / cost as f64, at, start, cost))
         });
         let best = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        let Some((_, at, start, cost)) = best else { return };
+        let Some((ratio, at, start, cost)) = best else { return };
+        most = most.max(ratio);
+        if ratio < LEAST_PART * most {
+            return;
+        }
         lines[at].take_range(start, WINDOW);
         used += cost;
     }

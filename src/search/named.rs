@@ -80,7 +80,7 @@ pub(super) fn named_places(
 
 /// A definition of a name.
 struct Defined {
-    order: (FileGroup, bool, u8, bool, u16, usize),
+    order: (FileGroup, bool, u8, bool, u16, usize, Reverse<u32>),
     path: Arc<str>,
     lines: LineRange,
     slot: Slot,
@@ -123,6 +123,8 @@ fn definitions(
                     at.is_none(),
                     name.depth,
                     at.unwrap_or(usize::MAX),
+                    // A declaration of an overload is shorter than what it declares.
+                    Reverse(name.end_line - name.start_line),
                 );
                 let lines = (name.start_line, name.end_line);
                 if found.iter().all(|of| of.path != file.path || of.lines != lines) {
@@ -535,4 +537,69 @@ fn is_in_quotes(line: &str, at: usize) -> bool {
         };
     }
     quote.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> (String, bool) {
+        let (words, is_literal) = said_by(line);
+        (words.join(" "), is_literal)
+    }
+
+    #[test]
+    fn the_holes_of_a_literal_are_no_words() {
+        for (line, want) in [
+            (r#"log("retry {} of {max} in %d ms", n)"#, "retry of in ms"),
+            (r#"raise "no #{job["class"]} at #{host}""#, "no at"),
+            ("console.log(`got ${a + b} bytes`)", "got bytes"),
+            (r#"print("lost \(count) of %-10.2f kg\n")"#, "lost of kg"),
+            (r#"f"can't open {path!r}""#, "can t open"),
+            (r#""one " + name + " two""#, "one two"),
+        ] {
+            assert_eq!(said(line), (want.to_string(), true), "{line}");
+        }
+        assert_eq!(said("// nothing is quoted here"), ("nothing is quoted here".into(), false));
+    }
+
+    #[test]
+    fn runs_of_words_count_in_their_order() {
+        let text = |text: &str| words_of(text, MAX_WORDS);
+        let shared = |a: &str, b: &str| {
+            let (a, b) = (text(a), text(b));
+            shared_runs(&a, &b.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(shared("shelf 12 lost its parcel", "shelf lost its parcel"), (3, 13 + 2));
+        assert_eq!(shared("lost its parcel", "parcel its lost").0, 0);
+        assert_eq!(shared("a question", "another line"), (0, 0));
+    }
+
+    #[test]
+    fn a_line_declares_a_name_and_a_use_does_not() {
+        let declared = |line: &str| {
+            let at = place_of_word(line, "NAME").unwrap();
+            declares(line, at, "NAME".len())
+        };
+        for line in [
+            "export type NAME<T> = T",
+            "NAME = Union[A, B]",
+            "    private const val NAME = 64",
+            "#define NAME 3",
+            "  NAME: 3,",
+        ] {
+            assert!(declared(line), "{line}");
+        }
+        for line in ["const x = f(NAME)", "if NAME == 3", "return NAME", "NAME => 3", "f(NAME)"] {
+            assert!(!declared(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn questions_and_single_plain_words_are_no_texts() {
+        let is_text = |text: &str| SoughtText::new(text).is_some();
+        assert!(!is_text("where is the lock taken") && !is_text("retry") && !is_text("two words"));
+        assert!(is_text("--max-retries") && is_text("sync.frequency") && is_text("MAX_RETRIES"));
+        assert!(is_text("cannot open file: permission denied"));
+    }
 }

@@ -151,6 +151,119 @@ fn context_sets_the_lines_shown() {
     assert!(three.contains("    30 line 30 with the zucchini"), "{three}");
 }
 
+/// A program with a long function, a type, and what uses them.
+fn depot() -> Project {
+    let p = Project::new();
+    let steps = |from: usize, to: usize| -> String {
+        (from..to).map(|n| format!("    step_{n}();\n")).collect()
+    };
+    p.write(
+        "src/plan.rs",
+        format!(
+            "//! Plans the day.\n\n/// Sends parcels to shelves.\npub fn plan_day(parcels: &[Parcel]) {{\n{}    for parcel in parcels {{\n        // A frozen parcel waits for the cold truck.\n        if parcel.frozen && !truck.is_cold() {{\n            return wait_for(parcel, COLD);\n        }}\n    }}\n{}}}\n",
+            steps(0, 40),
+            steps(40, 80)
+        ),
+    );
+    p.write(
+        "src/parcel.rs",
+        "//! Parcels.\n\n/// A thing to send.\npub struct Parcel {\n    pub frozen: bool,\n    weight: u32,\n}\n\nimpl Parcel {\n    pub fn weigh(&self) -> u32 {\n        self.weight\n    }\n\n    pub fn label(&self) -> String {\n        format!(\"parcel of {} kg for shelf {}\", self.weight, 7)\n    }\n}\n",
+    );
+    p.write(
+        "src/event.rs",
+        "pub enum Event {\n    Parcel(u32),\n    Truck,\n}\n\npub fn lost(shelf: u32, error: &str) {\n    log::warn!(\"shelf {shelf} lost its parcel after {} seconds: {error}\", 9);\n}\n",
+    );
+    p.write(
+        "tests/parcel.rs",
+        "fn lost() {\n    check(\"shelf 3 lost its parcel after 12 seconds: no answer\");\n}\n",
+    );
+    p
+}
+
+/// A question is answered by lines deep in a long function, as they stand in the file, on one screen.
+#[test]
+fn a_question_shows_the_lines_that_answer_it() {
+    let p = depot();
+    let out = p.run(&["search", "when does a frozen parcel wait for a truck"]).expect(0).stdout;
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(out.contains("src/plan.rs:3-91  function plan_day\n"), "{out}");
+    // Lines that have nothing to do with the question are left out.
+    assert!(!out.contains("step_3();") && !out.contains("step_70();"), "{out}");
+    for wanted in [
+        "    45     for parcel in parcels {",
+        "    47         if parcel.frozen && !truck.is_cold() {",
+        "    48             return wait_for(parcel, COLD);",
+        "    49         }",
+    ] {
+        assert!(lines.contains(&wanted), "{wanted} is not in {out}");
+    }
+    assert!(lines.len() <= 45, "{out}");
+    // Each further result has a line of its own, with its place.
+    assert!(lines.iter().any(|line| line.starts_with("src/parcel.rs:")), "{out}");
+}
+
+/// The definition of a name comes first, the type before a member of the same name, with what it consists
+/// of and how much uses it.
+#[test]
+fn a_name_shows_its_definition_first() {
+    let p = depot();
+    let out = p.run(&["search", "Parcel"]).expect(0).stdout;
+    assert!(
+        out.starts_with(
+            "src/parcel.rs:3-7  struct Parcel\n     3 /// A thing to send.\n     4 pub struct Parcel {\n"
+        ),
+        "{out}"
+    );
+    assert!(out.contains("\n   methods  weigh 10 · label 14\n"), "{out}");
+    assert!(out.contains("\n   used     3 lines in 3 files"), "{out}");
+    assert!(out.contains("\nsrc/event.rs:2  Parcel(u32),\n"), "{out}");
+    let function = p.run(&["search", "plan_day"]).expect(0).stdout;
+    assert!(function.starts_with("src/plan.rs:3-91  function plan_day\n"), "{function}");
+    assert!(function.contains("\n     4 pub fn plan_day(parcels: &[Parcel]) {\n"), "{function}");
+    assert!(function.contains("callers: cortex graph callers plan_day"), "{function}");
+    let method = p.run(&["search", "Parcel::label"]).expect(0).stdout;
+    assert!(method.starts_with("src/parcel.rs:14-16  method Parcel::label\n"), "{method}");
+}
+
+/// A message from a log finds the line that writes it, before a test that quotes it, although the values
+/// differ and the log adds a prefix.
+#[test]
+fn a_pasted_message_finds_the_line_that_writes_it() {
+    let p = depot();
+    for message in [
+        "shelf 12 lost its parcel after 35 seconds: connection reset",
+        "2026-01-02T03:04:05Z WARN depot::event: shelf 9 lost its parcel after 0 seconds: EOF",
+    ] {
+        let out = p.run(&["search", message]).expect(0).stdout;
+        assert!(out.starts_with("src/event.rs:7  function lost\n"), "{message}: {out}");
+        assert!(out.contains("\n>    7     log::warn!(\"shelf {shelf} lost"), "{out}");
+    }
+    let token = p.run(&["search", "parcel of {} kg"]).expect(0).stdout;
+    assert!(token.contains("src/parcel.rs:15"), "{token}");
+}
+
+/// Each frame of a trace shows its line in the middle, and a frame that the file has outgrown says so
+/// and shows the function that it names.
+#[test]
+fn a_trace_shows_each_frame_and_says_which_are_stale() {
+    let p = depot();
+    let trace = "thread 'main' panicked at src/parcel.rs:11:9:\nlost\nstack backtrace:\n   1: depot::Parcel::weigh\n             at ./src/parcel.rs:11:9\n   2: depot::Parcel::label\n             at ./src/parcel.rs:11:30\n   3: depot::plan_day\n             at ./src/plan.rs:400:5\n";
+    let out = p.run(&["search", trace]).expect(0).stdout;
+    assert!(out.starts_with("src/parcel.rs:11  method Parcel::weigh\n"), "{out}");
+    assert!(out.contains("\n>   11         self.weight\n"), "{out}");
+    let stale =
+        "src/plan.rs:4  function plan_day\n   the trace says line 400: the file has 91 lines now\n";
+    assert!(out.contains(stale), "{out}");
+    assert!(out.contains("\n>    4 pub fn plan_day(parcels: &[Parcel]) {\n"), "{out}");
+    let moved = p.run(&["search", "at Parcel::label (src/parcel.rs:11)"]).expect(0).stdout;
+    assert!(
+        moved.starts_with(
+            "src/parcel.rs:14  method Parcel::label\n   the trace says line 11, which is in Parcel::weigh now\n"
+        ),
+        "{moved}"
+    );
+}
+
 /// `cortex search … | head -1`: a reader that closes the pipe early causes no error.
 #[test]
 fn a_closed_pipe_is_no_error() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::address::{self, Frame, frames_in};
-use crate::chunk::{Chunk, ChunkSet};
+use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::engine::door::paths;
 use crate::engine::door::project::Project;
 use crate::excerpt::{NamesAround, symbols_named};
@@ -107,21 +107,19 @@ fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
     let function = said.first();
     let lines = function.and_then(|name| symbols_named(chunks, name).into_iter().next());
     let is_near = |at: u32| lines.is_none_or(|(first, last)| (first..=last).contains(&at));
+    let code = || {
+        let of_text = chunks.iter().filter(|chunk| chunk.chunk_type != ChunkType::Symbols);
+        of_text.flat_map(|chunk| (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()))
+    };
     let quote = frame.quoted.trim();
     let quoted = (quote.len() >= LEAST_QUOTE).then(|| {
-        let lines = chunks
-            .iter()
-            .flat_map(|chunk| (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
-        lines.filter(|(_, text)| text.trim() == quote).map(|(at, _)| at).find(|at| is_near(*at))
+        code().filter(|(_, text)| text.trim() == quote).map(|(at, _)| at).find(|at| is_near(*at))
     });
     let named = || {
         let (first, last) = lines?;
-        let name = short(function?);
-        let code = chunks
-            .iter()
-            .flat_map(|chunk| (chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
-        let mut code = code.filter(|(at, _)| (first..=last).contains(at));
-        Some(code.find(|(_, text)| place_of_word(text, name).is_some()).map_or(first, |of| of.0))
+        let has_name = |text: &str| place_of_word(text, short(function?)).map(|_| ());
+        let mut inside = code().filter(|(at, _)| (first..=last).contains(at));
+        Some(inside.find(|(_, text)| has_name(text).is_some()).map_or(first, |of| of.0))
     };
     let now = quoted.flatten().or_else(named);
     let was = if is_beyond {

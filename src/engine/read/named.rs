@@ -39,11 +39,12 @@ impl Engine {
         let lines = row.hit.definition?;
         let path = row.path.as_deref().filter(|_| row.repo.is_none() && row.package.is_none())?;
         let chunks = corpus.chunks().read_file(path);
-        let name = chunks.iter().flat_map(|chunk| &chunk.metadata.names);
-        let name =
-            name.filter(|of| (of.start_line, of.end_line) == lines).map(|of| &*of.name).next()?;
-        let mut facts =
-            NamedFacts { members: members_of(&chunks, name, lines), ..NamedFacts::default() };
+        let mut names = chunks.iter().flat_map(|chunk| &chunk.metadata.names);
+        let named = names.find(|of| (of.start_line, of.end_line) == lines)?;
+        let (name, kind) = (&*named.name, named.kind.as_str());
+        let is_function = matches!(kind, "function" | "method" | "macro");
+        let members = if is_function { Vec::new() } else { members_of(&chunks, name, lines) };
+        let mut facts = NamedFacts { members, ..NamedFacts::default() };
         let files = wanted(corpus, &PathFilter::default(), &LanguageFilter::default());
         if files.len() > MAX_FILES {
             return Some(facts);
