@@ -58,7 +58,7 @@ pub(super) struct Args {
     project: OfProject,
     #[command(flatten)]
     elsewhere: Elsewhere,
-    /// Show at most this many results; a file may have several, but with -l each is a file [default: 10, of which the text shows 5]
+    /// Show at most this many results; a file may have several, but with -l each is a file; the text shows 5 unless it is given [default: 10]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Show only chunks of these types (repeat, or separate with commas)
@@ -107,7 +107,7 @@ pub(super) struct Args {
     /// Do not update the index first
     #[arg(long)]
     no_index: bool,
-    /// Show this many lines of each result, without blank lines and brackets; 0 shows none [default: the results share a screen]
+    /// Show this many lines of each result, without blank lines and brackets; 0 shows none; with automatic, the results share a screen [default: automatic]
     #[arg(long = "lines", short_alias = 'C', alias = "context", value_name = "N")]
     context: Option<usize>,
 }

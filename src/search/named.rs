@@ -33,12 +33,18 @@ const MAX_WORDS: usize = 160;
 const MAX_LINE_WORDS: usize = 80;
 /// Number of lines over which code writes one text at most.
 const MAX_JOINED: usize = 6;
-/// A line has a text if they share this many words in runs, and this part of the letters of the text; or
-/// if the text has nearly all of the line's literal, and that is no short one.
+/// A line has a text if they share this many words in runs, and this part of the letters of the text: more
+/// of a text in plain prose, which describes code more often than code writes it. If the text has nearly
+/// all of the line's literal, less of it is enough.
 const LEAST_WORDS: usize = 3;
 const LEAST_SHARE: f64 = 0.45;
+const LEAST_OF_PROSE: f64 = 0.65;
 const WHOLE_LITERAL: f64 = 0.7;
-const LEAST_LETTERS: usize = 10;
+const LEAST_OF_WHOLE: f64 = 0.2;
+const LEAST_LETTERS: usize = 14;
+/// A short literal counts if it is nearly all of the text.
+const LEAST_SHORT: usize = 10;
+const MOST_WORDS: usize = 60;
 /// A line outside of quotes, such as one of a document, must have nearly all of the text.
 const LEAST_UNQUOTED: f64 = 0.8;
 /// Most blank lines between two chunks, and one.
@@ -230,6 +236,8 @@ struct SoughtText<'t> {
     is_token: bool,
     /// Whether only the line is sought that declares it.
     is_declared: bool,
+    /// Whether it has values and signs, as messages have, and is not plain prose.
+    has_values: bool,
 }
 
 /// A line with a sought text.
@@ -253,18 +261,21 @@ impl<'t> SoughtText<'t> {
         let n_plain = text.chars().filter(|c| c.is_alphanumeric()).count();
         let has_signs = n_plain < text.chars().count() || text.chars().all(|c| !c.is_lowercase());
         let is_one = is_token && n_plain >= LEAST_WORDS && has_signs;
-        (is_one || !is_token && words.len() >= LEAST_WORDS && !asks(text)).then_some(Self {
+        let is_message = (LEAST_WORDS..=MOST_WORDS).contains(&words.len()) && !asks(text);
+        let has_values = text.trim_end_matches(['.', '!']).contains(is_of_value);
+        (is_one || !is_token && is_message).then_some(Self {
             text,
             words,
             is_token,
             is_declared: false,
+            has_values,
         })
     }
 
     /// Seeks the line that declares a name.
     fn declared(name: &'t str) -> Self {
         let text = last_component(name.trim_end_matches("()"));
-        Self { text, words: Vec::new(), is_token: true, is_declared: true }
+        Self { text, words: Vec::new(), is_token: true, is_declared: true, has_values: false }
     }
 
     fn places(
@@ -285,6 +296,10 @@ impl<'t> SoughtText<'t> {
         for slot in slots {
             let Some(chunk) = corpus.chunk(slot) else { continue };
             let file = &corpus.files[corpus.file_of[slot as usize] as usize];
+            // Documents and data quote messages, and no program of the project writes them there.
+            if !self.is_token && file.group(corpus.examples) == FileGroup::Document {
+                continue;
+            }
             self.lines_in(&chunk, |line, is_quoted, n_letters, n_further| {
                 let group = file.group(corpus.examples);
                 found.push(FoundLine { group, is_quoted, n_letters, n_further, slot, line });
@@ -365,11 +380,20 @@ impl<'t> SoughtText<'t> {
             }
             let share = n_letters as f64 / all_letters.max(1) as f64;
             let of_literal = n_letters as f64 / of_line.max(1) as f64;
-            let is_whole = of_literal >= WHOLE_LITERAL
-                && n_letters >= LEAST_LETTERS
+            let is_short = n_words < LEAST_WORDS;
+            let is_whole = self.has_values
+                && of_literal >= WHOLE_LITERAL
+                && share >= LEAST_OF_WHOLE
+                && n_letters >= if is_short { LEAST_SHORT } else { LEAST_LETTERS }
                 && (*is_quoted || n_words > LEAST_WORDS);
-            let least = if *is_quoted { LEAST_SHARE } else { LEAST_UNQUOTED };
-            if is_whole || n_words >= LEAST_WORDS && share >= least {
+            let least = match (is_quoted, self.has_values) {
+                // Prose outside of quotes is a comment, which ranking finds.
+                (false, false) => continue,
+                (false, true) => LEAST_UNQUOTED,
+                (true, false) => LEAST_OF_PROSE,
+                (true, true) => LEAST_SHARE,
+            };
+            if is_whole || !is_short && share >= least {
                 let line = first + u32::try_from(at).unwrap_or(0);
                 tell(line, *is_quoted, n_letters, of_line.saturating_sub(n_letters));
             }
@@ -427,6 +451,11 @@ fn words_of(text: &str, most: usize) -> Vec<String> {
         words.push(lower(&word));
     }
     words
+}
+
+/// Whether a sign is one of values, and seldom of prose.
+fn is_of_value(c: char) -> bool {
+    c.is_numeric() || "\"`:;/\\_=<>[]{}()@#%$&|*~^".contains(c)
 }
 
 fn letters<'w>(words: impl Iterator<Item = &'w String>) -> usize {

@@ -39,7 +39,9 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
         let last = named.unwrap_or(excerpt.end_line);
         let lines =
             lines(Some(named.unwrap_or(excerpt.start_line)), Some(last)).unwrap_or_default();
-        let what = format!("{} {}", excerpt.kind, excerpt.symbol);
+        let title = row.chunk.title.as_deref().filter(|_| i == 0).unwrap_or_default();
+        let symbol = if excerpt.symbol.is_empty() { title } else { &excerpt.symbol };
+        let what = format!("{} {symbol}", excerpt.kind);
         let heading = format!("{}{marks}  {}", look.lines(&path, &lines), look.name(what.trim()));
         out.push(look.row(heading.trim_end().to_string()));
         out.extend(

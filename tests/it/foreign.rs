@@ -106,7 +106,7 @@ fn any_json_of_the_documented_shape_is_accepted() {
         );
         assert_eq!(p.found(&["nougat", "--tags", "sweet"]), ["kitchen/a.rs"]);
         let out = p.run(&["search", "nougat"]).expect(0).stdout;
-        assert!(out.contains("kitchen/a.rs:3-9  All fields"), "{out}");
+        assert!(out.contains("kitchen/a.rs:3  nougat one"), "{out}");
     }
     for nothing in
         [r#"{"chunks":[]}"#, r#"{"chunks":null}"#, "{}", r#"{"_metadata":null,"chunks":[]}"#]
