@@ -120,7 +120,7 @@ fn calls() -> [(&'static str, Value, &'static str); 18] {
         (
             "cortex_search",
             json!({ "query": "wait longer after a failed attempt" }),
-            "src/retry.rs:1-4  function retry_with_backoff\n /// Waits",
+            "src/retry.rs:1-4  function retry_with_backoff\n    1 /// Waits",
         ),
         ("cortex_grep", json!({ "pattern": "salted water" }), "salted water"),
         ("cortex_map", json!({}), "\n src/retry.rs Backoff:"),
