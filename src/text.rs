@@ -151,6 +151,7 @@ pub fn place_of_word(line: &str, word: &str) -> Option<usize> {
         let before = line[..*at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
         let goes_on = |c: char| is_part(c) || c == '-' && word.starts_with('-');
-        !(starts && before.is_some_and(is_part)) && !(ends && after.is_some_and(goes_on))
+        let is_longer = starts && before.is_some_and(is_part) || ends && after.is_some_and(goes_on);
+        !is_longer
     })
 }

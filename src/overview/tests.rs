@@ -454,7 +454,6 @@ fn parts(files: &[(&str, &str)]) -> Vec<String> {
 type Workspace<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn the_packages_of_each_kind_of_workspace_are_the_modules() {
     let rows: [Workspace; 10] = [
         (

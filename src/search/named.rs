@@ -305,11 +305,11 @@ impl<'t> SoughtText<'t> {
                 found.push(FoundLine { group, is_quoted, n_letters, n_further, slot, line });
             });
         }
-        Ok(self.best(found).into_iter().filter_map(|of| of.place(corpus)).collect())
+        Ok(Self::best(found).into_iter().filter_map(|of| of.place(corpus)).collect())
     }
 
     /// Returns the best lines, the line of the program before those of others.
-    fn best(&self, mut found: Vec<FoundLine>) -> Vec<FoundLine> {
+    fn best(mut found: Vec<FoundLine>) -> Vec<FoundLine> {
         let most = found.iter().map(|of| of.n_letters).max().unwrap_or(0) as f64;
         let is_source = |of: &FoundLine| of.group == FileGroup::Source && of.is_quoted;
         let of_program = found.iter().filter(|of| is_source(of)).map(|of| of.n_letters).max();

@@ -36,7 +36,7 @@ pub fn places_first(places: Vec<NamedPlace>, mut hits: Vec<Hit>) -> Vec<Hit> {
         let NamedPlace { part, path, line, definition, note, chunk, entries } = place;
         let value = best + (n - i) as f64 * NAMED_PLACE;
         let is_file = |hit: &Hit| definition.is_some() && hit.part == part && hit.path == path;
-        let known = hits.iter().position(|hit| is_file(hit)).map(|at| hits.remove(at));
+        let known = hits.iter().position(is_file).map(|at| hits.remove(at));
         let mut parts: Vec<(Arc<Entry>, f64)> = entries.into_iter().map(|e| (e, 0.0)).collect();
         let (mut others, mut changed_by) = (Vec::new(), None);
         let (mut terms, mut before) = (Vec::new(), 0.0);

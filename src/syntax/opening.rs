@@ -298,8 +298,8 @@ fn plain_paragraphs(text: &str) -> Vec<Paragraph> {
     for block in text.split("\n\n").map(|block| block.trim_matches('\n')) {
         let is_heading = block.starts_with('=') || block.lines().take(3).skip(1).any(is_rule);
         if is_heading {
-            let words = block.lines().map(|line| line.trim_matches(['=', ' ']));
-            out.heading(words.filter(|line| !line.is_empty()).next().unwrap_or_default());
+            let mut words = block.lines().map(|line| line.trim_matches(['=', ' ']));
+            out.heading(words.find(|line| !line.is_empty()).unwrap_or_default());
         } else if !block.lines().any(is_mark) {
             out.push(block);
         }

@@ -267,7 +267,8 @@ fn the_first_commit_is_a_change_like_any_other() {
 /// Without git, a question about the past cannot be answered, and nothing is broken.
 #[test]
 fn questions_of_the_page_about_the_past_are_refused_without_git() {
-    let p = Project::with(&[("src/pump.rs", "pub fn pump() {}\n")]);
+    let p = Project::folder();
+    p.write("src/pump.rs", "pub fn pump() {}\n");
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let base = server.line();

@@ -133,10 +133,8 @@ impl<'a> MainFiles<'a> {
     /// Whether somebody may begin to read there. Style sheets and migrations are parts of the program,
     /// but nobody does.
     fn is_main(&self, path: &str) -> bool {
-        self.counts(path)
-            && !(self.has_others && self.styles.contains(path))
-            && !overview::is_migration(path)
-            && !(self.has_others && is_page_or_wrapper(path))
+        let is_beside = self.styles.contains(path) || is_page_or_wrapper(path);
+        self.counts(path) && !overview::is_migration(path) && !(self.has_others && is_beside)
     }
 
     /// Returns the files with code of examples, in order, each with the folder that holds the
@@ -323,9 +321,9 @@ impl Engine {
 
 /// Whether a file is a page of markup, or a script that others wrote to start a build tool.
 fn is_page_or_wrapper(path: &str) -> bool {
-    matches!(path.rsplit('/').next(), Some("mvnw" | "gradlew"))
-        || path.ends_with(".html")
-        || path.ends_with(".htm")
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(name, "mvnw" | "gradlew") || matches!(extension, "html" | "htm")
 }
 
 /// Whether a file holds tests, or is below a directory with what they need, such as `test_helpers`.
