@@ -3,7 +3,7 @@
 //! compared with lines of code by the runs of words that both have.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Slot;
@@ -24,7 +24,7 @@ use crate::text::place_of_word;
 /// Most definitions of a name, and most lines with a text, that come first.
 const MAX_DEFINITIONS: usize = 4;
 const MAX_LINES: usize = 3;
-/// Number of chunks in which the lines of a text are sought.
+/// Number of chunks in which the lines of a text, or the definitions of a name, are sought.
 const MAX_CHUNKS: usize = 200;
 /// A longer text is a report, and is read by its parts. In bytes.
 const MAX_TEXT: usize = 2000;
@@ -106,11 +106,16 @@ fn definitions(
     let owner = last_component(around.trim_end_matches(|c: char| !c.is_alphanumeric()));
     let name_key = key(simple);
     let mut found: Vec<Defined> = Vec::new();
+    let mut known: HashSet<(Arc<str>, LineRange)> = HashSet::new();
+    let mut n_read = 0;
     for file in &corpus.files {
-        for definition in file.definitions.iter().filter(|d| d.name == name_key) {
-            let Some(entry) = corpus.entry(definition.slot).filter(|entry| allows(entry)) else {
-                continue;
-            };
+        let of_name = file.definitions.iter().filter(|d| d.name == name_key).map(|d| d.slot);
+        for slot in of_name.collect::<BTreeSet<Slot>>() {
+            let Some(entry) = corpus.entry(slot).filter(|entry| allows(entry)) else { continue };
+            n_read += 1;
+            if n_read > MAX_CHUNKS {
+                break;
+            }
             let Some(chunk) = entry.chunk() else { continue };
             let is_it = |name: &&Name| {
                 last_component(&name.name) == simple
@@ -133,9 +138,8 @@ fn definitions(
                     Reverse(name.end_line - name.start_line),
                 );
                 let lines = (name.start_line, name.end_line);
-                if found.iter().all(|of| of.path != file.path || of.lines != lines) {
-                    let (path, slot) = (file.path.clone(), definition.slot);
-                    found.push(Defined { order, path, lines, slot });
+                if known.insert((file.path.clone(), lines)) {
+                    found.push(Defined { order, path: file.path.clone(), lines, slot });
                 }
             }
         }

@@ -126,7 +126,10 @@ impl Counted {
             let number = line.get(..6).and_then(|number| number.trim().parse::<u32>().ok());
             if let Some(number) = number {
                 self.line(line.get(7..).unwrap_or_default());
-                if !place.is_some_and(|(first, last)| (first..=last).contains(&number)) {
+                // A heading with one line names the line that is meant, and shows those around it.
+                if !place
+                    .is_some_and(|(first, last)| first == last || (first..=last).contains(&number))
+                {
                     self.outside.push(format!("{place:?}: {line}"));
                 }
             } else if let Some(lines) = of_heading(line) {
@@ -168,7 +171,7 @@ impl Counted {
     fn check(&self, n_places: usize) {
         assert!(self.n_places >= n_places && self.n_lines > n_places, "too few: {self:?}");
         assert!(self.outside.is_empty(), "lines of another place: {:#?}", self.outside);
-        assert!(self.n_idle * 20 <= self.n_lines, "{} of {}", self.n_idle, self.n_lines);
+        assert!(self.n_idle * 3 <= self.n_lines, "{} of {}", self.n_idle, self.n_lines);
     }
 }
 
@@ -206,7 +209,7 @@ fn lines_shown_are_of_the_place_in_the_heading() {
     for question in QUESTIONS.iter().step_by(3 * step) {
         printed.terminal(&p.run(&["search", "--no-index", question]).expect(0).stdout);
     }
-    printed.check(150 / step);
+    printed.check(100 / step);
 }
 
 /// A file begins with prose and imports that hold the words of the question, and one of its
@@ -225,11 +228,14 @@ fn the_function_that_answers_is_printed_and_not_the_head_of_its_file() {
     assert_eq!(
         shown,
         [
-            "src/pump.rs:7-13  start",
+            "src/pump.rs:7-13  function start",
             "     7 fn start(level: Level, limit: Limit) -> Water {",
             "     8     if level > limit {",
             "     9         open_valve();",
+            "    10     }",
+            "    11 ",
             "    12     Water::new(level)",
+            "    13 }",
         ]
     );
     let out =
