@@ -145,6 +145,9 @@ fn definitions(
         }
     }
     found.sort_by(|a, b| (a.order, &a.path, a.lines).cmp(&(b.order, &b.path, b.lines)));
+    // A file may define a name many times: its first definition stands for all.
+    let mut paths = HashSet::new();
+    found.retain(|of| paths.insert(of.path.clone()));
     found.truncate(MAX_DEFINITIONS);
     found.into_iter().filter_map(|of| of.place(simple, corpus)).collect()
 }
