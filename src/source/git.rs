@@ -418,11 +418,28 @@ fn check_repository(root: &Path) -> io::Result<()> {
     let refused = |why: &str| io::Error::other(format!("{} {why}", root.display()));
     let git = GitDir::of(root)
         .ok_or_else(|| refused("is not in a git repository, or its .git leads to another one"))?;
-    if git.has_own_objects() {
-        Ok(())
-    } else {
-        Err(refused("has a git repository whose commits are kept outside of it"))
+    match git.objects() {
+        Ok(objects) if !has_foreign(&objects, 1) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            Err(refused("has a .git that is no repository"))
+        }
+        _ => Err(refused("has a git repository whose commits are kept outside of it")),
     }
+}
+
+/// Whether links or alternates among the objects lead out of the repository: they would let an archive
+/// name a commit of any repository of the user, and have its message read. `depth`: number of levels
+/// below `dir` that hold objects.
+fn has_foreign(dir: &Dir, depth: usize) -> bool {
+    dir.list().is_ok_and(|names| {
+        names.into_iter().any(|(name, kind)| match kind {
+            FileKind::Link => true,
+            FileKind::Directory if depth > 0 => {
+                dir.dir(&name).is_ok_and(|below| has_foreign(&below, depth - 1))
+            }
+            _ => name == "alternates" || name == "http-alternates",
+        })
+    })
 }
 
 fn log(root: &Path, which: &[String]) -> io::Result<CommitLog> {
@@ -676,24 +693,9 @@ impl GitDir {
         self.common.join(WORKTREES)
     }
 
-    /// Whether all objects are in the repository itself. Alternates and links among the objects
-    /// would let an archive name a commit of any repository of the user, and have its message read.
-    fn has_own_objects(&self) -> bool {
-        fn has_link(dir: &Dir, depth: usize) -> bool {
-            dir.list().is_ok_and(|names| {
-                names.into_iter().any(|(name, kind)| match kind {
-                    FileKind::Link => true,
-                    FileKind::Directory if depth > 0 => {
-                        dir.dir(&name).is_ok_and(|below| has_link(&below, depth - 1))
-                    }
-                    _ => name == "alternates" || name == "http-alternates",
-                })
-            })
-        }
-        // Objects are one level down, lists of packs and alternates as well.
-        Dir::open(&self.common)
-            .and_then(|common| common.dir(OBJECTS))
-            .is_ok_and(|objects| !has_link(&objects, 1))
+    /// Opens the folder of the objects, lists of packs and alternates.
+    fn objects(&self) -> io::Result<Dir> {
+        Dir::open(&self.common)?.dir(OBJECTS)
     }
 
     /// Returns the commit that is checked out.

@@ -135,6 +135,8 @@ fn a_hostile_history_is_shown_as_data() {
     assert!(p.run(&["why", "a.py"]).error().contains("a.py:12-20"));
     assert!(p.run(&["why", "../message:1"]).error().contains("leads out of the project"));
     let elsewhere = Project::with(&[("a.py", "x = 1\n")]);
+    assert!(elsewhere.run(&["why", "a.py:1"]).error().contains("a .git that is no repository"));
+    elsewhere.git(&["init", "-q"]);
     assert!(elsewhere.run(&["why", "a.py:1"]).error().contains("no commit is checked out"));
 }
 
