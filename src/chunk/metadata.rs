@@ -66,6 +66,14 @@ pub struct Name {
     pub end_line: u32,
 }
 
+impl Name {
+    /// Whether it is a function, a method or a macro.
+    #[must_use]
+    pub fn is_function(&self) -> bool {
+        matches!(self.kind.as_str(), "function" | "method" | "macro")
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_false(b: &bool) -> bool {
     !b

@@ -13,9 +13,7 @@ use super::init::Shown;
 use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
 use super::server;
-use crate::agents::{
-    self, Agent, Entry, Home, Kind, PROGRAMS, Plan, Record, Request, Scope, unreadable,
-};
+use crate::agents::{self, Agent, Entry, Home, PROGRAMS, Plan, Record, Scope, unreadable};
 use crate::config;
 use crate::engine::{AnswerFrom, Call, Engine, Project, ProjectError, StatusRequest};
 use crate::platform;
@@ -199,14 +197,8 @@ fn agents(report: &mut Report, home: &Home) -> Result<()> {
     for agent in known.iter().filter(|agent| home.found(agent).is_some()) {
         n_found += 1;
         let connecting = |entry: Option<&Entry>| {
-            let request = Request {
-                agents: vec![agent],
-                scope: Scope::User,
-                kinds: vec![Kind::Server],
-                program: own.clone(),
-                remove: false,
-            };
-            remedy(&Plan::new(&request, &known, home, &record), agent, entry, &shown)
+            let plan = found::connecting(vec![agent], &known, home, &record, own.clone());
+            remedy(&plan, agent, entry, &shown)
         };
         let mut entries = Vec::new();
         let mut is_readable = true;

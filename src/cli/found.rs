@@ -50,6 +50,18 @@ pub(super) fn program(given: Option<&str>, scope: Scope, home: &Home) -> Result<
     Ok(Program { path, args: Vec::new() })
 }
 
+/// Returns what `cortex init` would do to connect agents for the user.
+pub(super) fn connecting(
+    agents: Vec<&Agent>,
+    known: &[Agent],
+    home: &Home,
+    record: &Record,
+    program: Program,
+) -> Plan {
+    let (scope, kinds) = (Scope::User, vec![Kind::Server]);
+    Plan::new(&Request { agents, scope, kinds, program, remove: false }, known, home, record)
+}
+
 /// The agents of this machine.
 pub(super) struct Found {
     /// Those that start Cortex.
@@ -89,15 +101,10 @@ impl Found {
         if !self.connected.is_empty() || self.others.is_empty() {
             return Ok(None);
         }
-        let request = Request {
-            agents: self.others.iter().collect(),
-            scope: Scope::User,
-            kinds: vec![Kind::Server],
-            program: program(None, Scope::User, home)?,
-            remove: false,
-        };
+        let program = program(None, Scope::User, home)?;
         let record = Record::load(&record_dir()?);
-        let plan = Plan::new(&request, &agents::all(), home, &record);
+        let others = self.others.iter().collect();
+        let plan = connecting(others, &agents::all(), home, &record, program);
         Ok(Some(if plan.changes.is_empty() {
             ("cortex doctor", "says why they cannot be connected".into())
         } else {

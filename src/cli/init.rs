@@ -239,14 +239,13 @@ fn deeds(plan: &Plan, agent: &Agent, request: &Request, home: &Home) -> String {
         };
         return format!("reads no servers of a {this}: use --scope {other}");
     }
-    let of_agent = |change: &&Change| change.parts.iter().any(|(name, _)| *name == agent.name);
     let deed = |change: &Change| match (&change.before, &change.after) {
         (None, _) => "new",
         (_, None) => "removed",
         _ if request.remove => "restored",
         _ => "changed",
     };
-    let changes = plan.changes.iter().filter(of_agent);
+    let changes = plan.changes.iter().filter(|change| is_of(change, agent));
     let mut files: Vec<(&Path, &str)> =
         changes.map(|change| (&*change.path, deed(change))).collect();
     let wanted = agent.parts.iter().filter(|part| request.kinds.contains(&part.kind));
@@ -257,6 +256,11 @@ fn deeds(plan: &Plan, agent: &Agent, request: &Request, home: &Home) -> String {
         return by_folder(&files, home);
     }
     if request.remove { "nothing of Cortex is there" } else { "already there" }.into()
+}
+
+/// Whether a change writes a part of an agent.
+fn is_of(change: &Change, agent: &Agent) -> bool {
+    change.parts.iter().any(|(name, _)| *name == agent.name)
 }
 
 /// Says in a few words what happens to files: by folder, and by path where there is only one.
@@ -296,10 +300,8 @@ fn folder_of(path: &Path, home: &Home) -> PathBuf {
 
 /// Returns what the user should know about the agents that are being connected.
 fn noted(plan: &Plan, request: &Request) -> Vec<String> {
-    let is_new = |agent: &&&Agent| {
-        let of_agent = |change: &Change| change.parts.iter().any(|(name, _)| *name == agent.name);
-        !request.remove && plan.changes.iter().any(of_agent)
-    };
+    let is_new =
+        |agent: &&&Agent| !request.remove && plan.changes.iter().any(|change| is_of(change, agent));
     let note = |agent: &&Agent| Some(format!("{}: {}", agent.name, agent.note.as_ref()?));
     request.agents.iter().filter(is_new).filter_map(note).collect()
 }

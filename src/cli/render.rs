@@ -15,7 +15,6 @@ use crate::engine::AnswerState;
 use crate::search::Highlighter;
 use crate::secrets::{MARKED, has_mark};
 use crate::source::printable_json;
-use crate::text::MAX_LINE;
 pub(super) use crate::text::count;
 pub(super) use crate::tools::{printable, printable_code, shown_place};
 
@@ -131,15 +130,14 @@ pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
-/// Returns a line of a file with its number and the query's words marked.
-pub(super) fn numbered(number: u32, text: &str, words: &mut Highlighter) -> String {
-    let text = marked(text, &words.ranges(text), width().saturating_sub(8));
-    format!("{} {text}", style(format!("{number:>6}")).dim())
+/// Returns the number of columns that a number leaves for a line of code.
+pub(super) fn room_of_code() -> usize {
+    width().saturating_sub(8)
 }
 
-/// Returns a line of a file with the query's words marked.
-pub(super) fn with_words(text: &str, words: &mut Highlighter) -> String {
-    marked(text, &words.ranges(text), MAX_LINE)
+/// Returns a line of a file, cut to `room` columns, with the query's words marked.
+pub(super) fn with_words(text: &str, room: usize, words: &mut Highlighter) -> String {
+    marked(text, &words.ranges(text), room)
 }
 
 /// Returns a line of code. On a terminal it is cut to the width that a number leaves.
@@ -147,7 +145,7 @@ pub(super) fn code(line: &str) -> String {
     if !Term::stdout().is_term() {
         return printable_code(line);
     }
-    marked(line, &[], width().saturating_sub(8))
+    marked(line, &[], room_of_code())
 }
 
 /// Number of columns of a tab at most.

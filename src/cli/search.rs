@@ -22,6 +22,7 @@ use crate::engine::{
 use crate::memory::RecalledMemory;
 use crate::projects::KnownProject;
 use crate::search::Highlighter;
+use crate::text::MAX_LINE;
 use crate::tools::{Look, facts_lines, joined, row_lines};
 
 /// Number of results that the text shows if nobody says how many, and of the lines of a screen that
@@ -140,6 +141,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         explain: args.explain,
         deps: args.deps,
         one_per_file: args.files_only,
+        with_facts: !args.form.json && !args.files_only,
         ..SearchRequest::default()
     };
     let mut answer = engine.search_scoped(&request, &call)?;
@@ -331,12 +333,19 @@ impl Look for Marked<'_> {
     }
 
     fn numbered(&self, number: usize, text: &str) -> String {
-        let number = u32::try_from(number).unwrap_or(u32::MAX);
-        render::numbered(number, text, &mut self.words.borrow_mut())
+        let number = style(format!("{number:>6}")).dim();
+        let text = render::with_words(text, render::room_of_code(), &mut self.words.borrow_mut());
+        format!("{number} {text}")
+    }
+
+    fn marked(&self, number: usize, text: &str) -> String {
+        let number = style(format!(">{number:>5}")).bold();
+        let text = render::with_words(text, render::room_of_code(), &mut self.words.borrow_mut());
+        format!("{number} {text}")
     }
 
     fn found_in(&self, text: &str) -> String {
-        render::with_words(text, &mut self.words.borrow_mut())
+        render::with_words(text, MAX_LINE, &mut self.words.borrow_mut())
     }
 }
 

@@ -96,7 +96,7 @@ impl<'c> Symbols<'c> {
         let around = std::iter::successors(self.outer[at], |i| self.outer[*i]);
         let is_short = |i: &usize| {
             let name = self.names[*i].0;
-            is_function(name) && name.end_line - name.start_line < WHOLE
+            name.is_function() && name.end_line - name.start_line < WHOLE
         };
         around.filter(is_short).last().unwrap_or(at)
     }
@@ -225,7 +225,7 @@ pub fn symbols_named(chunks: &[Arc<Chunk>], written: &str) -> Vec<(u32, u32)> {
 pub fn members_of(chunks: &[Arc<Chunk>], name: &str, lines: (u32, u32)) -> Vec<(String, u32)> {
     let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
     let mut found: Vec<(String, u32)> = Vec::new();
-    for (at, (of, _)) in symbols.names.iter().enumerate().filter(|(_, of)| is_function(of.0)) {
+    for (at, (of, _)) in symbols.names.iter().enumerate().filter(|(_, of)| of.0.is_function()) {
         let label = symbols.label(at).name;
         let owner = label.strip_suffix(&*of.name).unwrap_or_default();
         let owner = owner.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
@@ -273,7 +273,7 @@ pub(super) fn regions(parts: &[(Arc<Chunk>, f64)], named: Option<NamedLines>) ->
             }
             // The lines of a function or a short type are one region, wherever they are.
             let is_one = symbol
-                .is_some_and(|name| is_function(name) || name.end_line - name.start_line < WHOLE);
+                .is_some_and(|name| name.is_function() || name.end_line - name.start_line < WHOLE);
             let run = if is_one { 0 } else { n_runs };
             let region = found.entry((span.0, span.1, run)).or_insert_with(|| Region {
                 label: owner.map_or_else(|| label_of(chunk), |i| symbols.label(i)),
@@ -350,10 +350,6 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
 /// Whether a name belongs to the lines of the type around it.
 fn is_field(name: &Name) -> bool {
     matches!(name.kind.as_str(), "field" | "enum_member")
-}
-
-fn is_function(name: &Name) -> bool {
-    is_callable(&name.kind)
 }
 
 pub(super) fn is_callable(kind: &str) -> bool {

@@ -113,17 +113,7 @@ impl ChunkManager {
             let mut none = Vectors::new(&*feed, &*embedder);
             let corpus =
                 builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &mut none)?;
-            let name = feed.name();
-            corpora.push(Arc::new(Served {
-                name,
-                generation: 0,
-                local: true,
-                indexed_at: None,
-                corpus,
-                n_without_vectors: 0,
-                warnings: Vec::new(),
-                is_torn: false,
-            }));
+            corpora.push(Arc::new(Served::unloaded(feed.name(), corpus)));
             sources.push(ServedFeed {
                 feed,
                 is_restored: false,

@@ -75,9 +75,13 @@ impl Served {
         let entries = chunks.into_iter().map(|chunk| Arc::new(Entry::from(chunk))).collect();
         let (set, _) = ChunkSet::new(entries);
         let delta = ChunkDelta::everything(&set);
-        let corpus =
-            CorpusBuilder::new(dimensions)?.update(Arc::new(set), &delta, &mut NoVectors)?;
-        Ok(Self {
+        let mut builder = CorpusBuilder::new(dimensions)?;
+        Ok(Self::unloaded(name, builder.update(Arc::new(set), &delta, &mut NoVectors)?))
+    }
+
+    /// Returns a corpus that no reload has made. It belongs to no generation.
+    pub(super) fn unloaded(name: &'static str, corpus: Corpus) -> Self {
+        Self {
             name,
             generation: 0,
             local: true,
@@ -86,7 +90,7 @@ impl Served {
             n_without_vectors: 0,
             warnings: Vec::new(),
             is_torn: false,
-        })
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::packages::{Package, packages};
+use super::packages::Package;
 use super::{Tree, directories_around, directory, extension, file_name, join};
 
 /// The commands that one file tells.
@@ -62,9 +62,8 @@ const BY_PRESENCE: [(&str, &[&str]); 22] = [
 /// Returns the commands to build, run and test, by the files that tell them: those of the root, and
 /// those of the packages that no manifest above them builds, or that start something themselves.
 #[must_use]
-pub fn commands(tree: &Tree) -> Vec<Commands> {
-    let packages = packages(tree);
-    let mut out = of_folder(tree, "", &packages);
+pub fn commands(tree: &Tree, packages: &[Package]) -> Vec<Commands> {
+    let mut out = of_folder(tree, "", packages);
     let of_root = out.iter().map(|of| (String::new(), tool_of(&of.from).to_string()));
     let mut known: BTreeSet<(String, String)> = of_root.collect();
     let mut nested: Vec<(bool, usize, Vec<Commands>)> = Vec::new();
@@ -83,7 +82,7 @@ pub fn commands(tree: &Tree) -> Vec<Commands> {
         let starts = |command: &String| {
             ["start", "dev", "serve"].iter().any(|script| command.ends_with(&format!(" {script}")))
         };
-        let mut own = of_folder(tree, folder, &packages);
+        let mut own = of_folder(tree, folder, packages);
         if is_built_above {
             own.retain(|of| tool == "package.json" && of.run.iter().any(starts));
         }

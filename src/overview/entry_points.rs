@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::packages::{Package, package_of, packages};
+use super::packages::{Package, package_of};
 use super::{Tree, directory, extension, file_name, is_aside, join};
 
 /// Maximum number of entries.
@@ -33,8 +33,7 @@ pub struct EntryPoint {
 /// those first whose package uses the most others, and tools that help to develop last.
 /// `mains`: functions with which a program may begin, as path and line.
 #[must_use]
-pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
-    let packages = packages(tree);
+pub fn entry_points(tree: &Tree, packages: &[Package], mains: &[(String, u32)]) -> Vec<EntryPoint> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut out: Vec<EntryPoint> = Vec::new();
     let mut add = |path: String, what: String| {
@@ -51,7 +50,7 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
         let beside = |other: &&str| directory(other).starts_with(directory(path));
         (tree.is_source)(path) || tree.paths.iter().copied().filter(beside).any(tree.is_source)
     };
-    for (path, command) in named(tree, &packages) {
+    for (path, command) in named(tree, packages) {
         if is_beside_source(&path) {
             add(path, command);
         }
@@ -64,7 +63,7 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
         paths.retain(|path| (tree.is_source)(path));
         paths.sort_by_key(|path| (path.matches('/').count(), *path));
         for path in paths {
-            let name = if what == "program" { program_name(&packages, path) } else { None };
+            let name = if what == "program" { program_name(packages, path) } else { None };
             add(path.to_string(), name.unwrap_or(what).into());
         }
     }
@@ -77,7 +76,7 @@ pub fn entry_points(tree: &Tree, mains: &[(String, u32)]) -> Vec<EntryPoint> {
     out.sort_by_cached_key(|entry| {
         let is_library = entry.what == "library";
         let of = |package: &Package| if is_library { package.users } else { package.uses };
-        let rank = package_of(&packages, &entry.path).map_or(0, of);
+        let rank = package_of(packages, &entry.path).map_or(0, of);
         (is_library, is_helper(&entry.path), Reverse(rank))
     });
     let mut n_libraries = 0;

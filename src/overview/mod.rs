@@ -18,6 +18,7 @@ pub use entry_points::{
 };
 pub use libraries::{Libraries, libraries};
 pub use modules::{Module, modules};
+pub use packages::{Package, packages};
 pub use test_commands::{TestCommands, TestPlace, blocks_around, test_commands};
 
 use crate::text::{cut, folded, join};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::about::readme;
-use super::packages::{Package, packages};
+use super::packages::Package;
 use super::{
     Tree, directories_around, directory, extension, file_name, is_aside, join, sentence, within,
 };
@@ -42,8 +42,7 @@ pub struct Module {
 /// Returns the packages and the main directories beside them, the largest first. `weight`: the
 /// importance of a file.
 #[must_use]
-pub fn modules(tree: &Tree, weight: &dyn Fn(&str) -> f64) -> Vec<Module> {
-    let packages = packages(tree);
+pub fn modules(tree: &Tree, packages: &[Package], weight: &dyn Fn(&str) -> f64) -> Vec<Module> {
     let members: Vec<&str> =
         packages.iter().map(|package| &*package.directory).filter(|at| !at.is_empty()).collect();
     let mut found = Directories::of(tree, weight);

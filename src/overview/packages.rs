@@ -16,11 +16,12 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// A directory with a manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Package {
+pub struct Package {
     /// Relative to the root; empty for the root.
     pub directory: String,
     /// Path of the manifest.
     pub manifest: String,
+    /// As other manifests name it.
     pub name: String,
     /// Its own words; empty if its manifest has none.
     pub about: String,
@@ -35,7 +36,8 @@ pub(super) struct Package {
 }
 
 /// Returns the packages that hold a part of the program, sorted by their directories.
-pub(super) fn packages(tree: &Tree) -> Vec<Package> {
+#[must_use]
+pub fn packages(tree: &Tree) -> Vec<Package> {
     let with_source: HashSet<&str> = tree
         .paths
         .iter()

@@ -18,7 +18,10 @@ fn with<T>(files: &[(&str, &str)], ask: impl Fn(&Tree) -> T) -> T {
 }
 
 fn lines(files: &[(&str, &str)]) -> Vec<String> {
-    with(files, commands).into_iter().map(|c| format!("{}: {}", c.from, c.run.join("; "))).collect()
+    with(files, |tree| commands(tree, &packages(tree)))
+        .into_iter()
+        .map(|c| format!("{}: {}", c.from, c.run.join("; ")))
+        .collect()
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn entries_are_named_by_manifests_or_at_usual_places() {
         ("tool/main.go".to_string(), 3),
         ("tests/main.c".to_string(), 1),
     ];
-    let found = with(&files, |tree| entry_points(tree, &mains));
+    let found = with(&files, |tree| entry_points(tree, &packages(tree), &mains));
     let rows: Vec<(&str, Option<u32>, &str)> =
         found.iter().map(|e| (&*e.path, e.line, &*e.what)).collect();
     assert_eq!(
@@ -158,7 +161,7 @@ fn applications_begin_where_their_manifests_and_commands_say() {
         ("apps/web/components/EditSheet.tsx".to_string(), 5),
         ("apps/web/scripts/migration/v2.6.1/index.js".to_string(), 7),
     ];
-    let found = with(&files, |tree| entry_points(tree, &mains));
+    let found = with(&files, |tree| entry_points(tree, &packages(tree), &mains));
     let rows: Vec<String> = found.iter().map(|e| format!("{} {}", e.path, e.what)).collect();
     assert_eq!(
         rows,
@@ -201,7 +204,7 @@ fn modules_are_the_main_directories_with_their_own_words() {
         ("store/disk/b.go", "package disk\n"),
         ("tests/a.go", ""),
     ];
-    let found = with(&files, |tree| modules(tree, &|_| 1.0));
+    let found = with(&files, |tree| modules(tree, &packages(tree), &|_| 1.0));
     let rows: Vec<(&str, usize, &str)> =
         found.iter().map(|m| (&*m.path, m.files, &*m.about)).collect();
     assert_eq!(
@@ -446,7 +449,7 @@ fn each_example_has_one_entry_where_it_begins() {
 /// The modules with their words, the largest first, of a repository with these files.
 fn parts(files: &[(&str, &str)]) -> Vec<String> {
     let weight = |path: &str| if path.contains("small") { 1.0 } else { 100.0 };
-    let found = with(files, |tree| modules(tree, &weight));
+    let found = with(files, |tree| modules(tree, &packages(tree), &weight));
     found.iter().map(|module| format!("{}: {}", module.path, module.about)).collect()
 }
 
@@ -583,7 +586,7 @@ fn the_packages_of_each_kind_of_workspace_are_the_modules() {
 #[test]
 fn a_folder_that_the_root_does_not_build_tells_its_commands() {
     let found = |files: &[(&str, &str)]| -> Vec<String> {
-        let of = with(files, commands);
+        let of = with(files, |tree| commands(tree, &packages(tree)));
         of.into_iter().map(|c| format!("{}|{}|{}", c.folder, c.from, c.run.join("; "))).collect()
     };
     let scripts = r#"{"name": "web", "scripts": {"dev": "vite", "test": "vitest"}}"#;
@@ -646,7 +649,7 @@ fn what_starts_most_others_is_the_first_entry_and_stubs_of_platforms_are_none() 
     };
     let mains = files.iter().map(|(path, _)| *path).filter(is_main);
     let mains: Vec<(String, u32)> = mains.map(|path| (path.to_string(), 3)).collect();
-    let found = with(&files, |tree| entry_points(tree, &mains));
+    let found = with(&files, |tree| entry_points(tree, &packages(tree), &mains));
     let rows: Vec<String> = found.iter().map(|e| format!("{} {}", e.path, e.what)).collect();
     assert_eq!(
         rows,
@@ -678,10 +681,10 @@ fn a_hostile_manifest_ends() {
         ("README.md", "- `\n| [\n- [a](\n- a: [b\n<p <a <h2\n"),
     ];
     with(&files, |tree| {
-        let found = modules(tree, &|_| 1.0);
+        let found = modules(tree, &packages(tree), &|_| 1.0);
         assert!(found.iter().all(|module| module.path == "a"));
-        assert!(entry_points(tree, &[]).is_empty());
-        assert!(commands(tree).iter().all(|of| of.run.len() < 10));
+        assert!(entry_points(tree, &packages(tree), &[]).is_empty());
+        assert!(commands(tree, &packages(tree)).iter().all(|of| of.run.len() < 10));
         assert!(about(tree, ["a"]).is_some());
     });
 }

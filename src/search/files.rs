@@ -146,9 +146,7 @@ impl FileContribution {
             if is_type && name.depth <= 2 {
                 extend(&mut piece.types, canonical_parts(simple, analyzer));
             }
-            if matches!(name.kind.as_str(), "function" | "method" | "macro")
-                && name.start_line <= name.end_line
-            {
+            if name.is_function() && name.start_line <= name.end_line {
                 piece.functions.push((name.start_line, name.end_line));
             }
         }
@@ -185,7 +183,8 @@ pub(super) struct Definition {
 const NAMELESS: [&str; 6] = ["mod", "index", "init", "__init__", "package-info", "package"];
 /// Worth by nesting depth; deeper levels count like the last.
 const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
-const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
+pub(super) const TYPE_KINDS: [&str; 7] =
+    ["class", "struct", "enum", "interface", "trait", "type", "module"];
 
 /// Iterates over the files that have chunks. The others are gone.
 pub(super) fn live(files: &[Arc<IndexedFile>]) -> impl Iterator<Item = &IndexedFile> {

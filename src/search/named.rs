@@ -10,7 +10,7 @@ use super::Slot;
 use super::bm25::Lexical;
 use super::corpus::Corpus;
 use super::evidence::top;
-use super::files::{FileGroup, IndexedFile, LineRange, key, lines};
+use super::files::{FileGroup, IndexedFile, LineRange, TYPE_KINDS, key, lines};
 use super::filter::Filter;
 use super::form::asks;
 use super::hit::Hit;
@@ -130,7 +130,7 @@ fn definitions(
                 let order = (
                     file.group(corpus.examples),
                     name.prototype,
-                    weight_of_kind(&name.kind),
+                    order_of_kind(name),
                     at.is_none(),
                     name.depth,
                     at.unwrap_or(usize::MAX),
@@ -224,12 +224,12 @@ fn is_within(chunk: &Chunk, name: &Name, owner: &str) -> bool {
         .any(|part| part == owner)
 }
 
-/// Returns how late the kinds of definitions come.
-fn weight_of_kind(kind: &str) -> u8 {
-    match kind {
-        "class" | "struct" | "enum" | "interface" | "trait" | "type" => 0,
-        "function" | "method" | "macro" => 1,
+/// Returns how late definitions of this kind come.
+fn order_of_kind(name: &Name) -> u8 {
+    match name.kind.as_str() {
         "module" | "constant" => 2,
+        kind if TYPE_KINDS.contains(&kind) => 0,
+        _ if name.is_function() => 1,
         _ => 3,
     }
 }

@@ -119,8 +119,9 @@ fn code(look: &dyn Look, row: &ResultRow, excerpt: &ExcerptRow) -> Vec<String> {
             out.push(look.aside("    ⋯"));
         }
         for (number, text) in (window.start_line..).zip(window.text.split('\n')) {
-            let line = look.numbered(number as usize, &cut(text, MAX_LINE));
-            out.push(if named == Some(number) { look.marked(line) } else { line });
+            let (at, text) = (number as usize, cut(text, MAX_LINE));
+            let is_named = named == Some(number);
+            out.push(if is_named { look.marked(at, &text) } else { look.numbered(at, &text) });
         }
     }
     out

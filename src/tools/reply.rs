@@ -58,9 +58,9 @@ pub(crate) trait Look {
         printable_code(text)
     }
 
-    /// Marks a numbered line as the one that is asked for.
-    fn marked(&self, line: String) -> String {
-        line.strip_prefix(' ').map_or_else(|| line.clone(), |rest| format!(">{rest}"))
+    /// Shows the line of a file that a question names, with its number and a mark.
+    fn marked(&self, number: usize, text: &str) -> String {
+        format!(">{number:>4} {}", printable_code(text))
     }
 
     /// Shows a line of a file that matches (`:`) or is beside one (`-`).

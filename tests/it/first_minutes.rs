@@ -165,7 +165,7 @@ fn advice(p: &Project, folder: &Path) -> Vec<String> {
     let said = at(p, folder, &["doctor"]).stdout;
     for line in said.lines() {
         let begins = ["ok   ", "note ", "BAD  "].iter().any(|mark| line.starts_with(mark));
-        assert!(begins, "this line is no fact of its own: {line}\n{said}");
+        assert!(begins, "this line belongs to the fact above it: {line}\n{said}");
     }
     said.lines().filter(|line| !line.starts_with("ok ")).map(String::from).collect()
 }

@@ -224,8 +224,8 @@ pub(in crate::engine) fn lines_of(
     })
 }
 
-/// Names the texts that are most similar to what was asked for, each once. Returns `None` if no text
-/// is similar enough.
+/// Names the texts that are most similar to the text that somebody wrote, each once. Returns `None` if
+/// no text is similar enough.
 fn similar<'n>(
     all: impl Iterator<Item = &'n str>,
     similarity: impl Fn(&str) -> f64,

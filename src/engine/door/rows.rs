@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chunk::{Chunk, ChunkSet, Entry, Origin};
-use crate::excerpt::{Excerpt, Excerpts, Label, says};
+use crate::excerpt::{Excerpt, Excerpts, Label};
 use crate::search::{Hit, Term};
 
 /// One result: a file and its best place. A file may have a second result with another place.
@@ -345,16 +345,6 @@ impl From<Excerpt> for ExcerptRow {
 }
 
 impl ExcerptRow {
-    /// Returns the lines that say something, each with its number, by window.
-    #[must_use]
-    pub fn windows(&self) -> Vec<Vec<(u32, String)>> {
-        let lines = |window: &Window| {
-            let lines = (window.start_line..).zip(window.text.split('\n'));
-            lines.filter(|(_, line)| says(line)).map(|(n, line)| (n, line.to_string())).collect()
-        };
-        self.windows.iter().map(lines).collect()
-    }
-
     /// Returns the only line that is shown, with its number.
     #[must_use]
     pub fn only_line(&self) -> Option<(u32, &str)> {
@@ -362,13 +352,6 @@ impl ExcerptRow {
             [window] if !window.text.contains('\n') => Some((window.start_line, &window.text)),
             _ => None,
         }
-    }
-
-    /// Whether all lines of the place are shown.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        matches!(&*self.windows, [window]
-            if window.start_line == self.start_line && window.end_line() >= self.end_line)
     }
 }
 

@@ -220,16 +220,18 @@ impl Engine {
             .iter()
             .take(MAX_FILES)
             .flat_map(|file| file.path.match_indices('/').map(|(end, _)| &file.path[..end]));
-        let modules = if is_overview { overview::modules(&tree, &weight) } else { Vec::new() };
+        let packages = if is_overview { overview::packages(&tree) } else { Vec::new() };
+        let modules = is_overview.then(|| overview::modules(&tree, &packages, &weight));
+        let modules = modules.unwrap_or_default();
         let about = is_overview.then(|| overview::about(&tree, directories)).flatten();
         Ok(MapAnswer {
             about,
             total_files: sizes.len(),
             total_lines: sizes.iter().map(|s| s.lines).sum(),
             languages: main_languages(sizes.iter().filter(|s| counts(&s.path))),
-            commands: if is_overview { overview::commands(&tree) } else { Vec::new() },
+            commands: if is_overview { overview::commands(&tree, &packages) } else { Vec::new() },
             entries: if is_overview {
-                let mut entries = overview::entry_points(&tree, &ranked.mains);
+                let mut entries = overview::entry_points(&tree, &packages, &ranked.mains);
                 entries.extend(overview::example_programs(&main.examples(), &ranked.mains));
                 entries
             } else {
@@ -257,7 +259,7 @@ impl Engine {
         (paths, sizes)
     }
 
-    /// Returns the main directories, as the map names them.
+    /// Returns the main directories, as the map names them where no packages are.
     pub(in crate::engine) fn main_directories(&self, code: &Served) -> Vec<String> {
         let main = MainFiles::of(code);
         let (paths, sizes) = self.measured(code);
@@ -271,7 +273,7 @@ impl Engine {
             read: &|_| None,
         };
         let weight = |path: &str| lines.get(path).copied().unwrap_or_default() as f64;
-        overview::modules(&tree, &weight).into_iter().map(|module| module.path).collect()
+        overview::modules(&tree, &[], &weight).into_iter().map(|module| module.path).collect()
     }
 
     /// Ranks the main files by the references to them, those first that are close to the files in

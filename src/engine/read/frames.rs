@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::address::{self, Frame, frames_in};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::engine::door::near::last_name;
 use crate::engine::door::paths;
 use crate::engine::door::project::Project;
 use crate::excerpt::{NamesAround, symbols_named};
@@ -94,7 +95,7 @@ fn best_of<'f>(
 fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
     let last = chunks.iter().filter_map(|chunk| chunk.metadata.end_line).max()?;
     let at_line = NamesAround::new(chunks).at(line);
-    let is_said = |name: &str| place_of_word(&frame.said, short(name)).is_some();
+    let is_said = |name: &str| place_of_word(&frame.said, last_name(name)).is_some();
     let is_beyond = line > last;
     if !is_beyond && (at_line.is_none() || at_line.as_deref().is_some_and(is_said)) {
         return None;
@@ -103,7 +104,7 @@ fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
     let functions = names.filter(|n| matches!(n.kind.as_str(), "function" | "method"));
     let mut said: Vec<&str> =
         functions.map(|n| n.name.as_str()).filter(|name| is_said(name)).collect();
-    said.sort_by_key(|name| place_of_word(&frame.said, short(name)));
+    said.sort_by_key(|name| place_of_word(&frame.said, last_name(name)));
     let function = said.first();
     let lines = function.and_then(|name| symbols_named(chunks, name).into_iter().next());
     let is_near = |at: u32| lines.is_none_or(|(first, last)| (first..=last).contains(&at));
@@ -117,9 +118,9 @@ fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
     });
     let named = || {
         let (first, last) = lines?;
-        let has_name = |text: &str| place_of_word(text, short(function?)).map(|_| ());
+        let name = last_name(function?);
         let mut inside = code().filter(|(at, _)| (first..=last).contains(at));
-        Some(inside.find(|(_, text)| has_name(text).is_some()).map_or(first, |of| of.0))
+        Some(inside.find(|(_, text)| place_of_word(text, name).is_some()).map_or(first, |of| of.0))
     };
     let now = quoted.flatten().or_else(named);
     let was = if is_beyond {
@@ -132,10 +133,4 @@ fn found_at(chunks: &[Arc<Chunk>], frame: &Frame, line: u32) -> Option<Found> {
         None if is_beyond => Some(Found { line: last, note: Some(was) }),
         None => None,
     }
-}
-
-/// Returns a name without the names around it.
-fn short(name: &str) -> &str {
-    let is_part = |c: char| !(c.is_alphanumeric() || c == '_');
-    name.trim_end_matches(is_part).rsplit(is_part).next().unwrap_or(name)
 }

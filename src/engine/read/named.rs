@@ -1,5 +1,4 @@
-//! Says of a definition that a search was asked for by its name what it consists of, and how much uses
-//! it.
+//! Says what a definition consists of, and how much uses it, if somebody searches for its name.
 
 use std::collections::BTreeMap;
 
@@ -41,9 +40,9 @@ impl Engine {
         let chunks = corpus.chunks().read_file(path);
         let mut names = chunks.iter().flat_map(|chunk| &chunk.metadata.names);
         let named = names.find(|of| (of.start_line, of.end_line) == lines)?;
-        let (name, kind) = (&*named.name, named.kind.as_str());
-        let is_function = matches!(kind, "function" | "method" | "macro");
-        let members = if is_function { Vec::new() } else { members_of(&chunks, name, lines) };
+        let name = &*named.name;
+        let is_type = !named.is_function();
+        let members = if is_type { members_of(&chunks, name, lines) } else { Vec::new() };
         let mut facts = NamedFacts { members, ..NamedFacts::default() };
         let files = wanted(corpus, &PathFilter::default(), &LanguageFilter::default());
         if files.len() > MAX_FILES {

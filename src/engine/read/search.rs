@@ -61,6 +61,10 @@ pub struct SearchRequest {
     /// Whether each file is one result, for a reply that shows several functions of a result.
     #[serde(skip)]
     pub one_per_file: bool,
+    /// Whether the answer says what a named definition consists of and how much uses it, which takes a look
+    /// at all files.
+    #[serde(skip)]
+    pub with_facts: bool,
     /// Commits that do not count, for measurements.
     #[serde(skip)]
     pub hidden_commits: Option<HiddenCommits>,
@@ -91,7 +95,8 @@ pub struct SearchAnswer {
     /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What the project has of the first result, if that is a definition which the query names.
+    /// What the project has of the first result, if that is a definition which the query names, and the
+    /// request wants it.
     #[serde(skip)]
     pub named: Option<NamedFacts>,
     /// Relevant memories of earlier sessions.
@@ -327,7 +332,7 @@ impl Engine {
         let n_chunks = corpus.chunks().len();
         let ranking = Ranking { results, is_cut, n_chunks, took };
         let mut answer = ranking.answer(request, page, view.state.in_brief(call), row);
-        if page.offset == 0 {
+        if request.with_facts && page.offset == 0 {
             let first = answer.results.first();
             answer.named = first.and_then(|row| self.facts_of(row, corpus, call));
         }
