@@ -16,6 +16,7 @@ mod filter;
 mod form;
 mod history;
 mod hit;
+mod messages;
 mod named;
 mod names;
 mod natural;

@@ -225,10 +225,31 @@ fn a_name_shows_its_definition_first() {
 }
 
 /// A message from a log finds the line that writes it, before a test that quotes it, although the values
-/// differ and the log adds a prefix.
+/// differ, the log adds a prefix that is longer than the message, and the literal has several lines.
 #[test]
 fn a_pasted_message_finds_the_line_that_writes_it() {
     let p = depot();
+    p.write(
+        "src/Shelf.swift",
+        "enum ShelfError {\n  var text: String {\n    switch self {\n    case let .full(name, rest):\n      \"\"\"\n      No room on \\(name), \\\n      the rest is: \\(rest)\n      \"\"\"\n    }\n  }\n}\n",
+    );
+    p.write(
+        "src/job.rb",
+        "def bury(job)\n  logger.info(\"Burying lost #{job[:class]} job #{job[:id]}\")\nend\n",
+    );
+    p.write("src/settings.rs", "const ALL: &[&str] = &[\n    \"DEPOT_HOME\",\n];\n");
+    p.write("src/home.rs", "fn home() {\n    std::env::var(\"DEPOT_HOME\");\n}\n");
+    for (message, place) in [
+        ("No room on east wing 4, the rest is: [3, 4]", "src/Shelf.swift:6"),
+        (
+            "2026-05-14T08:12:33.121Z pid=41 tid=2a1h INFO: Burying lost Depot::Sort job 9f3c1a77b2e04d5a",
+            "src/job.rb:2",
+        ),
+        ("DEPOT_HOME", "src/home.rs:2"),
+    ] {
+        let out = p.run(&["search", message]).expect(0).stdout;
+        assert!(out.starts_with(place), "{message}: {out}");
+    }
     for message in [
         "shelf 12 lost its parcel after 35 seconds: connection reset",
         "2026-01-02T03:04:05Z WARN depot::event: shelf 9 lost its parcel after 0 seconds: EOF",
