@@ -91,7 +91,8 @@ impl<'t> SoughtText<'t> {
         let has_signs = n_plain < text.chars().count() || text.chars().all(|c| !c.is_lowercase());
         let is_one = is_token && n_plain >= LEAST_WORDS && has_signs;
         let is_message = (LEAST_WORDS..=MOST_WORDS).contains(&words.len()) && !asks(text);
-        let has_values = text.trim_end_matches(['.', '!']).contains(is_of_value);
+        let text_of = text.trim_end_matches(['.', '!']);
+        let has_values = text_of.contains(is_of_value) || text_of.contains(": ");
         (is_one || !is_token && is_message).then_some(Self {
             text,
             words,
@@ -180,6 +181,7 @@ impl<'t> SoughtText<'t> {
             return;
         }
         let known: HashSet<&str> = self.words.iter().map(String::as_str).collect();
+        let all_letters = letters(self.words.iter());
         let is_known = |word: &String| known.contains(word.as_str());
         let mut literals = Literals::of(&chunk.text, chunk.metadata.language.as_deref());
         let said: Vec<(Vec<String>, bool)> =
@@ -209,14 +211,15 @@ impl<'t> SoughtText<'t> {
             if n_words < 2 || shared_runs(&self.words, &own.iter().collect::<Vec<_>>()).1 == 0 {
                 continue;
             }
-            let share = n_letters as f64 / self.n_letters.max(1) as f64;
+            let of_text = if *is_quoted { self.n_letters } else { all_letters };
+            let share = n_letters as f64 / of_text.max(1) as f64;
             let of_literal = n_letters as f64 / of_line.max(1) as f64;
             let is_short = n_words < LEAST_WORDS;
             let is_whole = self.has_values
+                && *is_quoted
                 && of_literal >= WHOLE_LITERAL
                 && share >= LEAST_OF_WHOLE
-                && n_letters >= if is_short { LEAST_SHORT } else { LEAST_LETTERS }
-                && (*is_quoted || n_words > LEAST_WORDS);
+                && n_letters >= if is_short { LEAST_SHORT } else { LEAST_LETTERS };
             let least = match (is_quoted, self.has_values) {
                 // Prose outside of quotes is a comment, which ranking finds.
                 (false, false) => continue,
@@ -307,9 +310,9 @@ fn words_of(text: &str, most: usize) -> Vec<String> {
     words
 }
 
-/// Whether a sign is one of values, and seldom of prose.
+/// Whether a sign is one of values, and seldom of prose or of the names in it.
 fn is_of_value(c: char) -> bool {
-    c.is_numeric() || "\"`:;/\\_=<>[]{}()@#%$&|*~^".contains(c)
+    c.is_numeric() || "\"`;\\=<>[]{}()@#%$&|*~^".contains(c)
 }
 
 /// Returns the number of letters of a text without its values, which code does not write: numbers, names
@@ -339,7 +342,8 @@ fn letters_besides_values(text: &str) -> usize {
         let is_before = is_label && BEFORE_MESSAGES.contains(&&*lower(bare));
         let is_type = word.ends_with(':')
             && ["Exception", "Error"].iter().any(|kind| bare.ends_with(kind) && bare != *kind);
-        let is_value = bare.contains(|c: char| c.is_numeric() || ".:/\\=@_<>".contains(c));
+        let is_value = bare.contains(|c: char| c.is_numeric() || "/\\=@<>".contains(c))
+            || is_label && bare.contains(['.', ':', '_']);
         if !is_before && !is_type && !is_value {
             n += letters(words_of(bare, MAX_WORDS).iter());
         }
@@ -508,8 +512,11 @@ fn declares(line: &str, at: usize, length: usize) -> bool {
     let is_given =
         after.starts_with([':', '=']) && !after.starts_with("==") && !after.starts_with("=>");
     // `const NAME`, but not `const x = f(NAME)`.
-    let is_after_word = before.split(|c: char| !c.is_alphanumeric()).any(|w| WORDS.contains(&w))
-        && !before.contains(['=', '(', '{', '"', '\'']);
+    let is_after_word = before
+        .split(|c: char| !c.is_alphanumeric())
+        .next_back()
+        .is_some_and(|w| WORDS.contains(&w))
+        && !before.contains(['=', '(', '{', '"', '\'', '`']);
     is_after_word || before.is_empty() && is_given
 }
 
@@ -575,7 +582,7 @@ mod tests {
         for (text, rest) in [
             (
                 "2024-05-14T08:12:33.121Z pid=41 tid=2a1h INFO: Adding dead Depot::Job job 9f3c",
-                "Adding dead job",
+                "Adding dead DepotJob job",
             ),
             (
                 "a.b.EmptyShelfException: Shelf 'east wing' has no parcels (3)",

@@ -10,8 +10,10 @@ export const title = (parameters) => parameters.get("q") || "Search";
 
 const FILTERS = [["languages", "language"], ["paths", "path"], ["types", "type"]];
 const LINES = 8;
-// Results that fill a screen, and how long the others wait for a frame, in milliseconds.
+// Number of results, and of those that fill a screen.
+const LIMIT = 20;
 const FIRST = 5;
+// How long the other results wait for a frame, in milliseconds.
 const PATIENCE = 100;
 
 export async function show(main, parameters, { go, signal }) {
@@ -21,15 +23,15 @@ export async function show(main, parameters, { go, signal }) {
       h("p", { class: "hint" }, "Results appear while you type. ", h("kbd", {}, "↓"), " goes to them, ", h("kbd", {}, "Enter"), " opens one."));
     return;
   }
-  const request = { query, limit: 20, lines: LINES, include_stats: true, explain: parameters.has("why") };
+  // At the top, only the first results are seen: the others are asked for once a frame shows these.
+  const n = scrollY > 0 ? LIMIT : FIRST;
+  const request = { query, limit: n, lines: LINES, include_stats: true, explain: parameters.has("why") };
   for (const [name] of FILTERS) if (parameters.has(name)) request[name] = parameters.getAll(name);
   if (parameters.has("tests")) request.tests = parameters.get("tests");
   const answer = await call("find", request, signal);
   const mark = wordsOf(query);
-  // At the top, only the first results are seen, so the others need not be drawn before a frame shows these.
-  const n = scrollY > 0 ? answer.results.length : FIRST;
   const draw = (rows) => rows.map((row) => result(row, mark, parameters, go));
-  const rows = draw(answer.results.slice(0, n));
+  const rows = draw(answer.results);
   const list = h("ol", { class: "results" }, rows);
   const time = answer.stats ? `, ${answer.stats.milliseconds.toFixed(1)} ms` : "";
   fill(main, 
@@ -47,7 +49,11 @@ export async function show(main, parameters, { go, signal }) {
   );
   await frame();
   if (signal.aborted) return;
-  list.append(...draw(answer.results.slice(n)));
+  if (n < LIMIT && answer.next_cursor) {
+    const others = await call("find", { ...request, limit: LIMIT - n, cursor: answer.next_cursor }, signal);
+    if (signal.aborted) return;
+    list.append(...draw(others.results));
+  }
   await Promise.all([colour([...main.querySelectorAll("pre.code")], signal), past(query, signal)]);
 }
 
