@@ -164,6 +164,22 @@ pub fn matching<'f>(path: &str, files: impl Iterator<Item = &'f str>) -> Vec<&'f
     found
 }
 
+/// Returns the part of a path after the folder of a project, if a folder in it has the project's name,
+/// also with a version as packages have: `gems/depot-1.2.0/lib/a.rb`, `mod/depot@v1.2.0/a.go`.
+#[must_use]
+pub fn within<'p>(path: &'p str, project: &str) -> Option<&'p str> {
+    let is_folder = |part: &str| {
+        part.strip_prefix(project).is_some_and(|rest| {
+            let version = rest.trim_start_matches(['@', '-']).trim_start_matches('v');
+            rest.is_empty() || version.len() < rest.len() && version.starts_with(char::is_numeric)
+        })
+    };
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    let begin = |end: usize| path[..end].rfind('/').map_or(0, |at| at + 1);
+    let last = ends.filter(|end| is_folder(&path[begin(*end)..*end])).last()?;
+    Some(&path[last + 1..])
+}
+
 /// Whether a path is in a folder of libraries, whose files are rarely the project's.
 fn is_foreign(path: &str) -> bool {
     const FOLDERS: [&str; 12] = [

@@ -41,8 +41,8 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
     pub address: Address,
-    /// The line of the text, after the line before it if that names no place, as in traces of Go and
-    /// Rust.
+    /// The line of the text without its path, and the line before it if that names no place, as in traces
+    /// of Go and Rust.
     pub said: String,
     /// The line after it if that names no place: Python quotes the code there.
     pub quoted: String,
@@ -79,6 +79,7 @@ pub fn frames_in(text: &str) -> Vec<Frame> {
         for address in in_line(line) {
             let is_known = found.iter().any(|frame| frame.address == address);
             if !is_known && found.len() < MAX_ADDRESSES {
+                let line = line.replace('\\', "/").replace(&address.path, " ");
                 let said = format!("{line} {}", says(at.checked_sub(1)));
                 found.push(Frame { address, said, quoted: says(Some(at + 1)) });
             }

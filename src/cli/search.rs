@@ -275,7 +275,9 @@ fn print(
         if let Some(facts) = answer.named.as_ref().filter(|_| i == 0) {
             facts_lines(&look, facts, room).iter().try_for_each(|text| line(text))?;
         } else if i == 0 || !row.explain.is_empty() {
-            let others: Vec<String> = row.others.iter().filter_map(also_here).collect();
+            let is_new = |other: &&ChunkRow| !is_shown(shown, row, other);
+            let others = row.others.iter().filter(is_new).filter_map(also_here);
+            let others: Vec<String> = others.collect();
             if !others.is_empty() {
                 render::faint(joined("   also here  ", &others, " · ", room))?;
             }
@@ -286,7 +288,10 @@ fn print(
         answer.memories.iter().try_for_each(super::memory::print_found)?;
     }
     if answer.results.is_empty() {
-        tell!("nothing found in {}", render::count(answer.n_chunks, "chunk"));
+        tell!(
+            "nothing found in {}: try other words, or `cortex grep` for a text as it is written",
+            render::count(answer.n_chunks, "chunk")
+        );
     }
     let mut next = Vec::new();
     let n_more = answer.results.len() - shown.len();
@@ -350,6 +355,16 @@ impl Look for Marked<'_> {
 }
 
 /// Names another place of a file: `224 apply`.
+/// Whether a row of the same file has the lines of another place of it, or its name.
+fn is_shown(shown: &[ResultRow], of: &ResultRow, other: &ChunkRow) -> bool {
+    let rows = shown.iter().filter(|row| row.path == of.path && row.repo == of.repo);
+    rows.flat_map(|row| &row.excerpts).any(|excerpt| {
+        let lines = excerpt.start_line..=excerpt.end_line;
+        other.symbol.as_deref() == Some(&*excerpt.symbol)
+            || other.start_line.is_some_and(|line| lines.contains(&line))
+    })
+}
+
 fn also_here(other: &ChunkRow) -> Option<String> {
     Some(format!("{} {}", other.start_line?, render::printable(other.symbol.as_deref()?)))
 }

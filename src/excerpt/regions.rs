@@ -81,7 +81,15 @@ impl<'c> Symbols<'c> {
             let m = &chunk.metadata;
             separator = m.language.as_deref().map_or(separator, languages::separator);
             let known = m.names.iter().filter(|n| n.start_line > 0 && n.start_line <= n.end_line);
-            names.extend(known.map(|name| (name, m.parent.as_deref())));
+            // A method of Go is within no type, and its chunk has the name of one.
+            let is_of_type = |name: &Name| {
+                name.depth > 0
+                    || m.symbol.as_deref().is_some_and(|path| {
+                        path.len() > name.name.len() && path.ends_with(&*name.name)
+                    })
+            };
+            let parent = |name: &Name| m.parent.as_deref().filter(|_| is_of_type(name));
+            names.extend(known.map(|name| (name, parent(name))));
         }
         Self { outer: outer(&names), starts: starts(&names), names, separator }
     }
@@ -109,7 +117,7 @@ impl<'c> Symbols<'c> {
             .collect();
         around.sort_by_key(|outer| outer.depth);
         around.dedup_by_key(|outer| outer.depth);
-        let parent = parent.filter(|_| around.is_empty() && name.depth > 0);
+        let parent = parent.filter(|_| around.is_empty());
         let mut path: Vec<&str> = parent.into_iter().collect();
         path.extend(around.iter().map(|outer| &*outer.name));
         path.push(&name.name);

@@ -49,9 +49,21 @@ fn telling_sentence(text: &str) -> String {
         (!sentence.is_empty()).then_some(sentence)
     });
     let sentences: Vec<&str> = sentences.collect();
-    let telling = sentences.iter().find(|sentence| is_description(sentence));
+    let adds = |sentence: &str| {
+        let first = sentence.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        ["Additionally", "Also", "Furthermore", "However", "Moreover"].contains(&first)
+    };
+    let telling = sentences.iter().find(|sentence| is_description(sentence) && !adds(sentence));
     let found = telling.or(sentences.first()).copied().unwrap_or_default();
     cut(found.trim_end_matches(':'), MAX_CHARS)
+}
+
+/// Whether a text asks for money.
+fn is_appeal(text: &str) -> bool {
+    const WORDS: [&str; 6] =
+        ["backers", "donat", "funding platform", "open collective", "patreon", "sponsor"];
+    let text = text.to_lowercase();
+    WORDS.iter().any(|word| text.contains(word))
 }
 
 /// Whether a text tells a reader what to do.
@@ -88,7 +100,7 @@ pub(super) fn readme(
             _ => Markup::Plain,
         };
         let mut first = paragraphs(markup, &text).into_iter().take(MAX_PARAGRAPHS);
-        first.find(|p| is_wanted(p)).map(|p| (p.text, (*path).to_string()))
+        first.find(|p| is_wanted(p) && !is_appeal(&p.text)).map(|p| (p.text, (*path).to_string()))
     })
 }
 

@@ -224,6 +224,7 @@ fn named(tree: &Tree, packages: &[Package]) -> Vec<(String, String)> {
             manifest("pyproject.toml").into_iter().flat_map(|m| python(tree, directory, &m)),
         );
         out.extend(gradle(tree, directory));
+        out.extend(go_library(tree, directory));
         out.extend(commands(tree, directory));
     }
     for package in packages {
@@ -234,6 +235,15 @@ fn named(tree: &Tree, packages: &[Package]) -> Vec<(String, String)> {
         });
     }
     out
+}
+
+/// Returns the file of a module of Go that has its name: its package is what others import.
+fn go_library(tree: &Tree, directory: &str) -> Option<(String, String)> {
+    let text = (tree.read)(&join(directory, "go.mod"))?;
+    let module = text.lines().find_map(|line| line.strip_prefix("module "))?.trim();
+    let is_version = |part: &&str| part.strip_prefix('v').is_none_or(|v| v.parse::<u32>().is_err());
+    let name = module.split('/').rfind(is_version)?;
+    Some((join(directory, &format!("{name}.go")), "library".into()))
 }
 
 /// Returns the file with which a program of .NET begins.

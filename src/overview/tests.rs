@@ -47,6 +47,28 @@ fn the_description_comes_from_readme_manifest_or_main_directory() {
         some("README.md", "Install it with your package manager, please and thanks.")
     );
     assert_eq!(about(&[("a.rs", "")]), None);
+    let appeal = "# Pot\n\nPot lives from the money of its backers and of its many sponsors.\n\nTea is cooked by pots of every kind.\n";
+    assert_eq!(
+        about(&[("README.md", appeal)]),
+        some("README.md", "Tea is cooked by pots of every kind.")
+    );
+    let later =
+        "# Pot\n\nPot replaces your kettle with one of glass. Additionally, it provides a cup.\n";
+    assert_eq!(
+        about(&[("README.md", later)]),
+        some("README.md", "Pot replaces your kettle with one of glass.")
+    );
+}
+
+#[test]
+fn a_module_of_go_begins_in_the_file_with_its_name() {
+    for (module, file) in [("example.com/pot", "pot.go"), ("example.com/pot/v2", "pot.go")] {
+        let manifest = format!("module {module}\n\ngo 1.22\n");
+        let files = [("go.mod", &*manifest), (file, "package pot\n"), ("tea.go", "package pot\n")];
+        let found = with(&files, |tree| entry_points(tree, &packages(tree), &[]));
+        let rows: Vec<(&str, &str)> = found.iter().map(|e| (&*e.path, &*e.what)).collect();
+        assert_eq!(rows, [("pot.go", "library")], "{module}");
+    }
 }
 
 #[test]

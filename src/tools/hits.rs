@@ -39,7 +39,9 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
         let last = named.unwrap_or(excerpt.end_line);
         let lines =
             lines(Some(named.unwrap_or(excerpt.start_line)), Some(last)).unwrap_or_default();
-        let title = row.chunk.title.as_deref().filter(|_| i == 0).unwrap_or_default();
+        // The name of the file stands in its path.
+        let is_name = |title: &&str| i == 0 && !path.ends_with(*title);
+        let title = row.chunk.title.as_deref().filter(is_name).unwrap_or_default();
         let symbol = if excerpt.symbol.is_empty() { title } else { &excerpt.symbol };
         let what = format!("{} {symbol}", excerpt.kind);
         let heading = format!("{}{marks}  {}", look.lines(&path, &lines), look.name(what.trim()));
@@ -60,7 +62,7 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
         }));
     }
     out.extend(
-        row.changed_by.as_ref().map(|c| look.aside(&format!("  changed by {}", printable(c)))),
+        row.changed_by.as_ref().map(|c| look.aside(&format!("  in its history {}", printable(c)))),
     );
     out
 }
@@ -74,12 +76,21 @@ pub(crate) fn facts_lines(look: &dyn Look, facts: &NamedFacts, width: usize) -> 
     if !members.is_empty() {
         lines.push(joined("   methods  ", &members, " · ", width));
     }
-    if facts.n_uses > 0 {
-        let uses = format!(
-            "   used     {} in {}",
-            count(facts.n_uses, "line"),
-            count(facts.n_files, "file")
-        );
+    if !facts.uses.is_empty() {
+        let of_file = |(path, lines): &(String, Vec<u32>)| {
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            format!("{}:{}", printable(path), lines.join(","))
+        };
+        let uses: Vec<String> = facts.uses.iter().map(of_file).collect();
+        lines.push(joined("   used     ", &uses, " · ", width));
+    } else if facts.n_uses > 0 {
+        let (in_lines, in_files) = (count(facts.n_uses, "line"), count(facts.n_files, "file"));
+        // Whose member a line means is not known.
+        let uses = if facts.is_member {
+            format!("   the word is on {in_lines} in {in_files}")
+        } else {
+            format!("   used     {in_lines} in {in_files}")
+        };
         let folders: Vec<String> = folders.collect();
         lines.push(match folders.len() {
             0 | 1 => uses,

@@ -214,7 +214,10 @@ fn a_name_shows_its_definition_first() {
         "{out}"
     );
     assert!(out.contains("\n   methods  weigh 10 · label 14\n"), "{out}");
-    assert!(out.contains("\n   used     3 lines in 3 files"), "{out}");
+    assert!(
+        out.contains("\n   used     src/event.rs:2 · src/parcel.rs:9 · src/plan.rs:4\n"),
+        "{out}"
+    );
     assert!(out.contains("\nsrc/event.rs:2  Parcel(u32),\n"), "{out}");
     let function = p.run(&["search", "plan_day"]).expect(0).stdout;
     assert!(function.starts_with("src/plan.rs:3-91  function plan_day\n"), "{function}");
@@ -282,6 +285,28 @@ fn a_trace_shows_each_frame_and_says_which_are_stale() {
         ),
         "{moved}"
     );
+    // A package manager has the project below a folder with its name and version, and the name of a file
+    // is no name of a function.
+    let name = p.root().file_name().unwrap().to_string_lossy().into_owned();
+    for path in [
+        format!("/root/go/pkg/mod/example.com/{name}@v1.2.0/src/parcel.rs"),
+        format!("/app/vendor/example.com/{name}/src/parcel.rs"),
+        "/app/src/parcel.rs".into(),
+    ] {
+        let found = p.run(&["search", &format!("depot.plan_day()\n\t{path}:11 +0x1f")]);
+        let found = found.expect(0).stdout;
+        assert!(found.starts_with("src/parcel.rs:11  method Parcel::weigh\n"), "{path}: {found}");
+    }
+    let named_as_file = p.run(&["search", "at /app/src/plan.rs:20:3"]).expect(0).stdout;
+    assert!(named_as_file.contains("\n>   20     step_15();\n"), "{named_as_file}");
+    p.write("src/label.rs", "fn other() {\n    one();\n}\n\npub fn label() {\n    two();\n}\n");
+    let own_name = p.run(&["search", "at /app/src/label.rs:2:3"]).expect(0).stdout;
+    assert!(own_name.starts_with("src/label.rs:2  function other\n"), "{own_name}");
+    // The file in a message is what the program read, and its line is no place of the program.
+    p.write("data/days.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
+    let message = "depot: (at days.json:2): shelf 12 lost its parcel after 35 seconds: no answer";
+    let found = p.run(&["search", message]).expect(0).stdout;
+    assert!(found.starts_with("src/event.rs:7  function lost\n"), "{found}");
 }
 
 /// `cortex search … | head -1`: a reader that closes the pipe early causes no error.

@@ -28,7 +28,14 @@ pub(in crate::engine) fn with_places(
     hits: Vec<Hit>,
 ) -> Vec<Hit> {
     let mut named: Vec<NamedPlace> = Vec::new();
-    for frame in frames_in(question) {
+    let frames = frames_in(question);
+    // The name of a file without a folder, beside a message whose line is found, is that of an input.
+    let is_input =
+        |path: &str| !path.contains('/') && hits.first().is_some_and(|hit| hit.line.is_some());
+    for frame in &frames {
+        if frames.len() == 1 && is_input(&frame.address.path) {
+            continue;
+        }
         let Some((line, _)) = frame.address.lines else { continue };
         let is_inside = |(_, project, _): &&(usize, &Project, &Corpus)| {
             Path::new(&frame.address.path).starts_with(project.layout.root())
@@ -40,8 +47,13 @@ pub(in crate::engine) fn with_places(
                 break;
             }
             let (part, chunks) = (*part, corpus.chunks());
-            let files = address::matching(&frame.address.path, chunks.files());
-            let Some((path, place)) = best_of(&files, &frame, line, chunks) else { continue };
+            let own = own_file(project, &frame.address.path)
+                .filter(|own| chunks.files().any(|of| of == *own));
+            let files = match own {
+                Some(own) => vec![own],
+                None => address::matching(&frame.address.path, chunks.files()),
+            };
+            let Some((path, place)) = best_of(&files, frame, line, chunks) else { continue };
             let is_it = |n: &NamedPlace| n.part == part && *n.path == *path && n.line == place.line;
             if named.iter().any(is_it) {
                 continue;
@@ -62,6 +74,12 @@ pub(in crate::engine) fn with_places(
         }
     }
     places_first(named, hits)
+}
+
+/// Returns the path in the project of a file that another program has of it, such as the cache of a
+/// package manager.
+fn own_file<'p>(project: &Project, path: &'p str) -> Option<&'p str> {
+    address::within(path, project.layout.root().file_name()?.to_str()?)
 }
 
 /// Where the code of a frame is.

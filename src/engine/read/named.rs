@@ -8,9 +8,12 @@ use crate::engine::door::serving::Engine;
 use crate::engine::read::grep::{GrepRequest, matcher, wanted};
 use crate::excerpt::members_of;
 use crate::search::{Corpus, LanguageFilter, PathFilter};
+use crate::text::place_of_word;
 
 /// Most folders that are named with their numbers of uses.
 const MAX_FOLDERS: usize = 3;
+/// So few lines with the name are listed.
+const FEW_USES: usize = 8;
 /// In a project of more files, the look at all of them would take longer than the search.
 const MAX_FILES: usize = 20_000;
 
@@ -24,6 +27,10 @@ pub struct NamedFacts {
     pub n_files: usize,
     /// The folders with the most of these lines, with their numbers.
     pub most_in: Vec<(String, usize)>,
+    /// The lines, by file, if there are few.
+    pub uses: Vec<(String, Vec<u32>)>,
+    /// Whether the name is that of a member of a type, and other types may have members of this name.
+    pub is_member: bool,
 }
 
 impl Engine {
@@ -43,7 +50,8 @@ impl Engine {
         let name = &*named.name;
         let is_type = !named.is_function();
         let members = if is_type { members_of(&chunks, name, lines) } else { Vec::new() };
-        let mut facts = NamedFacts { members, ..NamedFacts::default() };
+        let is_member = named.depth > 0 || named.kind == "method";
+        let mut facts = NamedFacts { members, is_member, ..NamedFacts::default() };
         let files = wanted(corpus, &PathFilter::default(), &LanguageFilter::default());
         if files.len() > MAX_FILES {
             return Some(facts);
@@ -56,17 +64,40 @@ impl Engine {
             found.files.iter().map(|(at, n)| (files[*at], *n)).collect();
         let depth = shared_folders(of_files.iter().map(|of| of.0));
         for (of, n) in &of_files {
+            // The line of the definition is none.
+            let n = n - usize::from(*of == path);
             facts.n_uses += n;
-            facts.n_files += 1;
+            facts.n_files += usize::from(n > 0);
             *by_folder.entry(folder(of, depth)).or_default() += n;
         }
-        facts.n_uses = facts.n_uses.saturating_sub(1);
+        if facts.n_uses <= FEW_USES {
+            facts.uses = self.uses_in(name, &of_files, (path, row.hit.line));
+        }
         let mut folders: Vec<(&str, usize)> = by_folder.into_iter().collect();
         folders.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         folders.retain(|of| !of.0.is_empty());
         facts.most_in =
             folders.iter().take(MAX_FOLDERS).map(|(name, n)| ((*name).to_string(), *n)).collect();
         Some(facts)
+    }
+}
+
+impl Engine {
+    /// Returns the lines of files that have a name, but for one.
+    fn uses_in(
+        &self,
+        name: &str,
+        files: &[(&str, usize)],
+        but: (&str, Option<u32>),
+    ) -> Vec<(String, Vec<u32>)> {
+        let of_file = |path: &str| -> Vec<u32> {
+            let text = self.project.read_text(path).unwrap_or_default();
+            let lines =
+                (1..).zip(text.lines()).filter(|(_, line)| place_of_word(line, name).is_some());
+            lines.map(|(number, _)| number).filter(|number| (path, Some(*number)) != but).collect()
+        };
+        let all = files.iter().map(|(path, _)| ((*path).to_string(), of_file(path)));
+        all.filter(|(_, lines)| !lines.is_empty()).collect()
     }
 }
 

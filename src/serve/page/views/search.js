@@ -129,7 +129,7 @@ function result(row, mark, parameters, go) {
       ? h("p", { class: "more" }, "Also in this file: ", others.map((other) => [
           h("a", { class: "symbol", href: fileAddress(path, other.start_line, other.symbol) }, visible(other.symbol)), " "]))
       : null,
-    row.changed_by ? h("p", { class: "more" }, "Changed by ", visible(row.changed_by)) : null,
+    row.changed_by ? h("p", { class: "more" }, "In its history ", visible(row.changed_by)) : null,
     row.explain?.length ? why(row.explain) : null);
 }
 
