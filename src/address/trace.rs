@@ -17,6 +17,8 @@ const PATH: &str = r"(?<p>(?:[A-Za-z]:)?[\w./\\~@+$%-]*[\w)]\.[A-Za-z]\w{0,9})";
 /// How an address is written; the first that matches a place in a line counts.
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
+        // Links to a line of a file on GitHub, GitLab and Bitbucket, of a branch or commit.
+        r"/(?:blob|blame|src)/[^/\s#]+/(?<p>[^\s#?<>()]+)(?:\?[^\s#]*)?#(?:L|lines-)(?<l>\d+)(?:C\d+)?(?:[-:]L?(?<e>\d+))?".into(),
         // Python and OCaml.
         r#"File "(?<p>[^"<>]+)", lines? (?<l>\d+)"#.to_string(),
         // Java, Kotlin and Scala name the package, and the file without its folder.
@@ -27,6 +29,8 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         format!(r"{PATH}(?: on |: ?|, ?| )line (?<l>\d+)"),
         // MSBuild, the compilers of TypeScript and C#, PHP.
         format!(r"{PATH}\((?<l>\d+)(?:,\d+)?\)"),
+        // People.
+        format!(r"{PATH}#L(?<l>\d+)(?:C\d+)?(?:-L?(?<e>\d+))?"),
         // R.
         format!(r"{PATH}#(?<l>\d+)\b"),
         // Most others.

@@ -26,7 +26,7 @@ const MAX_CHUNKS: usize = 200;
 const MAX_WORDS: usize = 160;
 const MAX_LINE_WORDS: usize = 80;
 /// Number of lines over which code writes one text at most.
-const MAX_JOINED: usize = 6;
+const MAX_JOINED: usize = 10;
 /// A line has a text if they share this many words in runs, and this part of the letters of the text: more
 /// of a text in plain prose, which describes code more often than code writes it. If the text has nearly
 /// all of the line's literal, less of it is enough.
@@ -41,6 +41,8 @@ const LEAST_SHORT: usize = 10;
 const MOST_WORDS: usize = 60;
 /// A chunk with more signs of long literals is data.
 const MAX_MARKS: usize = 200;
+/// A literal with holes is so many more signs like a text with values.
+const HOLE: usize = 3;
 /// Most words of a value in quotes.
 const MOST_QUOTED: usize = 8;
 /// A line outside of quotes, such as one of a document, must have nearly all of the text.
@@ -50,7 +52,7 @@ const GAP: u32 = 4;
 /// Lines with a smaller part of what the best line has do not come first. A line of the program may have
 /// less than one of a document or a test, which has values where the program has holes.
 const NEARLY_BEST: f64 = 0.9;
-const OF_PROGRAM: f64 = 0.5;
+const OF_PROGRAM: f64 = 0.35;
 
 /// A text that a line of code may have.
 pub(super) struct SoughtText<'t> {
@@ -86,7 +88,7 @@ impl<'t> SoughtText<'t> {
     pub(super) fn new(text: &'t str) -> Option<Self> {
         let text = text.trim_matches(['"', '\'', '`']);
         let is_token = !text.contains(char::is_whitespace);
-        let words = words_of(text, MAX_WORDS);
+        let words = words_of(&without_links(text), MAX_WORDS);
         let n_plain = text.chars().filter(|c| c.is_alphanumeric()).count();
         let has_signs = n_plain < text.chars().count() || text.chars().all(|c| !c.is_lowercase());
         let is_one = is_token && n_plain >= LEAST_WORDS && has_signs;
@@ -114,6 +116,11 @@ impl<'t> SoughtText<'t> {
             is_declared: true,
             has_values: false,
         }
+    }
+
+    /// Whether it has several words.
+    pub(super) fn is_message(&self) -> bool {
+        !self.is_token
     }
 
     /// Returns the places of the best lines.
@@ -184,18 +191,27 @@ impl<'t> SoughtText<'t> {
         let all_letters = letters(self.words.iter());
         let is_known = |word: &String| known.contains(word.as_str());
         let mut literals = Literals::of(&chunk.text, chunk.metadata.language.as_deref());
-        let said: Vec<(Vec<String>, bool)> =
-            all.iter().map(|line| literals.said_by(line)).collect();
-        for (at, (own, is_quoted)) in said.iter().enumerate() {
+        let said: Vec<(Vec<String>, bool, bool)> = all
+            .iter()
+            .map(|line| {
+                let (words, is_literal) = literals.said_by(line);
+                (words, is_literal, literals.open.is_some())
+            })
+            .collect();
+        for (at, (own, is_quoted, _)) in said.iter().enumerate() {
             if !own.iter().any(is_known) {
                 continue;
             }
             let mut joined: Vec<&String> = Vec::new();
             let mut best = (0, 0, 0);
             for next in at..said.len().min(at + MAX_JOINED) {
-                let (more, is_literal) = &said[next];
-                if next > at && (is_literal != is_quoted || !goes_on(all[next - 1], all[next])) {
+                let (more, is_literal, _) = &said[next];
+                if next > at && !said[next - 1].2 && !goes_on(all[next - 1], all[next]) {
                     break;
+                }
+                // A value between two parts of a text.
+                if is_literal != is_quoted && *is_quoted && next > at {
+                    continue;
                 }
                 joined.extend(more);
                 if joined.iter().filter(|word| is_known(word)).count() < 2 {
@@ -229,7 +245,9 @@ impl<'t> SoughtText<'t> {
             };
             if is_whole || !is_short && share >= least {
                 let line = first + u32::try_from(at).unwrap_or(0);
-                let likeness = shared_signs(self.text, all[at]);
+                // Where the text has values, the literal has holes.
+                let has_hole = ["{", "%", "\\("].iter().any(|hole| all[at].contains(hole));
+                let likeness = shared_signs(self.text, all[at]) + if has_hole { HOLE } else { 0 };
                 tell(FoundLine::new(line, *is_quoted, n_letters, of_line, likeness));
             }
         }
@@ -315,6 +333,12 @@ fn is_of_value(c: char) -> bool {
     c.is_numeric() || "\"`;\\=<>[]{}()@#%$&|*~^".contains(c)
 }
 
+/// Returns a text without its web addresses, which documents and manifests have, too.
+fn without_links(text: &str) -> String {
+    let is_link = |word: &&str| word.contains("://");
+    text.split_whitespace().filter(|word| !is_link(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the number of letters of a text without its values, which code does not write: numbers, names
 /// with signs inside, what is in quotes, and what a logger or an interpreter writes before a message.
 fn letters_besides_values(text: &str) -> usize {
@@ -361,11 +385,15 @@ fn shared_signs(text: &str, line: &str) -> usize {
     signs(line).windows(2).filter(|pair| known.contains(*pair)).count()
 }
 
-/// Whether a literal may go on from one line to the next: two strings side by side, an operator between
-/// them, or one string over several lines. Another argument or statement is another text.
+/// Whether a literal may go on from one line to the next: an operator joins them, or two strings stand
+/// side by side. Another argument or statement is another text.
 fn goes_on(line: &str, next: &str) -> bool {
-    !line.trim_end().ends_with([',', ';', ')', '}', ']'])
-        || next.trim_start().starts_with(['+', '.', '&'])
+    const QUOTES: [char; 3] = ['"', '\'', '`'];
+    let (line, next) = (line.trim_end(), next.trim_start());
+    line.ends_with(['+', '.', '&', '|', '<', '\\', '='])
+        || next.starts_with(['+', '.', '&', '|', '<'])
+        || line.ends_with(QUOTES)
+            && next.trim_start_matches(char::is_alphabetic).starts_with(QUOTES)
 }
 
 fn letters<'w>(words: impl Iterator<Item = &'w String>) -> usize {
@@ -600,7 +628,10 @@ mod tests {
 
     #[test]
     fn another_argument_or_statement_is_another_text() {
-        assert!(goes_on("a = \"no \" +", "    \"shelf\"") && goes_on("f(\"no \"", "\"shelf\")"));
+        assert!(goes_on("a = \"no \" +", "    \"shelf\"") && goes_on("f(\"no \"", "  f\"shelf\")"));
+        assert!(
+            goes_on("    + name", "    + \" is lost\"") && !goes_on("a = \"no\"", "b = \"shelf\"")
+        );
         assert!(goes_on("say(\"no \")", "  .append(\"shelf\")"));
         assert!(!goes_on("new(\"no\")", "new(\"shelf\")") && !goes_on("\"no\",", "\"shelf\","));
     }

@@ -22,6 +22,8 @@ use crate::text::place_of_word;
 const MAX_DEFINITIONS: usize = 4;
 /// Number of chunks in which the definitions of a name are sought.
 const MAX_CHUNKS: usize = 200;
+/// Most lines of a log that are sought one by one.
+const MAX_MESSAGES: usize = 6;
 /// A longer text is a report, and is read by its parts. In bytes.
 const MAX_TEXT: usize = 2000;
 
@@ -49,10 +51,20 @@ pub(super) fn named_places(
     if text.len() > MAX_TEXT || text.is_empty() {
         return Ok(Vec::new());
     }
-    match SoughtText::new(text) {
-        Some(sought) => sought.places(corpus, &allows),
-        None => Ok(Vec::new()),
+    let places = |sought: SoughtText| sought.places(corpus, &allows);
+    // Each line of a log may be a message of its own.
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut found = Vec::new();
+    if (2..=MAX_MESSAGES).contains(&lines.len()) {
+        for line in lines {
+            let sought = SoughtText::new(line.trim()).filter(SoughtText::is_message);
+            found.extend(sought.map(places).transpose()?.unwrap_or_default());
+        }
     }
+    if found.is_empty() {
+        found = SoughtText::new(text).map(places).transpose()?.unwrap_or_default();
+    }
+    Ok(found)
 }
 
 /// A definition of a name.

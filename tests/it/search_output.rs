@@ -240,6 +240,18 @@ fn a_pasted_message_finds_the_line_that_writes_it() {
         "src/job.rb",
         "def bury(job)\n  logger.info(\"Burying lost #{job[:class]} job #{job[:id]}\")\nend\n",
     );
+    p.write(
+        "src/Depot.java",
+        "class Depot {\n  void full(String name) {\n    throw new DepotException(\n        \"Depot \"\n            + name\n            + \" has two shelves named '\"\n            + this.last\n            + \"'; it is closed by \"\n            + this.owner);\n  }\n}\n",
+    );
+    p.write(
+        "src/test/DepotTest.java",
+        "class DepotTest {\n  void full() {\n    is(\"Depot east has two shelves named 'a'; it is closed by ann\");\n  }\n}\n",
+    );
+    p.write(
+        "src/link.py",
+        "RETRY = \"\"\"\\\nTrying again {when}... ({n}/{most})\\\n\"\"\"\n\nBROKEN = \"\"\"\\\nlink: Cannot reach %s: %s.\n%s\n\"\"\"\n",
+    );
     p.write("src/settings.rs", "const ALL: &[&str] = &[\n    \"DEPOT_HOME\",\n];\n");
     p.write("src/home.rs", "fn home() {\n    std::env::var(\"DEPOT_HOME\");\n}\n");
     for (message, place) in [
@@ -249,6 +261,14 @@ fn a_pasted_message_finds_the_line_that_writes_it() {
             "src/job.rb:2",
         ),
         ("DEPOT_HOME", "src/home.rs:2"),
+        (
+            "a.b.DepotException: Depot west has two shelves named 'x y'; it is closed by bob",
+            "src/Depot.java:6",
+        ),
+        (
+            "[2026-08-08 20:15:20,113: ERROR/Main] link: Cannot reach amqp://guest@localhost: [Errno 111] Connection refused.\nTrying again in 2.00 seconds... (1/100)",
+            "src/link.py:6",
+        ),
     ] {
         let out = p.run(&["search", message]).expect(0).stdout;
         assert!(out.starts_with(place), "{message}: {out}");
