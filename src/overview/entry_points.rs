@@ -29,6 +29,14 @@ pub struct EntryPoint {
     pub what: String,
 }
 
+impl EntryPoint {
+    /// Whether it helps to build or develop the repository, and is not what it is for.
+    #[must_use]
+    pub fn is_helper(&self) -> bool {
+        is_helper(&self.path)
+    }
+}
+
 /// Returns the entries that manifests name and those at usual places: programs before libraries,
 /// those first whose package uses the most others, and tools that help to develop last.
 /// `mains`: functions with which a program may begin, as path and line.
@@ -108,7 +116,7 @@ fn is_platform_stub(path: &str) -> bool {
 /// Whether a program helps to build or develop the repository, and is not what it is for.
 fn is_helper(path: &str) -> bool {
     const FOLDERS: &str = "scripts script tools tool hack internal ci build buildsrc eng misc \
-        contrib utils dev-tools devtools xtask docs doc gulpfile codemods";
+        contrib utils dev-tools devtools dist xtask docs doc gulpfile codemods";
     let stem = file_name(path).split('.').next().unwrap_or_default().to_lowercase();
     let mut folders = directory(path).split('/').map(str::to_lowercase);
     matches!(extension(path), "sh" | "bash")

@@ -362,8 +362,9 @@ fn letters_besides_values(text: &str) -> usize {
             }
         }
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_label = word.ends_with([':', ']']) || !bare.contains(char::is_lowercase);
-        let is_before = is_label && BEFORE_MESSAGES.contains(&&*lower(bare));
+        let is_label = word.ends_with([':', ']']);
+        let is_before = (is_label || !bare.contains(char::is_lowercase))
+            && BEFORE_MESSAGES.contains(&&*lower(bare));
         let is_type = word.ends_with(':')
             && ["Exception", "Error"].iter().any(|kind| bare.ends_with(kind) && bare != *kind);
         let is_value = bare.contains(|c: char| c.is_numeric() || "/\\=@<>".contains(c))

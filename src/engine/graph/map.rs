@@ -232,7 +232,11 @@ impl Engine {
             commands: if is_overview { overview::commands(&tree, &packages) } else { Vec::new() },
             entries: if is_overview {
                 let mut entries = overview::entry_points(&tree, &packages, &ranked.mains);
-                entries.extend(overview::example_programs(&main.examples(), &ranked.mains));
+                let examples = overview::example_programs(&main.examples(), &ranked.mains);
+                // Examples show what a repository without a program of its own is for.
+                let has_program = entries.first().is_some_and(|first| !first.is_helper());
+                let at = if has_program { entries.len() } else { 0 };
+                entries.splice(at..at, examples);
                 entries
             } else {
                 Vec::new()

@@ -15,6 +15,8 @@ const LIMIT = 20;
 const FIRST = 5;
 // How long the other results wait for a frame, in milliseconds.
 const PATIENCE = 100;
+// How long nothing is typed before the rest is asked for, in milliseconds.
+const PAUSE = 150;
 
 export async function show(main, parameters, { go, signal }) {
   const query = parameters.get("q")?.trim();
@@ -49,12 +51,20 @@ export async function show(main, parameters, { go, signal }) {
   );
   await frame();
   if (signal.aborted) return;
+  const colours = (items) => colour(items.flatMap((item) => [...item.querySelectorAll("pre.code")]), signal);
+  const coloured = colours(rows);
+  coloured.catch(() => {});
+  // Who types on does not want the rest, and it would delay what the next key finds.
+  await new Promise((typed) => setTimeout(typed, PAUSE));
+  if (signal.aborted) return;
+  let others = [];
   if (n < LIMIT && answer.next_cursor) {
-    const others = await call("find", { ...request, limit: LIMIT - n, cursor: answer.next_cursor }, signal);
+    const rest = { ...request, limit: LIMIT - n, cursor: answer.next_cursor };
+    others = draw((await call("find", rest, signal)).results);
     if (signal.aborted) return;
-    list.append(...draw(others.results));
+    list.append(...others);
   }
-  await Promise.all([colour([...main.querySelectorAll("pre.code")], signal), past(query, signal)]);
+  await Promise.all([coloured, colours(others), past(query, signal)]);
 }
 
 // Waits until what is filled in can be seen. A tab in the background draws no frames.
