@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::Slot;
-use super::files::{FileContribution, FileGroup, IndexedFile, key, live};
+use super::files::{FileContribution, FileGroup, IndexedFile, LineRange, key, live};
 use super::history::{ChangedTogether, History};
 use super::names::Name;
 use super::query::Query;
@@ -17,7 +17,7 @@ use super::references::{AllMentions, AllReferences, Mentions, References, mentio
 use super::text::{ExactError, Field, TextError, TextIndex, TextReader};
 use super::tokens::{Analyzer, STEM_MARK};
 use super::vector::{Hnsw, VectorTable};
-use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
+use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, ChunkType, Entry, Quantized};
 use crate::languages::{ExampleCount, Examples};
 
 /// Provides the vectors of chunks.
@@ -173,6 +173,18 @@ impl Corpus {
 
     pub(super) fn chunk(&self, slot: Slot) -> Option<Arc<Chunk>> {
         self.entry(slot)?.chunk()
+    }
+
+    /// Returns the entries of a file that have some of these lines.
+    pub(super) fn of_lines<'c>(
+        &'c self,
+        file: &'c IndexedFile,
+        of: LineRange,
+    ) -> impl Iterator<Item = &'c Arc<Entry>> {
+        let has = move |lines: LineRange| lines.0 <= of.1 && of.0 <= lines.1;
+        let parts = file.parts.iter().filter(|part| part.chunk_type != ChunkType::Symbols);
+        let of_lines = parts.filter(move |part| part.lines.is_some_and(has));
+        of_lines.filter_map(|part| self.entry(part.slot))
     }
 }
 

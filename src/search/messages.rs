@@ -10,7 +10,6 @@ use super::corpus::Corpus;
 use super::evidence::top;
 use super::files::{FileGroup, lines};
 use super::form::asks;
-use super::named::of_lines;
 use super::places::NamedPlace;
 use super::query::Query;
 use super::text::TextError;
@@ -285,7 +284,7 @@ impl FoundLine {
         let mut entries = vec![entry.clone()];
         // The function around the line may go on in the next chunk.
         let near = (of.0.saturating_sub(GAP), of.1 + GAP);
-        entries.extend(of_lines(corpus, file, near).filter(|e| e.id != entry.id).cloned());
+        entries.extend(corpus.of_lines(file, near).filter(|e| e.id != entry.id).cloned());
         Some(NamedPlace {
             part: 0,
             path: file.path.clone(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Slot;
 use super::corpus::Corpus;
-use super::files::{FileGroup, IndexedFile, LineRange, TYPE_KINDS, key};
+use super::files::{FileGroup, LineRange, TYPE_KINDS, key};
 use super::filter::Filter;
 use super::hit::Hit;
 use super::messages::SoughtText;
@@ -15,7 +15,7 @@ use super::places::NamedPlace;
 use super::query::Query;
 use super::text::TextError;
 use super::tokens::last_component;
-use crate::chunk::{Chunk, ChunkType, Entry, Name};
+use crate::chunk::{Chunk, Entry, Name};
 use crate::text::place_of_word;
 
 /// Most definitions of a name that come first.
@@ -139,7 +139,7 @@ impl Defined {
     /// Returns the place at the line that has the name.
     fn place(self, name: &str, corpus: &Corpus) -> Option<NamedPlace> {
         let file = &corpus.files[corpus.file_of[self.slot as usize] as usize];
-        let entries: Vec<Arc<Entry>> = of_lines(corpus, file, self.lines).cloned().collect();
+        let entries: Vec<Arc<Entry>> = corpus.of_lines(file, self.lines).cloned().collect();
         let named = entries.iter().find_map(|entry| {
             let chunk = entry.chunk()?;
             let line = line_with_name(&chunk, name, self.lines)?;
@@ -182,17 +182,6 @@ fn line_with_name(chunk: &Chunk, name: &str, of: LineRange) -> Option<u32> {
             && !is_comment(*number, line)
     });
     lines.next().map(|(number, _)| number)
-}
-
-/// Returns the entries of a file that have some of these lines.
-pub(super) fn of_lines<'c>(
-    corpus: &'c Corpus,
-    file: &'c IndexedFile,
-    of: LineRange,
-) -> impl Iterator<Item = &'c Arc<Entry>> {
-    let has = move |lines: LineRange| lines.0 <= of.1 && of.0 <= lines.1;
-    let parts = file.parts.iter().filter(|part| part.chunk_type != ChunkType::Symbols);
-    parts.filter(move |part| part.lines.is_some_and(has)).filter_map(|p| corpus.entry(p.slot))
 }
 
 /// Whether a name is in a type or module of this name, as far as its chunk tells.

@@ -56,7 +56,8 @@ window.fetch = async (address, ...rest) => {
   }
 };
 """
-IS_DRAWN = "() => window.openCalls === 0 && new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(window.openCalls === 0))))"
+IS_DONE = "window.openCalls === 0 && !document.querySelector('[aria-busy=true]')"
+IS_DRAWN = f"() => {IS_DONE} && new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn({IS_DONE}))))"
 
 
 @contextmanager

@@ -34,7 +34,7 @@ export async function show(main, parameters, { go, signal }) {
   const mark = wordsOf(query);
   const draw = (rows) => rows.map((row) => result(row, mark, parameters, go));
   const rows = draw(answer.results);
-  const list = h("ol", { class: "results" }, rows);
+  const list = h("ol", { class: "results", "aria-busy": "true" }, rows);
   const time = answer.stats ? `, ${answer.stats.milliseconds.toFixed(1)} ms` : "";
   fill(main, 
     h("div", { class: "bar" },
@@ -55,7 +55,7 @@ export async function show(main, parameters, { go, signal }) {
   const coloured = colours(rows);
   coloured.catch(() => {});
   // Who types on does not want the rest, and it would delay what the next key finds.
-  await new Promise((typed) => setTimeout(typed, PAUSE));
+  if (document.activeElement?.id === "query") await new Promise((typed) => setTimeout(typed, PAUSE));
   if (signal.aborted) return;
   let others = [];
   if (n < LIMIT && answer.next_cursor) {
@@ -65,6 +65,7 @@ export async function show(main, parameters, { go, signal }) {
     list.append(...others);
   }
   await Promise.all([coloured, colours(others), past(query, signal)]);
+  list.removeAttribute("aria-busy");
 }
 
 // Waits until what is filled in can be seen. A tab in the background draws no frames.
