@@ -174,9 +174,9 @@ pub fn within<'p>(path: &'p str, project: &str) -> Option<&'p str> {
             rest.is_empty() || version.len() < rest.len() && version.starts_with(char::is_numeric)
         })
     };
-    let ends = path.match_indices('/').map(|(at, _)| at);
     let begin = |end: usize| path[..end].rfind('/').map_or(0, |at| at + 1);
-    let last = ends.filter(|end| is_folder(&path[begin(*end)..*end])).last()?;
+    let mut ends = path.rmatch_indices('/').map(|(at, _)| at);
+    let last = ends.find(|end| is_folder(&path[begin(*end)..*end]))?;
     Some(&path[last + 1..])
 }
 

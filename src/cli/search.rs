@@ -288,10 +288,8 @@ fn print(
         answer.memories.iter().try_for_each(super::memory::print_found)?;
     }
     if answer.results.is_empty() {
-        tell!(
-            "nothing found in {}: try other words, or `cortex grep` for a text as it is written",
-            render::count(answer.n_chunks, "chunk")
-        );
+        tell!("nothing found in {}", render::count(answer.n_chunks, "chunk"));
+        tell!("Try other words, or `cortex grep` for a text as it is written.");
     }
     let mut next = Vec::new();
     let n_more = answer.results.len() - shown.len();

@@ -76,16 +76,17 @@ pub(crate) fn facts_lines(look: &dyn Look, facts: &NamedFacts, width: usize) -> 
     if !members.is_empty() {
         lines.push(joined("   methods  ", &members, " · ", width));
     }
+    // Whose member a line means is not known.
     if !facts.uses.is_empty() {
         let of_file = |(path, lines): &(String, Vec<u32>)| {
             let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
             format!("{}:{}", printable(path), lines.join(","))
         };
         let uses: Vec<String> = facts.uses.iter().map(of_file).collect();
-        lines.push(joined("   used     ", &uses, " · ", width));
+        let start = if facts.is_member { "   the word is on " } else { "   used     " };
+        lines.push(joined(start, &uses, " · ", width));
     } else if facts.n_uses > 0 {
         let (in_lines, in_files) = (count(facts.n_uses, "line"), count(facts.n_files, "file"));
-        // Whose member a line means is not known.
         let uses = if facts.is_member {
             format!("   the word is on {in_lines} in {in_files}")
         } else {
