@@ -134,7 +134,7 @@ fn questions_rarely_name_places() {
 #[test]
 fn a_folder_with_the_name_of_a_project_may_have_a_version() {
     for (path, wanted) in [
-        ("/root/go/pkg/mod/example.com/depot@v1.2.0/a/b.go", Some("a/b.go")),
+        ("/home/ann/go/pkg/mod/example.com/depot@v1.2.0/a/b.go", Some("a/b.go")),
         ("/app/vendor/example.com/depot/a.go", Some("a.go")),
         ("/usr/lib/gems/depot-1.2.0/lib/depot/a.rb", Some("a.rb")),
         ("/usr/lib/gems/depot-extra-1.2.0/lib/a.rb", None),

@@ -70,8 +70,14 @@ impl Name {
     /// Whether it is a function, a method or a macro.
     #[must_use]
     pub fn is_function(&self) -> bool {
-        matches!(self.kind.as_str(), "function" | "method" | "macro")
+        is_callable(&self.kind)
     }
+}
+
+/// Whether a kind of symbol is that of functions, methods or macros.
+#[must_use]
+pub fn is_callable(kind: &str) -> bool {
+    matches!(kind, "function" | "method" | "macro")
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -17,7 +17,7 @@ mod vector;
 pub use delta::{Change, ChunkDelta};
 pub use entry::{Entry, LineStore};
 pub use feed::{Cancel, Feed, FeedError, Loaded, StoredVectors};
-pub use metadata::{Metadata, Name};
+pub use metadata::{Metadata, Name, is_callable};
 pub use origin::Origin;
 pub use record::{Chunk, ChunkError, ChunkId, ChunkType, CountByType, Fingerprint, ParseError};
 pub use saved::{CorpusCache, SaveWriter, SavedFile, SavedFiles};

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -316,6 +317,14 @@ struct Marked<'a> {
     words: &'a RefCell<Highlighter>,
 }
 
+impl Marked<'_> {
+    /// Returns a line of code after its number.
+    fn code(&self, number: &impl Display, text: &str) -> String {
+        let text = render::with_words(text, render::room_of_code(), &mut self.words.borrow_mut());
+        format!("{number} {text}")
+    }
+}
+
 impl Look for Marked<'_> {
     fn lines(&self, path: &str, lines: &str) -> String {
         let path =
@@ -336,15 +345,11 @@ impl Look for Marked<'_> {
     }
 
     fn numbered(&self, number: usize, text: &str) -> String {
-        let number = style(format!("{number:>6}")).dim();
-        let text = render::with_words(text, render::room_of_code(), &mut self.words.borrow_mut());
-        format!("{number} {text}")
+        self.code(&style(format!("{number:>6}")).dim(), text)
     }
 
     fn marked(&self, number: usize, text: &str) -> String {
-        let number = style(format!(">{number:>5}")).bold();
-        let text = render::with_words(text, render::room_of_code(), &mut self.words.borrow_mut());
-        format!("{number} {text}")
+        self.code(&style(format!(">{number:>5}")).bold(), text)
     }
 
     fn found_in(&self, text: &str) -> String {

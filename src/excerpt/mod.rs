@@ -16,7 +16,7 @@ use self::regions::{Line, NamedLines, Region, WHOLE, around, regions};
 pub use self::regions::{NamesAround, members_of, says, symbols_named};
 use self::screen::Asked;
 pub use self::selection::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
-use crate::chunk::Entry;
+use crate::chunk::{Entry, is_callable};
 use crate::embed::StaticModel;
 use crate::search::{Highlighter, Hit, QueryWords, Term, search_words};
 use crate::text::{MAX_LINE, cut_around};
@@ -661,7 +661,7 @@ impl Described {
         let noun = that.and_then(|at| words.get(at.checked_sub(1)?)).copied().unwrap_or_default();
         Self(match noun {
             "function" | "method" | "macro" | "helper" | "procedure" | "handler" => {
-                Some(regions::is_callable)
+                Some(is_callable)
             }
             "class" | "struct" | "type" | "trait" | "interface" | "enum" | "iterator" | "model"
             | "object" | "wrapper" | "exception" | "error" => Some(regions::is_type),

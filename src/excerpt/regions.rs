@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkType, Name};
+use crate::chunk::{Chunk, ChunkType, Name, is_callable};
 use crate::languages;
 
 /// A symbol of at most this many lines is shown whole, or not at all.
@@ -358,10 +358,6 @@ pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
 /// Whether a name belongs to the lines of the type around it.
 fn is_field(name: &Name) -> bool {
     matches!(name.kind.as_str(), "field" | "enum_member")
-}
-
-pub(super) fn is_callable(kind: &str) -> bool {
-    matches!(kind, "function" | "method" | "macro")
 }
 
 pub(super) fn is_type(kind: &str) -> bool {

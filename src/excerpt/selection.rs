@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::regions::{Region, is_callable, is_type, regions};
+use super::regions::{Region, is_type, regions};
 use super::{Excerpt, Label};
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{Chunk, ChunkType, is_callable};
 use crate::embed::StaticModel;
 use crate::languages::is_test_file;
 use crate::search::{AskedWords, Fit, search_words};

@@ -69,7 +69,7 @@ pub use self::tested::{FoundTest, Reason, TestsAnswer};
 use self::traversal::Traversal;
 pub use self::unused::{Exempt, UnusedAnswer, UnusedQuery, UnusedSymbol, WhyUnused};
 pub use self::used::Users;
-use crate::languages::{Function, LanguageKind, TestRole, detect, test_role};
+use crate::languages::{Function, LanguageKind, TestRole, detect, go_module, test_role};
 use crate::syntax::{Import, Relations, Symbol, relations};
 use crate::work::WorkBudget;
 
@@ -549,13 +549,6 @@ fn crate_name(manifest: &str) -> Option<String> {
         Some(name.split('"').nth(1)?.to_string())
     };
     name("[lib]").or_else(|| name("[package]"))
-}
-
-/// Returns the path that a `go.mod` gives its module.
-fn go_module(manifest: &str) -> Option<String> {
-    let path = manifest.lines().find_map(|line| line.trim().strip_prefix("module "))?;
-    let path = path.split("//").next()?.trim().trim_matches(['"', '`']);
-    Some(path.to_string()).filter(|path| !path.is_empty())
 }
 
 /// What a `package.json` says about modules.

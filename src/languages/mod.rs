@@ -19,6 +19,7 @@ mod testing;
 
 pub use detect::detect;
 pub use examples::{ExampleCount, Examples, code_family, example_folder};
+pub use go::go_module;
 pub use measured::{Precision, precision};
 pub use outside::{
     Declaration, OutsideUser, implements_silently, other_spellings, shorter_name, used_from_outside,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::packages::{Package, package_of};
 use super::{Tree, directory, extension, file_name, is_aside, join};
+use crate::languages::go_module;
 
 /// Maximum number of entries.
 const MAX_ENTRIES: usize = 24;
@@ -247,8 +248,8 @@ fn named(tree: &Tree, packages: &[Package]) -> Vec<(String, String)> {
 
 /// Returns the file of a module of Go that has its name: its package is what others import.
 fn go_library(tree: &Tree, directory: &str) -> Option<(String, String)> {
-    let text = (tree.read)(&join(directory, "go.mod"))?;
-    let module = text.lines().find_map(|line| line.strip_prefix("module "))?.trim();
+    let path = Some(join(directory, "go.mod")).filter(|path| tree.is_indexed(path))?;
+    let module = go_module(&(tree.read)(&path)?)?;
     let is_version = |part: &&str| part.strip_prefix('v').is_none_or(|v| v.parse::<u32>().is_err());
     let name = module.split('/').rfind(is_version)?;
     Some((join(directory, &format!("{name}.go")), "library".into()))

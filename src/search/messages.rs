@@ -27,25 +27,26 @@ const MAX_LINE_WORDS: usize = 80;
 /// Number of lines over which code writes one text at most.
 const MAX_JOINED: usize = 10;
 /// A line has a text if they share this many words in runs, and this part of the letters of the text: more
-/// of a text in plain prose, which describes code more often than code writes it. If the text has nearly
-/// all of the line's literal, less of it is enough.
+/// of a text in plain prose, which describes code more often than code writes it.
 const LEAST_WORDS: usize = 3;
 const LEAST_SHARE: f64 = 0.45;
 const LEAST_OF_PROSE: f64 = 0.65;
+/// A line outside of quotes, such as one of a document, must have nearly all of the text.
+const LEAST_UNQUOTED: f64 = 0.8;
+/// If the text has nearly all of the line's literal, less of the text is enough, and so many letters; fewer
+/// of a literal of few words.
 const WHOLE_LITERAL: f64 = 0.7;
 const LEAST_OF_WHOLE: f64 = 0.2;
 const LEAST_LETTERS: usize = 14;
-/// A short literal counts if it is nearly all of the text.
 const LEAST_SHORT: usize = 10;
+/// A text with more words is no message.
 const MOST_WORDS: usize = 60;
+/// Most words of a value in quotes.
+const MOST_QUOTED: usize = 8;
 /// A chunk with more signs of long literals is data.
 const MAX_MARKS: usize = 200;
 /// A literal with holes is so many more signs like a text with values.
 const HOLE: usize = 3;
-/// Most words of a value in quotes.
-const MOST_QUOTED: usize = 8;
-/// A line outside of quotes, such as one of a document, must have nearly all of the text.
-const LEAST_UNQUOTED: f64 = 0.8;
 /// Most blank lines between two chunks, and one.
 const GAP: u32 = 4;
 /// Lines with a smaller part of what the best line has do not come first. A line of the program may have
@@ -92,8 +93,7 @@ impl<'t> SoughtText<'t> {
         let has_signs = n_plain < text.chars().count() || text.chars().all(|c| !c.is_lowercase());
         let is_one = is_token && n_plain >= LEAST_WORDS && has_signs;
         let is_message = (LEAST_WORDS..=MOST_WORDS).contains(&words.len()) && !asks(text);
-        let text_of = text.trim_end_matches(['.', '!']);
-        let has_values = text_of.contains(is_of_value) || text_of.contains(": ");
+        let has_values = text.contains(is_of_value) || text.contains(": ");
         (is_one || !is_token && is_message).then_some(Self {
             text,
             words,
@@ -142,10 +142,10 @@ impl<'t> SoughtText<'t> {
             let Some(chunk) = corpus.chunk(slot) else { continue };
             let file = &corpus.files[corpus.file_of[slot as usize] as usize];
             // Documents and data quote messages, and no program of the project writes them there.
-            if !self.is_token && file.group(corpus.examples) == FileGroup::Document {
+            let group = file.group(corpus.examples);
+            if !self.is_token && group == FileGroup::Document {
                 continue;
             }
-            let group = file.group(corpus.examples);
             self.lines_in(&chunk, |line| found.push(FoundLine { group, slot, ..line }));
         }
         Ok(Self::best(found).into_iter().filter_map(|of| of.place(corpus)).collect())
@@ -190,41 +190,33 @@ impl<'t> SoughtText<'t> {
         let all_letters = letters(self.words.iter());
         let is_known = |word: &String| known.contains(word.as_str());
         let mut literals = Literals::of(&chunk.text, chunk.metadata.language.as_deref());
-        let said: Vec<(Vec<String>, bool, bool)> = all
-            .iter()
-            .map(|line| {
-                let (words, is_literal) = literals.said_by(line);
-                (words, is_literal, literals.open.is_some())
-            })
-            .collect();
-        for (at, (own, is_quoted, _)) in said.iter().enumerate() {
-            if !own.iter().any(is_known) {
+        let said: Vec<Said> = all.iter().map(|line| literals.said_by(line)).collect();
+        for (at, Said { words, is_quoted, .. }) in said.iter().enumerate() {
+            // A run has two words at least.
+            if words.iter().filter(|word| is_known(word)).count() < 2 {
                 continue;
             }
-            let mut joined: Vec<&String> = Vec::new();
-            let mut best = (0, 0, 0);
-            for next in at..said.len().min(at + MAX_JOINED) {
-                let (more, is_literal, _) = &said[next];
-                if next > at && !said[next - 1].2 && !goes_on(all[next - 1], all[next]) {
+            let mut joined: Vec<&String> = words.iter().collect();
+            let (mut n_words, mut n_letters) = shared_runs(&self.words, &joined);
+            // The line itself must have a part of it, or the next line is the place.
+            if n_letters == 0 {
+                continue;
+            }
+            let mut of_line = letters(joined.iter().copied());
+            for next in at + 1..said.len().min(at + MAX_JOINED) {
+                if !said[next - 1].goes_on && !goes_on(all[next - 1], all[next]) {
                     break;
                 }
                 // A value between two parts of a text.
-                if is_literal != is_quoted && *is_quoted && next > at {
+                if *is_quoted && !said[next].is_quoted {
                     continue;
                 }
-                joined.extend(more);
-                if joined.iter().filter(|word| is_known(word)).count() < 2 {
-                    continue;
+                joined.extend(&said[next].words);
+                let shared = shared_runs(&self.words, &joined);
+                if shared.1 > n_letters {
+                    (n_words, n_letters) = shared;
+                    of_line = letters(joined.iter().copied());
                 }
-                let (n_words, n_letters) = shared_runs(&self.words, &joined);
-                if n_letters > best.1 {
-                    best = (n_words, n_letters, letters(joined.iter().copied()));
-                }
-            }
-            let (n_words, n_letters, of_line) = best;
-            // The line itself must have a part of it, or the next line is the place.
-            if n_words < 2 || shared_runs(&self.words, &own.iter().collect::<Vec<_>>()).1 == 0 {
-                continue;
             }
             let of_text = if *is_quoted { self.n_letters } else { all_letters };
             let share = n_letters as f64 / of_text.max(1) as f64;
@@ -400,6 +392,16 @@ fn letters<'w>(words: impl Iterator<Item = &'w String>) -> usize {
     words.map(String::len).sum()
 }
 
+/// What a line says.
+struct Said {
+    /// The words of its literals without their holes, or else all of its words.
+    words: Vec<String>,
+    /// Whether it has a literal with words.
+    is_quoted: bool,
+    /// Whether its last literal goes on in the next line.
+    goes_on: bool,
+}
+
 /// Reads the literals of the lines of a chunk, one after the other.
 struct Literals {
     /// Signs that begin and end a literal of several lines.
@@ -424,9 +426,8 @@ impl Literals {
         Self { marks, open: None, is_comment: false, is_python }
     }
 
-    /// Returns the words of the literals of a line without their holes, and whether it has any; or else
-    /// all of its words.
-    fn said_by(&mut self, line: &str) -> (Vec<String>, bool) {
+    /// Reads the next line.
+    fn said_by(&mut self, line: &str) -> Said {
         let (mut said, mut rest) = (String::new(), line);
         loop {
             let mark = match self.open {
@@ -449,7 +450,9 @@ impl Literals {
             rest = &rest[at + mark.len()..];
         }
         let words = words_of(&said, MAX_LINE_WORDS);
-        if words.is_empty() { (words_of(line, MAX_LINE_WORDS), false) } else { (words, true) }
+        let is_quoted = !words.is_empty();
+        let words = if is_quoted { words } else { words_of(line, MAX_LINE_WORDS) };
+        Said { words, is_quoted, goes_on: self.open.is_some() }
     }
 }
 
@@ -568,7 +571,7 @@ mod tests {
     fn literals(text: &str, language: &str) -> Vec<(String, bool)> {
         let mut literals = Literals::of(text, Some(language));
         let said = text.lines().map(|line| literals.said_by(line));
-        said.map(|(words, is_literal)| (words.join(" "), is_literal)).collect()
+        said.map(|said| (said.words.join(" "), said.is_quoted)).collect()
     }
 
     fn said(line: &str) -> (String, bool) {

@@ -39,7 +39,7 @@ pub(crate) fn row_lines(look: &dyn Look, row: &ResultRow) -> Vec<String> {
         let last = named.unwrap_or(excerpt.end_line);
         let lines =
             lines(Some(named.unwrap_or(excerpt.start_line)), Some(last)).unwrap_or_default();
-        // The name of the file stands in its path.
+        // The path already has the name of the file.
         let is_name = |title: &&str| i == 0 && !path.ends_with(*title);
         let title = row.chunk.title.as_deref().filter(is_name).unwrap_or_default();
         let symbol = if excerpt.symbol.is_empty() { title } else { &excerpt.symbol };

@@ -305,11 +305,10 @@ fn a_trace_shows_each_frame_and_says_which_are_stale() {
         ),
         "{moved}"
     );
-    // A package manager has the project below a folder with its name and version, and the name of a file
-    // is no name of a function.
+    // Package managers keep a copy of the project in a folder with its name and version.
     let name = p.root().file_name().unwrap().to_string_lossy().into_owned();
     for path in [
-        format!("/root/go/pkg/mod/example.com/{name}@v1.2.0/src/parcel.rs"),
+        format!("/home/ann/go/pkg/mod/example.com/{name}@v1.2.0/src/parcel.rs"),
         format!("/app/vendor/example.com/{name}/src/parcel.rs"),
         "/app/src/parcel.rs".into(),
     ] {
@@ -322,7 +321,7 @@ fn a_trace_shows_each_frame_and_says_which_are_stale() {
     p.write("src/label.rs", "fn other() {\n    one();\n}\n\npub fn label() {\n    two();\n}\n");
     let own_name = p.run(&["search", "at /app/src/label.rs:2:3"]).expect(0).stdout;
     assert!(own_name.starts_with("src/label.rs:2  function other\n"), "{own_name}");
-    // The file in a message is what the program read, and its line is no place of the program.
+    // A message may name the file that the program read: its line writes no message.
     p.write("data/days.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
     let message = "depot: (at days.json:2): shelf 12 lost its parcel after 35 seconds: no answer";
     let found = p.run(&["search", message]).expect(0).stdout;

@@ -29,13 +29,14 @@ pub(in crate::engine) fn with_places(
 ) -> Vec<Hit> {
     let mut named: Vec<NamedPlace> = Vec::new();
     let frames = frames_in(question);
-    // The name of a file without a folder, beside a message whose line is found, is that of an input.
-    let is_input =
-        |path: &str| !path.contains('/') && hits.first().is_some_and(|hit| hit.line.is_some());
+    // A message whose line is found may name a file without a folder: that is an input of the program.
+    if let [frame] = &frames[..]
+        && !frame.address.path.contains('/')
+        && hits.first().is_some_and(|hit| hit.line.is_some())
+    {
+        return hits;
+    }
     for frame in &frames {
-        if frames.len() == 1 && is_input(&frame.address.path) {
-            continue;
-        }
         let Some((line, _)) = frame.address.lines else { continue };
         let is_inside = |(_, project, _): &&(usize, &Project, &Corpus)| {
             Path::new(&frame.address.path).starts_with(project.layout.root())
@@ -47,8 +48,7 @@ pub(in crate::engine) fn with_places(
                 break;
             }
             let (part, chunks) = (*part, corpus.chunks());
-            let own = own_file(project, &frame.address.path)
-                .filter(|own| chunks.files().any(|of| of == *own));
+            let own = own_file(project, chunks, &frame.address.path);
             let files = match own {
                 Some(own) => vec![own],
                 None => address::matching(&frame.address.path, chunks.files()),
@@ -76,10 +76,11 @@ pub(in crate::engine) fn with_places(
     places_first(named, hits)
 }
 
-/// Returns the path in the project of a file that another program has of it, such as the cache of a
-/// package manager.
-fn own_file<'p>(project: &Project, path: &'p str) -> Option<&'p str> {
-    address::within(path, project.layout.root().file_name()?.to_str()?)
+/// Returns the path of the file of the project that a frame names in a copy of the project, such as that
+/// of a package manager.
+fn own_file<'p>(project: &Project, chunks: &ChunkSet, path: &'p str) -> Option<&'p str> {
+    let own = address::within(path, project.layout.root().file_name()?.to_str()?)?;
+    chunks.by_file(own).next().map(|_| own)
 }
 
 /// Where the code of a frame is.

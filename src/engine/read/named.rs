@@ -80,9 +80,7 @@ impl Engine {
             folders.iter().take(MAX_FOLDERS).map(|(name, n)| ((*name).to_string(), *n)).collect();
         Some(facts)
     }
-}
 
-impl Engine {
     /// Returns the lines of files that have a name, but for one.
     fn uses_in(
         &self,

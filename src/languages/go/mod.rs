@@ -26,3 +26,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     },
     ..Spec::of("go", tree_sitter_go::LANGUAGE)
 });
+
+/// Returns the path that a `go.mod` gives its module.
+#[must_use]
+pub fn go_module(manifest: &str) -> Option<String> {
+    let path = manifest.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    let path = path.split("//").next()?.trim().trim_matches(['"', '`']);
+    Some(path.to_string()).filter(|path| !path.is_empty())
+}
