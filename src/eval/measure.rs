@@ -8,8 +8,8 @@ use super::question::{EvalQuestion, Target};
 
 /// Number of files that NDCG counts.
 const K: usize = 10;
-/// Number of rows in which the wanted lines are looked for.
-const SPAN_ROWS: usize = 5;
+/// Number of rows that a reader looks at.
+const ROWS: usize = 5;
 /// Number of files of an answer that are kept for inspection.
 const KEPT_FILES: usize = 10;
 
@@ -40,6 +40,11 @@ pub struct Scored {
     /// covers at least half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_recall_5: Option<f64>,
+    /// The same of the first row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_recall_1: Option<f64>,
+    /// Share of the targets whose file has one of the first five rows.
+    pub row_recall_5: f64,
     /// Rank, among the files, of each target that was found.
     pub ranks: Vec<usize>,
     pub files: Vec<String>,
@@ -78,7 +83,9 @@ pub fn score(question: &EvalQuestion, rows: &[FoundFile], ms: f64) -> Scored {
         recall_5: recall(5),
         recall_10: recall(10),
         mrr: ranks.iter().min().map_or(0.0, |r| 1.0 / *r as f64),
-        span_recall_5: span_recall(&question.targets, rows),
+        span_recall_1: span_recall(&question.targets, rows, 1),
+        span_recall_5: span_recall(&question.targets, rows, ROWS),
+        row_recall_5: row_recall(&question.targets, rows),
         files: files.iter().take(KEPT_FILES).map(ToString::to_string).collect(),
         ranks,
         ms,
@@ -98,7 +105,13 @@ fn ndcg(ranks: &[usize], n_targets: usize) -> f64 {
     }
 }
 
-fn span_recall(targets: &[Target], rows: &[FoundFile]) -> Option<f64> {
+/// Returns the share of the targets whose file has one of the first rows.
+fn row_recall(targets: &[Target], rows: &[FoundFile]) -> f64 {
+    let is_there = |t: &&Target| rows.iter().take(ROWS).any(|row| matches(&row.path, &t.path));
+    targets.iter().filter(is_there).count() as f64 / targets.len().max(1) as f64
+}
+
+fn span_recall(targets: &[Target], rows: &[FoundFile], n_rows: usize) -> Option<f64> {
     let spans: Vec<(&str, u32, u32)> =
         targets.iter().filter_map(|t| Some((&*t.path, t.start_line?, t.end_line?))).collect();
     let covers = |row: &FoundFile, (path, first, last): (&str, u32, u32)| {
@@ -107,10 +120,8 @@ fn span_recall(targets: &[Target], rows: &[FoundFile]) -> Option<f64> {
             2 * common > last - first.min(last)
         })
     };
-    let found = spans
-        .iter()
-        .filter(|span| rows.iter().take(SPAN_ROWS).any(|row| covers(row, **span)))
-        .count();
+    let found =
+        spans.iter().filter(|span| rows.iter().take(n_rows).any(|row| covers(row, **span))).count();
     (!spans.is_empty()).then(|| found as f64 / spans.len() as f64)
 }
 
@@ -183,6 +194,18 @@ mod tests {
         let s = score(&question(vec![target("f10", None)]), &rows(&paths), 0.0);
         assert_eq!((s.ndcg, s.ranks, s.recall_10), (0.0, vec![11], 0.0));
         near(s.mrr, 1.0 / 11.0);
+    }
+
+    #[test]
+    fn a_file_counts_for_five_rows_and_a_place_for_the_first() {
+        let row = |path: &str, lines| FoundFile { path: path.to_string(), lines: Some(lines) };
+        let q = question(vec![target("a", Some((1, 9))), target("b", Some((1, 9)))]);
+        let mut rows = vec![row("a", (1, 9)), row("a", (20, 29))];
+        rows.extend((0..3).map(|i| row(&format!("x{i}"), (1, 9))));
+        rows.push(row("b", (1, 9)));
+        let s = score(&q, &rows, 0.0);
+        assert_eq!((s.row_recall_5, s.recall_5), (0.5, 1.0));
+        assert_eq!((s.span_recall_1, s.span_recall_5), (Some(0.5), Some(0.5)));
     }
 
     #[test]

@@ -15,7 +15,10 @@ pub struct QuestionGroup {
     pub recall_5: f64,
     pub recall_10: f64,
     pub mrr: f64,
+    pub row_recall_5: f64,
     /// Mean over the questions that ask for lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_recall_1: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_recall_5: Option<f64>,
 }
@@ -49,6 +52,8 @@ impl QuestionGroup {
             recall_5: mean(&|s| Some(s.recall_5)).unwrap_or_default(),
             recall_10: mean(&|s| Some(s.recall_10)).unwrap_or_default(),
             mrr: mean(&|s| Some(s.mrr)).unwrap_or_default(),
+            row_recall_5: mean(&|s| Some(s.row_recall_5)).unwrap_or_default(),
+            span_recall_1: mean(&|s| s.span_recall_1),
             span_recall_5: mean(&|s| s.span_recall_5),
         }
     }

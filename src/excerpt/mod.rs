@@ -18,13 +18,15 @@ use self::screen::Asked;
 pub use self::selection::{Candidates, FileExcerpts, LeftOut, Link, Seed, Selection};
 use crate::chunk::{Entry, is_callable};
 use crate::embed::StaticModel;
+use crate::languages::is_test_path;
 use crate::search::{Highlighter, Hit, QueryWords, Term, search_words};
 use crate::text::{MAX_LINE, cut_around};
 
 /// Number of best files of which code may be shown.
 pub const MAX_FILES: usize = 15;
-/// Number of best files that may have several rows, and the most rows of one.
-const MAX_SPREAD: usize = 5;
+/// Number of best files of which the regions decide the order, and which may have several rows.
+pub const MAX_SPREAD: usize = 5;
+/// Most rows of a file.
 const MAX_ROWS: usize = 4;
 /// Temperature of the probability that a file is the right one, by its score.
 const FILE_TEMPERATURE: f64 = 0.5;
@@ -61,10 +63,12 @@ const LEAST_ROW: f64 = 0.02;
 /// Each further region of a file is worth this share of what its probability says, because a
 /// reader who has seen the others can guess it.
 const LATER: f64 = 0.75;
-/// A further place of a file ranks this far behind its best one, and in addition as a file does that
-/// is less probable by the same factor.
-const FURTHER_PLACE: f64 = -0.3;
-const LESS: f64 = -FILE_TEMPERATURE;
+/// A further place of a file ranks this far behind its best one, and in addition by the logarithm of how
+/// much less probable it is.
+const FURTHER_PLACE: f64 = -1.5;
+const LESS: f64 = -0.8;
+/// What the score of its best region counts for a file of which several rows are shown.
+const BEST_REGION: f64 = 0.1;
 /// A declaration without a body, and one whose implementation is among the results.
 const STUB: f64 = -1.5;
 const IMPLEMENTED: f64 = -6.0;
@@ -315,7 +319,8 @@ impl Shown {
         let mut best: Vec<usize> = (1..pieces.len()).collect();
         best.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)).then(a.cmp(b)));
         let n_lines = region.lines.len() - region.signature;
-        let whole = if region.label.lines.is_some() { WHOLE as usize } else { WHOLE_TEXT };
+        let is_symbol = region.label.lines.is_some() && !region.is_section();
+        let whole = if is_symbol { WHOLE as usize } else { WHOLE_TEXT };
         let is_short = n_lines <= whole;
         let mut is_free = vec![true; pieces.len()];
         let mut best = best.into_iter();
@@ -398,7 +403,12 @@ struct Scored {
 }
 
 /// The places of a file, best first. The parts of one symbol are one place.
-type Places = Vec<Vec<Scored>>;
+#[derive(Default)]
+struct Places {
+    places: Vec<Vec<Scored>>,
+    /// The score of the best region; `None` without regions.
+    best: Option<f64>,
+}
 
 /// A file, and the line of it that the question names.
 type Key = ((usize, Arc<str>), Option<u32>);
@@ -479,13 +489,16 @@ impl Compared {
         let named = hits.iter().filter_map(|hit| Some((hit.file(), hit.line?)));
         let mut repeated = BTreeSet::new();
         for (file, line) in named.collect::<Vec<_>>() {
-            if let Some(places) = self.files.get_mut(&(file.clone(), None)) {
+            if let Some(Places { places, .. }) = self.files.get_mut(&(file.clone(), None)) {
                 places.retain(|place| !place.iter().any(|part| part.region.holds(line)));
                 repeated.extend(places.is_empty().then_some(file));
             }
         }
         hits.retain(|hit| hit.line.is_some() || !repeated.contains(&hit.file()));
         let lowest = hits.last().filter(|_| is_cut).map_or(f64::MIN, |hit| hit.score);
+        if wants_places {
+            self.raise(&mut hits);
+        }
         let files = hits.iter().filter(|hit| wants_places && hit.line.is_none()).take(MAX_SPREAD);
         let rows = files.flat_map(|hit| self.further_rows(hit));
         let further: Vec<Hit> = rows.filter(|row| row.score >= lowest).collect();
@@ -495,10 +508,39 @@ impl Compared {
         hits
     }
 
+    /// Raises each of the best files by how well its best region answers, in comparison with the others of
+    /// them, so that their order alone can change. The places that a question names stay first. A test
+    /// repeats what a question says of the code that it tests.
+    fn raise(&self, hits: &mut [Hit]) {
+        let best = |hit: &Hit| {
+            let places = self.files.get(&(hit.file(), None)).filter(|_| !is_test_path(&hit.path));
+            places.and_then(|of| of.best)
+        };
+        let first: Vec<usize> = (0..hits.len()).filter(|i| hits[*i].line.is_none()).collect();
+        let first = &first[..first.len().min(MAX_SPREAD)];
+        let of_regions: Vec<Option<f64>> = first.iter().map(|i| best(&hits[*i])).collect();
+        let least = of_regions.iter().flatten().copied().fold(f64::MAX, f64::min);
+        let mut most: f64 = 0.0;
+        let add = |hit: &mut Hit, value: f64| {
+            let term = Term { feature: "best_region", value, weight: BEST_REGION };
+            hit.score += term.contribution();
+            hit.terms.push(term);
+        };
+        for (i, best) in first.iter().zip(of_regions) {
+            if let Some(value) = best.map(|best| best - least).filter(|value| *value > 0.0) {
+                most = most.max(value);
+                add(&mut hits[*i], value);
+            }
+        }
+        for hit in hits.iter_mut().filter(|hit| hit.line.is_some() && most > 0.0) {
+            add(hit, most);
+        }
+    }
+
     /// Returns the rows of the second and further places of a file. Declarations without a body and
     /// code between definitions have none.
     fn further_rows(&self, hit: &Hit) -> Vec<Hit> {
-        let places = self.files.get(&(hit.file(), hit.line)).map_or(&[][..], Vec::as_slice);
+        let places = self.files.get(&(hit.file(), hit.line)).map_or(&[][..], |of| &of.places);
         let share = |place: &[Scored]| place[0].share.max(f64::MIN_POSITIVE);
         let row = |(nth, place): (usize, &Vec<Scored>)| {
             let less = (share(&places[0]) / share(place)).ln();
@@ -524,7 +566,9 @@ impl Compared {
             of_file.entry((hit.file(), hit.line)).or_default().push(i);
         }
         for (key, of_file) in of_file {
-            for (nth, place) in self.files.remove(&key).into_iter().flatten().enumerate() {
+            for (nth, place) in
+                self.files.remove(&key).unwrap_or_default().places.into_iter().enumerate()
+            {
                 let own = of_file.iter().find(|row| hits[**row].nth == nth);
                 if let Some(row) = own.or(of_file.first()) {
                     rows[*row].extend(place);
@@ -544,7 +588,7 @@ fn places(regions: Vec<Region>, scores: &[f64]) -> Places {
         .collect();
     // The sort is stable: of equals the first in the file comes first.
     scored.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let mut places = Places::new();
+    let mut places: Vec<Vec<Scored>> = Vec::new();
     for (rank, scored) in (0..).zip(with_whole_types(scored)) {
         let scored = Scored { rank, ..scored };
         let same = |place: &&mut Vec<Scored>| place[0].region.label == scored.region.label;
@@ -553,7 +597,22 @@ fn places(regions: Vec<Region>, scores: &[f64]) -> Places {
             None => places.push(vec![scored]),
         }
     }
-    places
+    for place in &mut places {
+        name_whole_section(place);
+    }
+    Places { places, best: scores.iter().copied().reduce(f64::max) }
+}
+
+/// Gives the parts of a section the lines of the section, as far as they are known.
+fn name_whole_section(place: &mut [Scored]) {
+    let lines = |part: &Scored| part.region.place();
+    let (first, last) = (
+        place.iter().map(|part| lines(part).0).min(),
+        place.iter().map(|part| lines(part).1).max(),
+    );
+    for part in place.iter_mut().filter(|part| part.region.is_section()) {
+        part.region.label.lines = first.zip(last);
+    }
 }
 
 /// Joins the functions of a short type with it if the type itself is the best of its file. Otherwise
@@ -737,6 +796,48 @@ mod tests {
         assert_eq!(labels(&rows, "drain"), [Some("drain".into()), Some("fill".into())]);
         let terms = rows[1].terms.iter().map(Term::contribution).sum::<f64>();
         assert!((rows[0].score + terms - rows[1].score).abs() < 1e-9, "{:?}", rows[1].terms);
+    }
+
+    #[test]
+    fn of_the_first_files_the_one_whose_function_answers_comes_first_and_no_test() {
+        let file = |path: &str, score: f64, text: &str| {
+            let mut of = chunk(1, &[("f", 1, 3)], &[], text);
+            of.metadata.file_path = Some(path.into());
+            Hit { path: path.into(), score, ..hit(&[Arc::new(of)]) }
+        };
+        let right = "fn f() {\n    drain_water_when_the_lid_is_open();\n}";
+        let wrong = "fn f() {\n    let kettle = 1;\n}";
+        let hits = vec![
+            file("src/a.rs", 1.02, wrong),
+            file("tests/b.rs", 1.01, right),
+            file("src/c.rs", 1.0, right),
+        ];
+        let first = |wants_places: bool| {
+            let question = "drain the water when the lid is open";
+            let mut compared = Compared::default();
+            compared.add(hits.iter(), question, &mut QueryWords::of_words(question));
+            let rows = compared.rows(hits.clone(), wants_places, false);
+            rows.iter().map(|row| row.path.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(first(true), ["src/c.rs", "src/a.rs", "tests/b.rs"]);
+        assert_eq!(first(false), ["src/a.rs", "tests/b.rs", "src/c.rs"]);
+    }
+
+    #[test]
+    fn a_section_has_the_lines_of_all_its_parts() {
+        let part = |first: u32, text: &str| {
+            let mut of = chunk(first, &[], &[], text);
+            of.chunk_type = ChunkType::Documentation;
+            of.metadata.symbol = Some("Kettle > Lid".into());
+            Arc::new(of)
+        };
+        let both = [part(3, "The lid opens.\nIt closes."), part(6, "Water boils.\nIt cools.")];
+        let rows = [hit(&both)];
+        let question = "when does water boil";
+        let excerpts = Excerpts::new(rows.iter(), question, &mut QueryWords::of_words(question));
+        let best = excerpts.best(0, 9).unwrap();
+        assert_eq!((best.label.name.as_str(), best.lines), ("Kettle > Lid", (3, 7)));
+        assert!(best.shown.iter().all(|(line, _)| *line >= 6), "{:?}", best.shown);
     }
 
     /// Returns the lines that a reply shows of a file, if all fit that are worth `n_bytes`.

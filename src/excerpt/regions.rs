@@ -480,6 +480,11 @@ impl Region {
         self.says = what_says(&self.lines);
     }
 
+    /// Whether it is a part of a document below a heading.
+    pub(super) fn is_section(&self) -> bool {
+        self.label.kind == "section"
+    }
+
     fn is_function(&self) -> bool {
         is_callable(&self.label.kind)
     }

@@ -24,6 +24,7 @@ pub use measured::{Precision, precision};
 pub use outside::{
     Declaration, OutsideUser, implements_silently, other_spellings, shorter_name, used_from_outside,
 };
+pub use plain::is_record;
 pub use routes::{
     ACTIONS, FRAMEWORKS, GROUPS, NO_REQUESTS, RouteRules, all_route_rules, framework_in,
     framework_of, route_rules,

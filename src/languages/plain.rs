@@ -38,6 +38,31 @@ const PLAIN_NAMES: &[&str] = &[
     "changes*", "news*", "todo*", "notice*", "install", "thanks*",
 ];
 
+/// Beginnings of the names of files that list changes or people.
+const RECORD_NAMES: [&str; 9] = [
+    "authors", "changelog", "changes", "contributors", "history", "news", "release-notes",
+    "release_notes", "releases",
+];
+/// Folders of such files.
+const RECORD_FOLDERS: [&str; 8] = [
+    "changelog", "changelogs", "changes", "newsfragments", "release-notes", "release_notes",
+    "releases", "whatsnew",
+];
+/// Translations, drawings, exact versions and outputs that tests expect.
+const RECORD_EXTENSIONS: [&str; 5] = ["lock", "po", "pot", "snap", "svg"];
+
+/// Whether a file without code is a record: a list of changes, people, translations or versions. It
+/// has the words of all that it lists, and explains none of it.
+#[must_use]
+pub fn is_record(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    RECORD_EXTENSIONS.contains(&extension)
+        || RECORD_NAMES.iter().any(|record| name.starts_with(record))
+        || folders.split('/').any(|folder| RECORD_FOLDERS.contains(&folder))
+}
+
 const NOTEBOOK: Row = ("notebook", &["ipynb"], &[]);
 
 const SETTINGS: &[Row] = &[

@@ -21,8 +21,9 @@ use super::vector::Nearness;
 use super::{Slot, cores};
 use crate::chunk::{ChunkType, Entry};
 
-/// Number of chunks that each searcher may propose.
+/// Number of chunks that each searcher may propose, and for a long text.
 const POOL: usize = 100;
+const LONG_POOL: usize = 250;
 /// Number of chunks in which the positions of words are compared.
 const CLOSE_POOL: usize = 60;
 /// Number of best chunks of a file that count, weighted 1, 1/2, 1/3 …
@@ -46,6 +47,14 @@ const IN_CODE: f64 = 0.4;
 const MOST_WORTH: f64 = 3.0;
 /// An identifier of a long text that more files define proposes none of them.
 const MAX_DEFINING: usize = 20;
+/// How much outlines and references count for a statement that no document says; for a long text half
+/// of it. For a topic they count 1.
+const OUTLINED: f64 = 0.75;
+/// Share of a document's meaning that stands for its outline.
+const OF_DOCUMENT: f64 = 0.8;
+/// How much it counts for such a statement that a file uses the best files. For a long question it
+/// counts 1.
+const RELATED: f64 = 0.5;
 /// Number of best files whose references are followed.
 const HUBS_FROM: usize = 10;
 /// Weights of words, nearness and meaning when chunks are compared with each other.
@@ -121,9 +130,13 @@ pub(super) struct Facts {
     pub(super) config: f64,
     pub(super) aside: f64,
     pub(super) foreign: f64,
+    /// Whether it is a record.
+    pub(super) record: f64,
     /// Whether the query is a topic.
     pub(super) topic: f64,
     pub(super) statement: f64,
+    /// How much outlines and references count, 0–1.
+    pub(super) outlined: f64,
     /// Whether it is long.
     pub(super) long: f64,
     /// 1 for a short query; the longer it is, the less it says about where its files are.
@@ -329,21 +342,22 @@ impl<'a> Evidence<'a> {
 
     /// Returns the files that the searchers propose.
     fn proposed(&mut self) -> Result<BTreeSet<u32>, TextError> {
+        let n = if self.query.is_long { LONG_POOL } else { POOL };
         let by_words = |score: fn(&Lexical, Slot) -> f64| {
             let touched = self
                 .lexical
                 .touched
                 .iter()
                 .map(|(slot, _)| ((*slot, ()), score(&self.lexical, *slot)));
-            self.top(touched, POOL)
+            self.top(touched, n)
         };
         let near = self
             .nearness
-            .near(POOL, MIN_COSINE, |s| self.allowed(s))
+            .near(n, MIN_COSINE, |s| self.allowed(s))
             .map(|(s, c)| ((s, ()), f64::from(c)));
         let (by_fields, (by_plain, by_meaning)) = cores::join(
             || by_words(Lexical::fields),
-            || (by_words(Lexical::plain), self.top(near, POOL)),
+            || (by_words(Lexical::plain), self.top(near, n)),
         );
         let found = [by_fields, by_plain, by_meaning];
         let mut files: BTreeSet<u32> =
@@ -497,9 +511,33 @@ impl<'a> Evidence<'a> {
         self.corpus.set.commits().get(self.said.get(&at)?.commit as usize)
     }
 
+    /// Returns how probable it is that code does, or a commit says, what the query states: a document
+    /// says it in other words.
+    fn probability_of_code(&self) -> f64 {
+        1.0 / (1.0 + self.query.document_wording.exp())
+    }
+
+    /// Returns how much outlines of files and references between them count, 0–1.
+    fn outlined(&self) -> f64 {
+        match self.query.form {
+            Form::Topic => 1.0,
+            Form::Statement if self.query.is_long => OUTLINED / 2.0 * self.probability_of_code(),
+            Form::Statement => OUTLINED * self.probability_of_code(),
+        }
+    }
+
+    /// Returns how much it counts that a file uses definitions of the best ones, 0–1.
+    pub(super) fn relatedness(&self) -> f64 {
+        match self.query.form {
+            _ if self.query.is_long => flag(self.query.is_question),
+            Form::Statement => RELATED * self.probability_of_code(),
+            Form::Topic => 0.0,
+        }
+    }
+
     /// Follows the references of the best files to other files.
     fn follow_references(&mut self, pool: &BTreeSet<u32>) {
-        if self.query.form == Form::Statement {
+        if self.query.is_long {
             return; // They do not count.
         }
         let is_code = |f: &IndexedFile| !f.is_document && !f.is_config;
@@ -526,14 +564,15 @@ impl<'a> Evidence<'a> {
     pub(super) fn facts(&self, at: u32) -> Facts {
         let file = &*self.corpus.files[at as usize];
         let has_rare_identifier = self.with_rare_identifier.contains(&at);
+        let meaning = self.best_five(file, |s| f64::from(self.cosine(s)), MISSING);
         Facts {
             file_words: self.in_files.get(&at).copied().unwrap_or_default(),
             plain_words: self.best(file, |s| self.lexical.plain(s)),
             near_words: self.best(file, |s| self.closeness(s)),
-            meaning: self.best_five(file, |s| f64::from(self.cosine(s)), MISSING),
+            meaning,
             best_chunk: self.best(file, |s| self.chunk_score(s)),
             size: (file.n_bytes as f64).ln_1p(),
-            outline_meaning: file.outline.map_or(0.0, |s| f64::from(self.cosine(s))),
+            outline_meaning: self.outline_meaning(file, meaning),
             name_precision: self.lexical.precision(&file.stem, self.unknown_idf)
                 * self.surprise(&file.stem),
             hub: self.hubs.get(at as usize).copied().unwrap_or_default(),
@@ -552,24 +591,39 @@ impl<'a> Evidence<'a> {
                 / self.query.phrases.len().max(1) as f64,
             history: self.said.get(&at).map_or(0.0, |said| said.score)
                 * if file.is_document { DOCUMENT_HISTORY } else { 1.0 },
-            test: flag(
-                file.is_test
-                    && !file.is_document
-                    && !self.query.about_tests
-                    && !has_rare_identifier,
-            ),
+            test: flag(file.is_test && !file.is_document && !self.wants_tests(has_rare_identifier)),
             config: flag(file.is_config),
             aside: flag(file.is_aside(self.corpus.examples)),
             foreign: flag(file.is_foreign),
+            record: flag(file.is_record()),
             topic: flag(self.query.form == Form::Topic),
             long: flag(self.query.is_long),
             fade: (NAMING_WORDS / self.query.words.len().max(1) as f64).min(1.0),
             unasked: flag(!self.query.asks_for_document),
             statement: flag(self.query.form == Form::Statement),
+            outlined: self.outlined(),
             symbol: flag(self.query.is_symbol),
             imperative: flag(self.query.is_imperative),
             document_wording: self.query.document_wording,
         }
+    }
+
+    /// Whether a test may be what is wanted. A report quotes tests and has identifiers of them, but what is
+    /// wrong is not in a test.
+    fn wants_tests(&self, has_rare_identifier: bool) -> bool {
+        if self.query.is_long {
+            return self.query.about_tests && self.query.is_question;
+        }
+        self.query.about_tests || has_rare_identifier
+    }
+
+    /// Returns how near the file's outline is. A document has none, and would stand behind all code for
+    /// a statement.
+    fn outline_meaning(&self, file: &IndexedFile, meaning: f64) -> f64 {
+        if file.is_document && self.query.form == Form::Statement {
+            return OF_DOCUMENT * meaning;
+        }
+        file.outline.map_or(0.0, |slot| f64::from(self.cosine(slot)))
     }
 
     /// Returns how surprising it is that the query holds parts of a file's name, 0–1.

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Slot;
 use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, ChunkType, Origin};
-use crate::languages::{Examples, code_family, example_folder, is_test_path};
+use crate::languages::{Examples, code_family, example_folder, is_record, is_test_path};
 
 /// The hash of a term or a name.
 pub(super) type Key = u64;
@@ -61,7 +61,7 @@ pub(super) struct IndexedFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileGroup {
     Source,
-    /// Documents and configuration.
+    /// Documents, configuration and records.
     Document,
     Test,
     /// Examples of a project that has other code, too.
@@ -198,6 +198,11 @@ impl IndexedFile {
         self.is_aside || self.is_example(examples)
     }
 
+    /// Whether it lists changes, people, translations or versions.
+    pub(super) fn is_record(&self) -> bool {
+        self.code_family.is_none() && is_record(&self.path)
+    }
+
     fn is_example(&self, examples: Examples) -> bool {
         self.in_examples && examples.is_one(self.code_family)
     }
@@ -210,7 +215,7 @@ impl IndexedFile {
             FileGroup::Example
         } else if self.is_test {
             FileGroup::Test
-        } else if self.is_document || self.is_config {
+        } else if self.is_document || self.is_config || self.is_record() {
             FileGroup::Document
         } else {
             FileGroup::Source

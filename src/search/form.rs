@@ -117,6 +117,13 @@ pub(super) fn asks(text: &str) -> bool {
     words(text).first().is_some_and(|w| is_one_of(QUESTION_WORDS, w))
 }
 
+/// Returns whether a long text asks something: its title has a question word, or it is one paragraph
+/// with a question mark.
+pub(super) fn is_question(title: &str, text: &str) -> bool {
+    words(title).iter().any(|w| is_one_of(QUESTION_WORDS, w))
+        || text.contains('?') && !text.trim().contains('\n')
+}
+
 /// Returns whether the text asks for a document.
 pub(super) fn asks_for_document(text: &str) -> bool {
     words(text).iter().any(|w| is_one_of(DOCUMENTS, w))

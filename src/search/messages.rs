@@ -33,6 +33,8 @@ const LEAST_SHARE: f64 = 0.45;
 const LEAST_OF_PROSE: f64 = 0.65;
 /// A line outside of quotes, such as one of a document, must have nearly all of the text.
 const LEAST_UNQUOTED: f64 = 0.8;
+/// A line of a test must have so much of the text.
+const LEAST_OF_TEST: f64 = 0.9;
 /// If the text has nearly all of the line's literal, less of the text is enough, and so many letters; fewer
 /// of a literal of few words.
 const WHOLE_LITERAL: f64 = 0.7;
@@ -146,7 +148,14 @@ impl<'t> SoughtText<'t> {
             if !self.is_token && group == FileGroup::Document {
                 continue;
             }
-            self.lines_in(&chunk, |line| found.push(FoundLine { group, slot, ..line }));
+            // The description of a test is like that of others, and like what it tests.
+            let least = if group > FileGroup::Document { LEAST_OF_TEST } else { 0.0 };
+            let least = least * self.n_letters as f64;
+            self.lines_in(&chunk, |line| {
+                if self.is_token || line.n_letters as f64 >= least {
+                    found.push(FoundLine { group, slot, ..line });
+                }
+            });
         }
         Ok(Self::best(found).into_iter().filter_map(|of| of.place(corpus)).collect())
     }

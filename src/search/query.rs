@@ -1,7 +1,8 @@
 //! Parses a query into the terms and conditions that the search uses.
 
+use super::files::MIN_MENTION;
 use super::filter::Filter;
-use super::form::{Form, asks_for_document, document_wording, is_imperative};
+use super::form::{Form, asks_for_document, document_wording, is_imperative, is_question};
 use super::natural::NaturalLanguage;
 use super::operators::{Operators, operators};
 use super::reading::{QuestionPart, Reading};
@@ -48,6 +49,8 @@ pub struct Query {
     pub(super) n_said: usize,
     /// Whether it is a long text, of which [`Reading`] told the parts.
     pub(super) is_long: bool,
+    /// Whether it is long and asks something, in contrast to a report.
+    pub(super) is_question: bool,
     /// Whether it asks for a document.
     pub(super) asks_for_document: bool,
     /// The text whose meaning counts.
@@ -98,13 +101,23 @@ impl Query {
     /// Parses a query. Every text is valid; one without words finds nothing by words.
     #[must_use]
     pub fn new(text: &str) -> Self {
+        Self::of(text, NaturalLanguage::of)
+    }
+
+    /// Parses a question in another language of which some words were replaced by English ones.
+    pub(super) fn translated(text: &str, language: &'static NaturalLanguage) -> Self {
+        Self::of(text, |_| Some(language))
+    }
+
+    fn of(text: &str, language: impl Fn(&str) -> Option<&'static NaturalLanguage>) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
         let asked = text.clone();
         if is_long(&text) {
-            return Self { asked, ..Self::long(&text) };
+            return Self { asked, ..Self::long(&text, language) };
         }
         let Operators { text, only, phrases, is_quoted } = operators(&text);
-        Self { asked, only, phrases, is_quoted, ..Self::words(&text) }
+        let language = language(&text);
+        Self { asked, only, phrases, is_quoted, ..Self::words_in(&text, language) }
     }
 
     /// Returns the same query with other words. It asks in the same form.
@@ -169,12 +182,13 @@ impl Query {
             capitalised: if is_symbol { Vec::new() } else { capitalised(&text) },
             paths: paths(&text),
             is_symbol,
+            form: if language.is_some() { Form::Topic } else { Form::of(&text) },
             ..Self::about(&text, &text, terms)
         }
     }
 
     /// Parses a long text by its parts. Operators and quotes in it are those of what was pasted.
-    fn long(text: &str) -> Self {
+    fn long(text: &str, language: impl Fn(&str) -> Option<&'static NaturalLanguage>) -> Self {
         let reading = Reading::of(text);
         let part = |part: QuestionPart| reading.text(&[part]);
         let (title, lead, prose, code) = (
@@ -184,7 +198,7 @@ impl Query {
             part(QuestionPart::Code),
         );
         let meant = reading.text(&[QuestionPart::Title, QuestionPart::Lead, QuestionPart::Prose]);
-        let language = NaturalLanguage::of(&meant);
+        let language = language(&meant);
         let parts = [(TITLE, &*title), (LEAD, &*lead), (PROSE, &*prose), (CODE, &*code)];
         let terms = Terms::of(&parts, language);
         let mut names = identifiers(&meant, false);
@@ -201,6 +215,7 @@ impl Query {
             // Names of files without a folder are often those of an example.
             paths: paths(&meant).into_iter().filter(|path| path.contains('/')).collect(),
             is_long: true,
+            is_question: code.is_empty() && is_question(&title, text),
             language,
             meant,
             ..Self::about(text, &title, terms)
@@ -351,8 +366,8 @@ fn looks_like_symbol(text: &str) -> bool {
     }) && text.chars().any(char::is_alphabetic)
 }
 
-/// Returns the words that look like identifiers: camel case, underscores, qualified names; for a
-/// symbol query its last component.
+/// Returns the words that look like identifiers: camel case, underscores, qualified names, what stands
+/// between backticks or before a bracket; for a symbol query its last component.
 fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -363,6 +378,9 @@ fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
     if is_symbol {
         add(last_component(text));
         return out;
+    }
+    for name in written_as_code(text) {
+        add(name);
     }
     for word in text.split_whitespace() {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
@@ -384,6 +402,20 @@ fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
         }
     }
     out
+}
+
+/// Returns the names between backticks, and those of calls (`inspect(`).
+fn written_as_code(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |word: &&str| word.len() >= MIN_MENTION && !word.starts_with(char::is_numeric);
+    let last_of = |text| runs(text).last().map(|run| &text[run.range]);
+    let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let quoted = quoted.filter(|of| !of.contains(char::is_whitespace)).filter_map(last_of);
+    let called = text.rsplit_once('(').into_iter().flat_map(|(before, _)| before.split('('));
+    let called = called.filter_map(move |before| {
+        let name = last_of(before)?;
+        before.ends_with(name).then_some(name)
+    });
+    quoted.chain(called).filter(is_name)
 }
 
 /// Returns the words that look like paths: `src/live`, `rank.rs`.
@@ -448,6 +480,10 @@ mod tests {
             ["ChunkManager", "load_all"]
         );
         assert_eq!(Query::new("absl::flat_hash_map iteration").identifiers, ["flat_hash_map"]);
+        assert_eq!(
+            Query::new("why does `inspect` call retry(3) and not wait").identifiers,
+            ["inspect", "retry"]
+        );
         assert_eq!(Query::new("Server.Start()").identifiers, ["Start"]);
         assert!(Query::new("Session handling").identifiers.is_empty());
         assert_eq!(Query::new("Session handling").capitalised, ["Session"]);

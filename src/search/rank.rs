@@ -32,14 +32,15 @@ pub struct Feature {
 /// (`hit.rs`).
 pub const FEATURES: &[Feature] = &[
     feature("file_words", 4.0, |f| f.file_words),
+    feature("statement_words", 1.0, |f| f.file_words * f.statement * (1.0 - f.long)),
     feature("plain_words", 4.5, |f| f.plain_words),
     feature("near_words", 2.0, |f| f.near_words),
     feature("meaning", 4.0, |f| f.meaning),
     feature("best_chunk", 0.2, |f| f.best_chunk * f.statement),
     feature("size", -0.25, |f| f.size * f.statement),
-    feature("outline_meaning", 4.0, |f| f.outline_meaning * f.topic),
+    feature("outline_meaning", 4.0, |f| f.outline_meaning * f.outlined),
     feature("name_precision", 2.0, |f| f.name_precision * f.topic * (1.0 - f.long)),
-    feature("hub", 4.0, |f| f.hub * f.topic * (1.0 - f.long)),
+    feature("hub", 4.0, |f| f.hub * f.outlined * (1.0 - f.long)),
     feature("implementation", 0.7, |f| f.implementation * f.topic),
     feature("depth", -0.4, |f| f.depth * f.topic * f.fade),
     feature("document", -0.5, |f| f.document * f.topic),
@@ -59,8 +60,11 @@ pub const FEATURES: &[Feature] = &[
     feature("rare_identifier", 4.0, |f| f.rare_identifier),
     feature("phrase", 4.0, |f| f.phrase),
     feature("history", 6.0, |f| f.history),
+    feature("long_history", 3.0, |f| f.history * f.long),
     feature("test", -4.0, |f| f.test),
     feature("config", -0.5, |f| f.config),
+    feature("statement_config", -0.5, |f| f.config * f.statement * (1.0 - f.long)),
+    feature("record", -3.5, |f| f.record * f.unasked),
     feature("aside", -0.5, |f| f.aside),
     feature("foreign", -4.0, |f| f.foreign),
 ];
@@ -68,6 +72,11 @@ pub const FEATURES: &[Feature] = &[
 const fn feature(name: &'static str, weight: f64, value: fn(&Facts) -> f64) -> Feature {
     Feature { name, weight, value }
 }
+
+/// A file that uses definitions of the best files.
+const USES_BEST: f64 = 1.5;
+/// Number of best files whose users are looked for.
+const USED: usize = 6;
 
 /// The results that a reader sees first, and the documents among them.
 const FIRST: usize = 5;
@@ -96,6 +105,7 @@ pub(super) fn hybrid(
     let rank = |at: u32| {
         let terms = terms(&ranking.facts(at));
         Ranked {
+            at,
             file: &corpus.files[at as usize],
             score: terms.iter().map(Term::contribution).sum(),
             terms,
@@ -104,6 +114,7 @@ pub(super) fn hybrid(
     let mut files: Vec<Ranked> =
         pool.into_iter().filter(|at| ranking.speaks_for(*at)).map(rank).collect();
     files.sort_by(best_first);
+    add_users(corpus, ranking.relatedness(), &mut files);
     let wants_documents = |f: &Filter| f.types.contains(&ChunkType::Documentation);
     if !query.asks_for_document && ![filter, &query.only].into_iter().any(wants_documents) {
         spread_documents(&mut files);
@@ -125,6 +136,28 @@ pub(super) fn hybrid(
 
 fn best_first(a: &Ranked, b: &Ranked) -> Ordering {
     b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path))
+}
+
+/// Raises the files that use definitions of the best ones: what is wanted is often a caller of what has
+/// the words. `share`: how much this says for the query, 0–1.
+fn add_users(corpus: &Corpus, share: f64, files: &mut [Ranked]) {
+    if share == 0.0 {
+        return;
+    }
+    let best: Vec<(u32, f64)> =
+        files.iter().take(USED).zip(1..).map(|(file, n)| (file.at, 1.0 / f64::from(n))).collect();
+    let all: f64 = best.iter().map(|(_, weight)| weight).sum();
+    for file in &mut *files {
+        let uses = corpus.used_by(file.at);
+        let used = best.iter().filter(|(at, _)| uses.binary_search(at).is_ok());
+        let value = share * used.map(|(_, weight)| weight).sum::<f64>() / all;
+        if value > 0.0 {
+            let term = Term { feature: "uses_best", value, weight: USES_BEST };
+            file.score += term.contribution();
+            file.terms.push(term);
+        }
+    }
+    files.sort_by(best_first);
 }
 
 /// Moves all but the best documents behind the first results, unless their lead is clear: a question
@@ -284,11 +317,11 @@ fn meaning(cosine: f32) -> Term {
 
 /// Ranks files by their terms, given for each file of the corpus; `None` leaves one out.
 fn ranked_by(ranking: &Evidence, terms: Vec<Option<Vec<Term>>>, limit: usize) -> Results {
-    let ranked = |(file, terms): (_, Option<Vec<Term>>)| {
+    let ranked = |((at, file), terms): (_, Option<Vec<Term>>)| {
         let terms = terms?;
-        Some(Ranked { file, score: terms.iter().map(Term::contribution).sum(), terms })
+        Some(Ranked { at, file, score: terms.iter().map(Term::contribution).sum(), terms })
     };
-    let files = ranking.corpus.files.iter().map(|file| &**file).zip(terms);
+    let files = (0..).zip(ranking.corpus.files.iter().map(|file| &**file)).zip(terms);
     let mut files: Vec<Ranked> =
         files.filter_map(ranked).filter(|file| file.score >= f64::from(MIN_COSINE)).collect();
     files.sort_by(best_first);

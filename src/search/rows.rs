@@ -38,6 +38,8 @@ struct RowPlace {
 
 /// A file with its score.
 pub(super) struct Ranked<'f> {
+    /// Its number in the corpus.
+    pub(super) at: u32,
     pub(super) file: &'f IndexedFile,
     pub(super) score: f64,
     pub(super) terms: Vec<Term>,
@@ -46,7 +48,7 @@ pub(super) struct Ranked<'f> {
 impl Evidence<'_> {
     /// Returns the `limit` best of some ranked files, each with its best place.
     pub(super) fn rows(&self, files: Vec<Ranked>, limit: usize) -> Vec<Hit> {
-        let row = |Ranked { file, score, terms }| {
+        let row = |Ranked { file, score, terms, .. }| {
             let place = self.best_place(file)?;
             let lines = place.lines.map(|lines| with_neighbours(lines, file));
             let place = RowPlace { lines, ..place };

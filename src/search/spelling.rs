@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Slot;
 use super::corpus::Corpus;
 use super::names::{MIN_CHARS, Name};
-use super::natural::is_function_word;
+use super::natural::{NaturalLanguage, is_function_word};
 use super::query::Query;
 use super::text::{Field, TextError};
 use super::tokens::{lower, lower_parts, runs};
@@ -19,6 +19,8 @@ const TWO_WRONG: usize = 8;
 /// Largest number of unknown words of a query for which a near name is looked up: more than a
 /// question has.
 const MAX_WORDS: usize = 40;
+/// Number of translations that a note names.
+const NAMED_PAIRS: usize = 6;
 /// From this many characters on, a word with one wrong letter may be an English word.
 const LONG_WORD: usize = 7;
 
@@ -40,8 +42,8 @@ pub(super) trait Vocabulary {
     ) -> Result<Option<Near>, Self::Error>;
 }
 
-/// Parses a query and corrects the words that none of `corpora` holds. The notes of the query name
-/// each correction, and the language if it is not English. `is_word` tells the words of English,
+/// Parses a query, translates it if it is not English, and corrects the words that none of `corpora`
+/// holds. The notes of the query name each correction, and the language if it is not English. `is_word` tells the words of English,
 /// which are never misspelled names. Nothing is a misspelled English word either, unless it is long:
 /// short words of any language resemble one.
 pub(super) fn corrected<V: Vocabulary>(
@@ -50,13 +52,13 @@ pub(super) fn corrected<V: Vocabulary>(
     is_word: &dyn Fn(&str) -> bool,
 ) -> Result<Query, V::Error> {
     let mut query = Query::new(text);
-    query.has_known_word = runs(&query.text).any(|run| is_word(&query.text[run.range]));
     if let Some(language) = query.language {
-        query.notes.push(format!(
-            "the question seems to be {}: its words are searched for as they are; the search by meaning understands English (with the bundled model)",
-            language.name
-        ));
+        let (translated, note) = in_english(corpora, text, language)?;
+        let asked = query.asked;
+        query = Query { asked, ..Query::translated(&translated, language) };
+        query.notes.push(note);
     }
+    query.has_known_word = runs(&query.text).any(|run| is_word(&query.text[run.range]));
     // A pasted text has many words that are no names, and keeps its parts.
     if query.is_long {
         return Ok(query);
@@ -95,9 +97,82 @@ pub(super) fn corrected<V: Vocabulary>(
     Ok(query.with_words(&corrected))
 }
 
+/// Translates the words of a question that the dictionary of its language has. A word that one of
+/// `corpora` holds stays beside its translation, because documents may be in this language. Returns also
+/// what a reader should know of it.
+fn in_english<V: Vocabulary>(
+    corpora: &[&V],
+    text: &str,
+    language: &'static NaturalLanguage,
+) -> Result<(String, String), V::Error> {
+    let (mut out, mut end) = (String::new(), 0);
+    let mut pairs: Vec<String> = Vec::new();
+    for meant in language.translations(text) {
+        let word = &text[meant.range.clone()];
+        out.push_str(&known_part(corpora, &text[end..meant.range.start], language)?);
+        if is_anywhere(corpora, word)? {
+            out.push_str(word);
+        }
+        let english = meant.english.join(" ");
+        out.extend([" ", &english, " "]);
+        end = meant.range.end;
+        let pair = format!("{word} → {english}");
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    out.push_str(&known_part(corpora, &text[end..], language)?);
+    let name = language.name;
+    let more = pairs.len().saturating_sub(NAMED_PAIRS);
+    pairs.truncate(NAMED_PAIRS);
+    let note = if pairs.is_empty() {
+        format!(
+            "the question seems to be {name}: its words are searched for as they are; the search by meaning understands English (with the bundled model)"
+        )
+    } else {
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("the question seems to be {name}; searched in English: {}{more}", pairs.join(", "))
+    };
+    Ok((out, note))
+}
+
+/// Returns a text without the plain words that nothing holds: no translation is known of them, and they
+/// would only make the others count less.
+fn known_part<V: Vocabulary>(
+    corpora: &[&V],
+    text: &str,
+    language: &NaturalLanguage,
+) -> Result<String, V::Error> {
+    let (mut out, mut end) = (String::new(), 0);
+    for run in runs(text) {
+        let word = &text[run.range.clone()];
+        let is_plain_word = word.chars().skip(1).all(is_plain) && !language.has(&lower(word));
+        if is_plain_word && !is_anywhere(corpora, word)? {
+            out.push_str(&text[end..run.range.start]);
+            end = run.range.end;
+        }
+    }
+    out.push_str(&text[end..]);
+    Ok(out)
+}
+
+/// Whether one of `corpora` holds every part of a word.
+fn is_anywhere<V: Vocabulary>(corpora: &[&V], word: &str) -> Result<bool, V::Error> {
+    for corpus in corpora {
+        let mut holds_all = true;
+        for part in lower_parts(word) {
+            holds_all = holds_all && corpus.holds(&part)?;
+        }
+        if holds_all {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Whether a letter after the first one is that of a word, and not of an identifier.
 fn is_plain(c: char) -> bool {
-    c.is_lowercase() && c.is_alphabetic()
+    c.is_alphabetic() && !c.is_uppercase()
 }
 
 /// Returns whether every part of a word occurs in one of `corpora`.

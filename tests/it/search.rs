@@ -530,6 +530,90 @@ fn queries_are_read_as_people_type_them() {
 }
 
 #[test]
+fn change_logs_and_translations_stand_behind_what_they_list() {
+    let said = "Close the lock of the cache when the server stops";
+    let query = "close its lock when the cache of the server is stopped";
+    let p = Project::with(&[
+        (
+            "src/cache.rs",
+            "pub struct Cache;\nimpl Cache {\n    pub fn stop(&self) {\n        self.lock.close();\n        self.server.wait();\n    }\n}\n",
+        ),
+        ("CHANGES.md", &format!("# Changes\n\n## 2.1\n\n- {said}.\n- {said} twice.\n")),
+        ("locale/da.po", &format!("msgid \"{said}\"\nmsgstr \"Luk\"\n")),
+    ]);
+    let paths = |query: &str| -> Vec<String> {
+        let reply = p.json(&["search", query]);
+        results(&reply).iter().map(|row| row["path"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(paths(query)[0], "src/cache.rs");
+    assert_eq!(paths("changelog: close the lock of the cache")[0], "CHANGES.md");
+}
+
+#[test]
+fn a_report_finds_what_is_wrong_and_not_the_test_that_it_quotes() {
+    let p = Project::with(&[
+        (
+            "src/kettle.py",
+            "def boil(water):\n    while water.cold:\n        water.heat()\n    return water\n",
+        ),
+        (
+            "tests/test_kettle.py",
+            "from kettle import boil\n\n\ndef test_boil_of_cold_water_ends():\n    assert boil(cold_water()).hot\n",
+        ),
+    ]);
+    let report = "boil of cold water never ends\n\nSince I upgraded yesterday, my call boil(cold_water()) hangs for ever, \
+                  because it keeps heating water that is not getting any hotter as the lid is open, and nothing that I \
+                  tried helps.\n";
+    assert!(report.split_whitespace().count() > 30);
+    assert_eq!(results(&p.json(&["search", report]))[0]["path"], "src/kettle.py");
+    let short = "test boil of cold_water";
+    assert_eq!(results(&p.json(&["search", short]))[0]["path"], "tests/test_kettle.py");
+}
+
+#[test]
+fn questions_in_other_languages_find_english_code() {
+    let p = Project::with(&[
+        (
+            "src/close.rs",
+            "/// Closes the connection after an error.\npub fn close_connection() {}\n",
+        ),
+        ("src/password.rs", "/// Encrypts the password.\npub fn encrypt_password() {}\n"),
+        ("src/cache.rs", "/// Removes expired entries of the cache.\npub fn remove_expired() {}\n"),
+    ]);
+    for (question, path, language, pair) in [
+        (
+            "Wo wird die Verbindung nach einem Fehler geschlossen?",
+            "src/close.rs",
+            "German",
+            "Verbindung → ",
+        ),
+        (
+            "Comment est chiffré le mot de passe ?",
+            "src/password.rs",
+            "French",
+            "mot de passe → password",
+        ),
+        (
+            "期限切れのキャッシュはどこで削除されますか",
+            "src/cache.rs",
+            "Japanese",
+            "キャッシュ → cache",
+        ),
+        (
+            "где закрывается соединение после ошибки",
+            "src/close.rs",
+            "Russian",
+            "соединение → connection",
+        ),
+    ] {
+        let reply = p.json(&["search", question]);
+        assert_eq!(results(&reply)[0]["path"], path, "{question}: {reply}");
+        let notes = reply["notes"].to_string();
+        assert!(notes.contains(language) && notes.contains(pair), "{question}: {notes}");
+    }
+}
+
+#[test]
 fn questions_in_other_languages_find_words_and_not_what_resembles_them() {
     let p = Project::with(&[
         ("src/pass.rs", "/// Checks each word of the text.\npub fn pass(word: &str) {}\n"),
@@ -543,7 +627,7 @@ fn questions_in_other_languages_find_words_and_not_what_resembles_them() {
     let notes = reply["notes"].as_array().unwrap();
     let [note] = &**notes else { panic!("{notes:?}") };
     let note = note.as_str().unwrap();
-    assert!(note.contains("German") && note.contains("understands English"), "{note}");
+    assert!(note.contains("German") && note.contains("geschlossen → close"), "{note}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::engine::read::search::{
     Found, Page, Ranking, SearchAnswer, SearchMode, SearchRequest, check_query, exact, ranked,
 };
 use crate::engine::{AskError, Call};
+use crate::languages::is_record;
 use crate::projects::{KnownProject, Projects};
 use crate::search::{Corpus, Filter, Hit, Query, Results, Searcher, Statistics, Term};
 use crate::team::Shared;
@@ -724,7 +725,7 @@ fn is_aside(path: &str, has_sources: bool) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     folders.split('/').any(|folder| {
         INTERNAL.contains(&folder.trim_start_matches('_')) || has_sources && BUILT.contains(&folder)
-    }) || ["changelog", "changes.", "history."].iter().any(|log| name.starts_with(log))
+    }) || is_record(&path)
         || name.contains(".min.")
 }
 

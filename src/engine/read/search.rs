@@ -16,7 +16,7 @@ use crate::engine::read::frames::with_places;
 use crate::engine::read::grep::bad_cursor;
 use crate::engine::read::named::NamedFacts;
 use crate::engine::{AskError, Call, RecallRequest};
-use crate::excerpt::{Compared, Excerpts};
+use crate::excerpt::{Compared, Excerpts, MAX_SPREAD};
 use crate::live::Served;
 use crate::memory::RecalledMemory;
 use crate::search::{
@@ -469,9 +469,10 @@ impl Page {
         all.into_iter().skip(self.offset).take(self.limit)
     }
 
-    /// The number of hits to search for: one more than is shown, to learn whether a page follows.
+    /// The number of hits to search for: one more than is shown, to learn whether a page follows; and all
+    /// whose regions decide which is first, however few are shown.
     pub(in crate::engine) fn n_wanted(&self) -> usize {
-        self.offset.saturating_add(self.limit).saturating_add(1)
+        self.offset.saturating_add(self.limit).max(MAX_SPREAD).saturating_add(1)
     }
 
     /// Returns the cursor of the next page, if `n_shown` results of this page are shown.

@@ -1,19 +1,32 @@
-//! Recognises natural languages other than English, by their function words. Nearly every sentence
-//! has some, and a short list of them tells the language of a question.
+//! Recognises natural languages other than English: by their function words, of which nearly every
+//! sentence has some, or by their letters. [`translation`] has the words that questions about code
+//! use.
+
+mod translation;
+
+use std::sync::OnceLock;
 
 use super::stop_words::{is_one_of, is_stop_word};
 use super::tokens::{lower, runs};
+use translation::Entries;
 
 /// A natural language.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NaturalLanguage {
     /// Its English name.
     pub(super) name: &'static str,
-    /// Its function words, with blanks between and around them.
+    /// Its function words, with blanks between and around them; empty for a language that is recognised
+    /// by its letters.
     words: &'static str,
+    /// Its words that occur in questions about code, as [`translation`] has it.
+    dictionary: &'static str,
+    entries: OnceLock<Entries>,
+    /// Whether words are written next to others without a blank, as in "Verbindungsfehler" or in
+    /// Japanese.
+    joins_words: bool,
 }
 
-static LANGUAGES: [NaturalLanguage; 7] = [
+static LANGUAGES: [NaturalLanguage; 11] = [
     NaturalLanguage {
         name: "German",
         words: " aber alle allem allen aller alles als also am auch auf aus außer bei beim bevor bin bis bist da dabei dadurch dafür damit danach dann das \
@@ -22,6 +35,9 @@ etwas für gegen gibt habe haben hat hatte hier ich ihr ihre im ist ja jede jede
 mit muss müssen nach nicht nichts noch nur ob oder ohne sein seine sich sie sind soll sollen sollte sowie über um und uns unter vom von vor wann war \
 waren warum was weil welche welchem welchen welcher welches wenn wer werde werden wie wieder wieso wir wird wo wobei wodurch woher wohin wurde wurden \
 zu zum zur zwischen ",
+        dictionary: include_str!("words/german.txt"),
+        entries: OnceLock::new(),
+        joins_words: true,
     },
     NaturalLanguage {
         name: "French",
@@ -29,6 +45,9 @@ zu zum zur zwischen ",
 dans de depuis des dont du elle elles en entre est et étaient était être eux fait faire il ils je la laquelle le lequel les leur leurs lors lorsque lui \
 ma mais même mes mon ne nos notre nous on ont ou où par parce pas pendant peut plus pour pourquoi puis quand que quel quelle quelles quels qui quoi sa \
 sans se sera ses si son sont sous sur ta tous tout toute toutes très tu un une vers vos votre vous à ",
+        dictionary: include_str!("words/french.txt"),
+        entries: OnceLock::new(),
+        joins_words: false,
     },
     NaturalLanguage {
         name: "Spanish",
@@ -36,6 +55,9 @@ sans se sera ses si son sont sous sur ta tous tout toute toutes très tu un une 
 durante el él ella ellos en entre era es esa ese eso esta está están estas este esto estos fue ha hace hacer hacia han hasta hay la las le les lo los \
 más me mi mientras muy nada ni no nos nuestro o otra otro para pero por porque pueda puede pueden que qué quién se según ser si sí sin sobre solo son su \
 sus también tiene tienen todo todos tras tu un una uno unos y ya ",
+        dictionary: include_str!("words/spanish.txt"),
+        entries: OnceLock::new(),
+        joins_words: false,
     },
     NaturalLanguage {
         name: "Italian",
@@ -43,6 +65,9 @@ sus también tiene tienen todo todos tras tu un una uno unos y ya ",
 dove due e è era essere fa fra fino già gli ha hanno i il in invece io la le lei lo loro lui ma mentre mi mio molto ne nei nel nella nelle nello noi non \
 nostro o ogni oppure per perché però più può poi prima qual quale quali quando quanto quella quello questa queste questi questo se sei senza si sia sono \
 sopra sotto sta stato su sua sue sugli sui sul sulla suo tra tutte tutti tutto un una uno viene vengono voi ",
+        dictionary: include_str!("words/italian.txt"),
+        entries: OnceLock::new(),
+        joins_words: false,
     },
     NaturalLanguage {
         name: "Portuguese",
@@ -50,6 +75,9 @@ sopra sotto sta stato su sua sue sugli sui sul sulla suo tra tutte tutti tutto u
 em entre era essa esse esta está estão este eu foi for há isso isto já lhe mais mas me mesmo meu muito na nas não nem no nos nossa nosso num numa o onde \
 os ou para pela pelas pelo pelos pode podem por porque quais qual quando que quem se sem ser será seu seus só são sobre sua suas também tem têm todas \
 todos tudo um uma você à às ",
+        dictionary: include_str!("words/portuguese.txt"),
+        entries: OnceLock::new(),
+        joins_words: false,
     },
     NaturalLanguage {
         name: "Dutch",
@@ -57,6 +85,9 @@ todos tudo um uma você à às ",
 hun iets ik in is je kan kunnen maar mag meer men met mij mijn moet moeten na naar niet niets nog nu of om omdat ons onder ook op over te tegen tot tussen \
 tijdens uit van vanuit veel voor waar waarom wanneer want waren was wat we wel welk welke werd werden wie wordt worden zal ze zich zij zijn zo zodat \
 zonder zou zullen ",
+        dictionary: include_str!("words/dutch.txt"),
+        entries: OnceLock::new(),
+        joins_words: true,
     },
     NaturalLanguage {
         name: "Polish",
@@ -64,6 +95,39 @@ zonder zou zullen ",
 jest jeśli jeżeli już kiedy kto która które którego której który których ktory ktora ktore lub ma mają między może można na nad nie niż o od oraz po pod \
 podczas poza przed przez przy są się skąd sposób ta tak także tam te tego tej ten to też tu tych tylko tym u w we wszystkie więc z za zanim zawsze ze został \
 została że żeby ",
+        dictionary: include_str!("words/polish.txt"),
+        entries: OnceLock::new(),
+        joins_words: false,
+    },
+    NaturalLanguage {
+        name: "Russian",
+        words: " а без бы был была были было быть в во где для до его ее если есть же за и из или их к как какая какие каким какой какую когда которая которые \
+который кто куда ли между мы на над не нет но о об он она они от откуда по под после почему при с со так также там то тоже только у чего чем через что \
+чтобы это этот ",
+        dictionary: include_str!("words/russian.txt"),
+        entries: OnceLock::new(),
+        joins_words: false,
+    },
+    NaturalLanguage {
+        name: "Japanese",
+        words: "",
+        dictionary: include_str!("words/japanese.txt"),
+        entries: OnceLock::new(),
+        joins_words: true,
+    },
+    NaturalLanguage {
+        name: "Chinese",
+        words: "",
+        dictionary: include_str!("words/chinese.txt"),
+        entries: OnceLock::new(),
+        joins_words: true,
+    },
+    NaturalLanguage {
+        name: "Korean",
+        words: "",
+        dictionary: include_str!("words/korean.txt"),
+        entries: OnceLock::new(),
+        joins_words: true,
     },
 ];
 
@@ -81,9 +145,56 @@ const ENOUGH: usize = 3;
 /// At least one of so many words is a function word of the language.
 const ONE_OF: usize = 5;
 
+/// Fewest syllables or ideographs, and fewest letters, of a text in such a language.
+const LEAST_SYLLABLES: usize = 2;
+const LEAST_LETTERS: usize = 4;
+/// Letters that a syllable or an ideograph is worth.
+const LETTERS: usize = 2;
+
+fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}')
+}
+
+fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+fn is_cyrillic(c: char) -> bool {
+    matches!(c, '\u{0400}'..='\u{04ff}')
+}
+
 impl NaturalLanguage {
     /// Returns the language of a text, unless it is English or has too few function words.
     pub(super) fn of(text: &str) -> Option<&'static Self> {
+        Self::by_letters(text).or_else(|| Self::by_function_words(text))
+    }
+
+    /// Recognises a language that has letters of its own, if a part of the text is written in them.
+    fn by_letters(text: &str) -> Option<&'static Self> {
+        let n = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
+        let latin = n(|c| c.is_ascii_alphabetic());
+        let (kana, hangul, ideographs, cyrillic) =
+            (n(is_kana), n(is_hangul), n(is_ideograph), n(is_cyrillic));
+        // An ideograph is about half a word, and a syllable nearly so much.
+        let (name, own) = if kana > 0 && kana + ideographs >= LEAST_SYLLABLES {
+            ("Japanese", LETTERS * (kana + ideographs))
+        } else if hangul >= LEAST_SYLLABLES {
+            ("Korean", LETTERS * hangul)
+        } else if ideographs >= LEAST_SYLLABLES {
+            ("Chinese", LETTERS * ideographs)
+        } else if cyrillic >= LEAST_LETTERS {
+            ("Russian", cyrillic)
+        } else {
+            return None;
+        };
+        LANGUAGES.iter().find(|language| language.name == name && own * ONE_OF >= latin)
+    }
+
+    fn by_function_words(text: &str) -> Option<&'static Self> {
         let mut words: Vec<String> = runs(text).map(|run| lower(&text[run.range])).collect();
         words.sort_unstable();
         words.dedup();
