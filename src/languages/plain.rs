@@ -43,10 +43,10 @@ const RECORD_NAMES: [&str; 9] = [
     "authors", "changelog", "changes", "contributors", "history", "news", "release-notes",
     "release_notes", "releases",
 ];
-/// Folders of such files.
-const RECORD_FOLDERS: [&str; 8] = [
-    "changelog", "changelogs", "changes", "newsfragments", "release-notes", "release_notes",
-    "releases", "whatsnew",
+/// Folders of such files, and of translations.
+const RECORD_FOLDERS: [&str; 13] = [
+    "changelog", "changelogs", "changes", "i18n", "l10n", "locale", "locales", "newsfragments",
+    "release-notes", "release_notes", "releases", "translations", "whatsnew",
 ];
 /// Translations, drawings, exact versions and outputs that tests expect.
 const RECORD_EXTENSIONS: [&str; 5] = ["lock", "po", "pot", "snap", "svg"];

@@ -49,6 +49,22 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(spelling::corrected(&[self.corpus], text, is_word)?))
     }
 
+    /// Returns a question in English, and what a reader should know of the translation; `None` if it is
+    /// English.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn in_english(
+        self,
+        text: &str,
+        is_word: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<(String, String)>, SearchError> {
+        let query = Query::new(text);
+        let found =
+            self.guard(|| Ok(spelling::in_english(&[self.corpus], &query, text, is_word)?))?;
+        Ok(found.map(|found| (found.text, found.note)))
+    }
+
     /// Parses a query of several corpora. A word that one of them holds is not corrected.
     ///
     /// # Errors

@@ -599,6 +599,7 @@ fn questions_in_other_languages_find_english_code() {
             "Japanese",
             "キャッシュ → cache",
         ),
+        ("Verbindung schließen", "src/close.rs", "German", "Verbindung → "),
         (
             "где закрывается соединение после ошибки",
             "src/close.rs",
@@ -610,6 +611,9 @@ fn questions_in_other_languages_find_english_code() {
         assert_eq!(results(&reply)[0]["path"], path, "{question}: {reply}");
         let notes = reply["notes"].to_string();
         assert!(notes.contains(language) && notes.contains(pair), "{question}: {notes}");
+        let explored = p.run(&["explore", question]).expect(0);
+        assert!(explored.stdout.contains(path), "{question}: {}", explored.stdout);
+        assert!(explored.stderr.contains(pair), "{question}: {}", explored.stderr);
     }
 }
 

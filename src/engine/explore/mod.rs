@@ -17,7 +17,7 @@ use self::asked::{Entry, names_in};
 pub use self::texts::TextLines;
 use crate::address::Address;
 use crate::chunk::{Chunk, ChunkSet, ChunkType, Metadata};
-use crate::embed::vector_of_question;
+use crate::embed::{StaticModel, vector_of_question};
 use crate::engine::door::filters::Filters;
 use crate::engine::door::freshness::AnswerState;
 use crate::engine::door::near::near_in;
@@ -165,6 +165,7 @@ impl Engine {
         let wait = super::Wait::default();
         let time = Some(GRAPH_TIME);
         let after = &Call { wait, warnings: Vec::new(), time, ..call.clone() };
+        let about = self.all_in_english(about, &mut state.warnings, after)?;
         let is_affected = about.iter().any(|entry| asks_who_is_affected(entry));
         let wants_tests = is_affected || about.len() == 1 || asks_for_tests(&about);
         let mut named = NamedEntries { is_affected, wants_tests, ..NamedEntries::default() };
@@ -208,6 +209,32 @@ impl Engine {
             answer.state.warnings.push("nothing found".into());
         }
         Ok(answer)
+    }
+
+    /// Translates questions in other languages. `notes` gets what a reader should know of it.
+    fn all_in_english(
+        &self,
+        about: Vec<String>,
+        notes: &mut Vec<String>,
+        call: &Call,
+    ) -> Result<Vec<String>, AskError> {
+        let translated = |entry: String| {
+            if !entry.contains(char::is_whitespace) && entry.is_ascii() {
+                return Ok(entry);
+            }
+            let found = self.with_code(call, |View { code, .. }| {
+                Ok(Searcher::new(&code.corpus).in_english(&entry, &StaticModel::knows)?)
+            });
+            match found {
+                Ok(Some((english, note))) => {
+                    notes.push(note);
+                    Ok(english.trim().to_string())
+                }
+                Ok(None) | Err(AskError::NotYet(_)) => Ok(entry),
+                Err(other) => Err(other),
+            }
+        };
+        about.into_iter().map(translated).collect()
     }
 
     /// Takes an entry: a place is read, the users of a symbol are looked up, and whatever is no place is

@@ -1,29 +1,23 @@
 //! Recognises natural languages other than English: by their function words, of which nearly every
-//! sentence has some, or by their letters. [`translation`] has the words that questions about code
-//! use.
+//! sentence has some, or by their letters. A [`Dictionary`] has the words that questions about
+//! code use, because most code and the bundled model know English only.
 
-mod translation;
-
-use std::sync::OnceLock;
+mod dictionary;
 
 use super::stop_words::{is_one_of, is_stop_word};
 use super::tokens::{lower, runs};
-use translation::Entries;
+pub(super) use dictionary::Meant;
+use dictionary::{Dictionary, Writes, is_hangul, plain_words};
 
 /// A natural language.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct NaturalLanguage {
     /// Its English name.
     pub(super) name: &'static str,
     /// Its function words, with blanks between and around them; empty for a language that is recognised
     /// by its letters.
     words: &'static str,
-    /// Its words that occur in questions about code, as [`translation`] has it.
-    dictionary: &'static str,
-    entries: OnceLock<Entries>,
-    /// Whether words are written next to others without a blank, as in "Verbindungsfehler" or in
-    /// Japanese.
-    joins_words: bool,
+    dictionary: Dictionary,
 }
 
 static LANGUAGES: [NaturalLanguage; 11] = [
@@ -35,9 +29,7 @@ etwas für gegen gibt habe haben hat hatte hier ich ihr ihre im ist ja jede jede
 mit muss müssen nach nicht nichts noch nur ob oder ohne sein seine sich sie sind soll sollen sollte sowie über um und uns unter vom von vor wann war \
 waren warum was weil welche welchem welchen welcher welches wenn wer werde werden wie wieder wieso wir wird wo wobei wodurch woher wohin wurde wurden \
 zu zum zur zwischen ",
-        dictionary: include_str!("words/german.txt"),
-        entries: OnceLock::new(),
-        joins_words: true,
+        dictionary: Dictionary::new(Writes::Compounds, include_str!("words/german.txt")),
     },
     NaturalLanguage {
         name: "French",
@@ -45,9 +37,7 @@ zu zum zur zwischen ",
 dans de depuis des dont du elle elles en entre est et étaient était être eux fait faire il ils je la laquelle le lequel les leur leurs lors lorsque lui \
 ma mais même mes mon ne nos notre nous on ont ou où par parce pas pendant peut plus pour pourquoi puis quand que quel quelle quelles quels qui quoi sa \
 sans se sera ses si son sont sous sur ta tous tout toute toutes très tu un une vers vos votre vous à ",
-        dictionary: include_str!("words/french.txt"),
-        entries: OnceLock::new(),
-        joins_words: false,
+        dictionary: Dictionary::new(Writes::Apart, include_str!("words/french.txt")),
     },
     NaturalLanguage {
         name: "Spanish",
@@ -55,9 +45,7 @@ sans se sera ses si son sont sous sur ta tous tout toute toutes très tu un une 
 durante el él ella ellos en entre era es esa ese eso esta está están estas este esto estos fue ha hace hacer hacia han hasta hay la las le les lo los \
 más me mi mientras muy nada ni no nos nuestro o otra otro para pero por porque pueda puede pueden que qué quién se según ser si sí sin sobre solo son su \
 sus también tiene tienen todo todos tras tu un una uno unos y ya ",
-        dictionary: include_str!("words/spanish.txt"),
-        entries: OnceLock::new(),
-        joins_words: false,
+        dictionary: Dictionary::new(Writes::Apart, include_str!("words/spanish.txt")),
     },
     NaturalLanguage {
         name: "Italian",
@@ -65,9 +53,7 @@ sus también tiene tienen todo todos tras tu un una uno unos y ya ",
 dove due e è era essere fa fra fino già gli ha hanno i il in invece io la le lei lo loro lui ma mentre mi mio molto ne nei nel nella nelle nello noi non \
 nostro o ogni oppure per perché però più può poi prima qual quale quali quando quanto quella quello questa queste questi questo se sei senza si sia sono \
 sopra sotto sta stato su sua sue sugli sui sul sulla suo tra tutte tutti tutto un una uno viene vengono voi ",
-        dictionary: include_str!("words/italian.txt"),
-        entries: OnceLock::new(),
-        joins_words: false,
+        dictionary: Dictionary::new(Writes::Apart, include_str!("words/italian.txt")),
     },
     NaturalLanguage {
         name: "Portuguese",
@@ -75,9 +61,7 @@ sopra sotto sta stato su sua sue sugli sui sul sulla suo tra tutte tutti tutto u
 em entre era essa esse esta está estão este eu foi for há isso isto já lhe mais mas me mesmo meu muito na nas não nem no nos nossa nosso num numa o onde \
 os ou para pela pelas pelo pelos pode podem por porque quais qual quando que quem se sem ser será seu seus só são sobre sua suas também tem têm todas \
 todos tudo um uma você à às ",
-        dictionary: include_str!("words/portuguese.txt"),
-        entries: OnceLock::new(),
-        joins_words: false,
+        dictionary: Dictionary::new(Writes::Apart, include_str!("words/portuguese.txt")),
     },
     NaturalLanguage {
         name: "Dutch",
@@ -85,9 +69,7 @@ todos tudo um uma você à às ",
 hun iets ik in is je kan kunnen maar mag meer men met mij mijn moet moeten na naar niet niets nog nu of om omdat ons onder ook op over te tegen tot tussen \
 tijdens uit van vanuit veel voor waar waarom wanneer want waren was wat we wel welk welke werd werden wie wordt worden zal ze zich zij zijn zo zodat \
 zonder zou zullen ",
-        dictionary: include_str!("words/dutch.txt"),
-        entries: OnceLock::new(),
-        joins_words: true,
+        dictionary: Dictionary::new(Writes::Compounds, include_str!("words/dutch.txt")),
     },
     NaturalLanguage {
         name: "Polish",
@@ -95,39 +77,29 @@ zonder zou zullen ",
 jest jeśli jeżeli już kiedy kto która które którego której który których ktory ktora ktore lub ma mają między może można na nad nie niż o od oraz po pod \
 podczas poza przed przez przy są się skąd sposób ta tak także tam te tego tej ten to też tu tych tylko tym u w we wszystkie więc z za zanim zawsze ze został \
 została że żeby ",
-        dictionary: include_str!("words/polish.txt"),
-        entries: OnceLock::new(),
-        joins_words: false,
+        dictionary: Dictionary::new(Writes::Apart, include_str!("words/polish.txt")),
     },
     NaturalLanguage {
         name: "Russian",
         words: " а без бы был была были было быть в во где для до его ее если есть же за и из или их к как какая какие каким какой какую когда которая которые \
 который кто куда ли между мы на над не нет но о об он она они от откуда по под после почему при с со так также там то тоже только у чего чем через что \
 чтобы это этот ",
-        dictionary: include_str!("words/russian.txt"),
-        entries: OnceLock::new(),
-        joins_words: false,
+        dictionary: Dictionary::new(Writes::Apart, include_str!("words/russian.txt")),
     },
     NaturalLanguage {
         name: "Japanese",
         words: "",
-        dictionary: include_str!("words/japanese.txt"),
-        entries: OnceLock::new(),
-        joins_words: true,
+        dictionary: Dictionary::new(Writes::Together, include_str!("words/japanese.txt")),
     },
     NaturalLanguage {
         name: "Chinese",
         words: "",
-        dictionary: include_str!("words/chinese.txt"),
-        entries: OnceLock::new(),
-        joins_words: true,
+        dictionary: Dictionary::new(Writes::Together, include_str!("words/chinese.txt")),
     },
     NaturalLanguage {
         name: "Korean",
         words: "",
-        dictionary: include_str!("words/korean.txt"),
-        entries: OnceLock::new(),
-        joins_words: true,
+        dictionary: Dictionary::new(Writes::Together, include_str!("words/korean.txt")),
     },
 ];
 
@@ -148,15 +120,15 @@ const ONE_OF: usize = 5;
 /// Fewest syllables or ideographs, and fewest letters, of a text in such a language.
 const LEAST_SYLLABLES: usize = 2;
 const LEAST_LETTERS: usize = 4;
+/// Fewest letters of the words of a phrase that are not English.
+const LEAST_OF_PHRASE: usize = 5;
+/// A text of more words has function words, or is no phrase.
+const MOST_OF_PHRASE: usize = 12;
 /// Letters that a syllable or an ideograph is worth.
 const LETTERS: usize = 2;
 
 fn is_kana(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}')
-}
-
-fn is_hangul(c: char) -> bool {
-    matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
 fn is_ideograph(c: char) -> bool {
@@ -168,6 +140,13 @@ fn is_cyrillic(c: char) -> bool {
 }
 
 impl NaturalLanguage {
+    /// Returns the language that a text may be in if its dictionary has nothing of it: a Japanese word
+    /// may have no letters but those that are Chinese, too.
+    pub(super) fn resembled(&self) -> Option<&'static Self> {
+        let other = if self.name == "Chinese" { "Japanese" } else { "" };
+        LANGUAGES.iter().find(|language| language.name == other)
+    }
+
     /// Returns the language of a text, unless it is English or has too few function words.
     pub(super) fn of(text: &str) -> Option<&'static Self> {
         Self::by_letters(text).or_else(|| Self::by_function_words(text))
@@ -191,7 +170,7 @@ impl NaturalLanguage {
         } else {
             return None;
         };
-        LANGUAGES.iter().find(|language| language.name == name && own * ONE_OF >= latin)
+        LANGUAGES.iter().find(|language| language.name == name && own * LETTERS >= latin)
     }
 
     fn by_function_words(text: &str) -> Option<&'static Self> {
@@ -215,6 +194,42 @@ impl NaturalLanguage {
         // Of equal ones, the first.
         let best = all.rev().max_by_key(|(points, _)| *points);
         best.filter(|(points, _)| *points > 0).map(|(_, language)| language)
+    }
+
+    /// Returns the words of a text that its dictionary has, in order.
+    pub(super) fn translations(&self, text: &str) -> Vec<Meant> {
+        self.dictionary.translations(text, |word| self.has(word))
+    }
+
+    /// Whether it has a lower-case word: as a function word, or with a translation that is another word.
+    fn explains(&self, word: &str) -> bool {
+        let english = self.dictionary.of_word(word);
+        self.has(word) || !english.is_empty() && english.iter().all(|english| *english != word)
+    }
+
+    /// Recognises the language of a phrase without enough function words, by its dictionary: it has
+    /// more than half of the words, and all that are not English.
+    pub(super) fn of_phrase(
+        text: &str,
+        is_english: &dyn Fn(&str) -> bool,
+    ) -> Option<&'static Self> {
+        let words: Vec<String> =
+            plain_words(text).into_iter().map(|word| lower(&text[word])).collect();
+        let (english, foreign): (Vec<&String>, Vec<&String>) =
+            words.iter().partition(|word| is_english(word) || is_stop_word(word));
+        let n_letters = foreign.iter().map(|word| word.chars().count()).sum::<usize>();
+        if n_letters < LEAST_OF_PHRASE || words.len() > MOST_OF_PHRASE {
+            return None;
+        }
+        let n_own = |language: &'static Self| {
+            if !foreign.iter().all(|word| language.explains(word)) {
+                return 0;
+            }
+            let own = english.iter().filter(|word| language.explains(word)).count() + foreign.len();
+            if 2 * own > words.len() { own } else { 0 }
+        };
+        let best = LANGUAGES.iter().map(|language| (n_own(language), language)).rev();
+        best.max_by_key(|(n, _)| *n).filter(|(n, _)| *n > 0).map(|(_, language)| language)
     }
 
     /// Whether a lower-case word is a function word of this language.
@@ -253,6 +268,97 @@ mod tests {
             ("jak jest zamykane połączenie gdy serwer nie odpowiada", "Polish"),
         ] {
             assert_eq!(name(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn phrases_are_recognised_by_their_words() {
+        let english = " error handling fix file on the server save delete document user in login cookie data model des ";
+        let is_english = |word: &str| english.contains(&format!(" {word} "));
+        for (text, want) in [
+            ("Fehlerbehandlung", "German"),
+            ("Datei speichern", "German"),
+            ("Benutzer sperren", "German"),
+            ("gestion des erreurs", "French"),
+            ("limite de requisições por usuário", "Portuguese"),
+            ("obsługa błędów", "Polish"),
+            ("Qui appelle multi_runsingle ?", "French"),
+            ("error handling", ""),
+            ("fix the login cookie", ""),
+            ("multi_runsingle", ""),
+            ("getUserById Foo::bar src/datei.rs", ""),
+            ("save file on server xkcd", ""),
+        ] {
+            let found = NaturalLanguage::of_phrase(text, &is_english);
+            assert_eq!(found.map_or("", |language| language.name), want, "{text}");
+        }
+    }
+
+    fn english(text: &str) -> String {
+        let language = NaturalLanguage::of(text).expect("the language is recognised");
+        let found = language.translations(text).into_iter().map(|meant| meant.english.join("/"));
+        found.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn words_of_a_question_are_translated() {
+        for (question, wanted) in [
+            (
+                "Wo wird die Verbindung nach einem Fehler geschlossen?",
+                "connection/connect error close",
+            ),
+            ("Comment les mots de passe sont-ils chiffrés ?", "password encrypt"),
+            ("¿Dónde se lee la base de datos?", "read database"),
+            ("где закрывается соединение", "close connection"),
+            ("キャッシュを削除する", "cache delete/remove"),
+            ("如何解析配置文件", "parse config"),
+            ("연결을 닫는 곳", "connect close"),
+        ] {
+            let found = english(question);
+            let has = |word: &str| found.split([' ', '/']).any(|of| of == word);
+            assert!(wanted.split([' ', '/']).any(has), "{question}: {found}");
+            let n = wanted.split(' ').filter(|of| of.split('/').any(has)).count();
+            assert_eq!(n, wanted.split(' ').count(), "{question}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_compound_is_translated_by_its_parts() {
+        let found = english("wie wird der Verbindungsfehler behandelt");
+        assert!(found.contains("connection") && found.contains("error"), "{found}");
+    }
+
+    #[test]
+    fn words_without_the_signs_of_their_language_are_translated() {
+        for (question, wanted) in [
+            ("wo wird der Schluessel geloescht", "key delete"),
+            ("comment les requetes sont verifiees", "request verify"),
+        ] {
+            let found = english(question);
+            assert!(wanted.split(' ').all(|word| found.contains(word)), "{question}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_ending_of_a_korean_word_is_no_word() {
+        assert!(!english("서버를 정지시키면 어디인가요").contains("key"));
+        assert!(english("키를 저장").contains("key"));
+    }
+
+    #[test]
+    fn every_entry_has_english_words_and_stands_once() {
+        for language in &LANGUAGES {
+            let mut seen = std::collections::HashSet::new();
+            for (entry, english) in language.dictionary.lines() {
+                assert!(seen.insert(entry), "{}: {entry} stands twice", language.name);
+                assert!(
+                    english.split(' ').all(
+                        |word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase())
+                    ),
+                    "{}: {entry}",
+                    language.name
+                );
+            }
         }
     }
 
