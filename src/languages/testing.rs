@@ -258,7 +258,10 @@ pub fn is_test_path(path: &str) -> bool {
         FOLDERS.contains(&&*folder.to_lowercase())
             || FOLDER_ENDINGS.iter().any(|end| folder.ends_with(end))
     };
-    folders.split('/').any(is_of_tests)
+    // Perl's and Git's custom, and Celery's.
+    let is_of_t = folders == "t" || folders.starts_with("t/");
+    is_of_t
+        || folders.split('/').any(is_of_tests)
         || stem.starts_with("test_")
         || stem == "conftest"
         || ENDINGS.iter().any(|e| stem.ends_with(e))
@@ -371,6 +374,8 @@ mod tests {
             ("src/FooTest.java", true),
             ("test_x.py", true),
             ("regress/mode-kill.sh", true),
+            ("t/unit/tasks.py", true),
+            ("src/t/tasks.py", false),
             ("Source/AppTests/State.swift", true),
             ("api/e2e/login.ts", true),
             ("pkg/server-tests/a.js", true),

@@ -130,7 +130,7 @@ pub(super) struct Facts {
     pub(super) config: f64,
     pub(super) aside: f64,
     pub(super) foreign: f64,
-    /// Whether it is a record.
+    /// Whether it is a record, and none is wanted.
     pub(super) record: f64,
     /// Whether the query is a topic.
     pub(super) topic: f64,
@@ -595,7 +595,7 @@ impl<'a> Evidence<'a> {
             config: flag(file.is_config),
             aside: flag(file.is_aside(self.corpus.examples)),
             foreign: flag(file.is_foreign),
-            record: flag(file.is_record()),
+            record: flag(file.is_record() && !self.wants_records()),
             topic: flag(self.query.form == Form::Topic),
             long: flag(self.query.is_long),
             fade: (NAMING_WORDS / self.query.words.len().max(1) as f64).min(1.0),
@@ -615,6 +615,14 @@ impl<'a> Evidence<'a> {
             return self.query.about_tests && self.query.is_question;
         }
         self.query.about_tests || has_rare_identifier
+    }
+
+    /// Whether a change log or a translation may be what is wanted. A topic says too little to tell, but in
+    /// another language than English it resembles the translations into it.
+    fn wants_records(&self) -> bool {
+        let query = self.query;
+        let is_topic = query.form == Form::Topic && !query.is_long && query.language.is_none();
+        is_topic || query.asks_for_document || query.asks_for_record
     }
 
     /// Returns how near the file's outline is. A document has none, and would stand behind all code for

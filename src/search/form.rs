@@ -25,6 +25,10 @@ parses build builds compute computes wrap wraps determine determines indicate in
 /// Words of questions about documents.
 const DOCUMENTS: &str = " documentation docs doc readme guide tutorial changelog manual document documented documents faq roadmap contributing ";
 
+/// Words of questions about changes, versions and translations.
+const RECORDS: &str = " breaking deprecated dropped history i18n language languages locale locales news release released releases translated \
+translation translations version versions ";
+
 /// A text with more words is a statement.
 const LONG: usize = 12;
 /// A text with fewer words is a topic.
@@ -129,6 +133,23 @@ pub(super) fn asks_for_document(text: &str) -> bool {
     words(text).iter().any(|w| is_one_of(DOCUMENTS, w))
 }
 
+/// Returns whether the text asks when something changed, or how it is translated: it has such a word or
+/// the number of a version, or begins with *when*.
+pub(super) fn asks_for_record(text: &str) -> bool {
+    let is_version = |w: &str| {
+        let number = w.trim_matches(|c: char| !c.is_ascii_digit());
+        number.split_once('.').is_some_and(|(major, minor)| {
+            !major.is_empty()
+                && major.chars().all(|c| c.is_ascii_digit())
+                && minor.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    let words = words(text);
+    words.first().is_some_and(|w| w == "when")
+        || words.iter().any(|w| is_one_of(RECORDS, w))
+        || text.split_whitespace().any(is_version)
+}
+
 /// Returns whether the text starts with a verb: an order, or the report of a change.
 pub(super) fn is_imperative(text: &str) -> bool {
     words(text).first().is_some_and(|w| is_one_of(VERBS, w))
@@ -154,6 +175,21 @@ mod tests {
             assert!(document_wording(text) < 0.0, "{text}: {}", document_wording(text));
         }
         assert!(document_wording("you, your, the, is, are, will, can").abs() <= MOST_WORDING);
+    }
+
+    #[test]
+    fn questions_about_changes_and_translations_ask_for_records() {
+        for text in [
+            "in which version was Ecto.Enum added",
+            "when was support for Python dropped",
+            "what is new in v7.4.5",
+            "translations of the button",
+        ] {
+            assert!(asks_for_record(text), "{text}");
+        }
+        for text in ["close the lock when the server stops", "wait 3 seconds. Then close", "a.b"] {
+            assert!(!asks_for_record(text), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::files::MIN_MENTION;
 use super::filter::Filter;
-use super::form::{Form, asks_for_document, document_wording, is_imperative, is_question};
+use super::form::{
+    Form, asks_for_document, asks_for_record, document_wording, is_imperative, is_question,
+};
 use super::natural::NaturalLanguage;
 use super::operators::{Operators, operators};
 use super::reading::{QuestionPart, Reading};
@@ -53,6 +55,8 @@ pub struct Query {
     pub(super) is_question: bool,
     /// Whether it asks for a document.
     pub(super) asks_for_document: bool,
+    /// Whether it asks when something changed, or how it is translated.
+    pub(super) asks_for_record: bool,
     /// The text whose meaning counts.
     pub meant: String,
     /// Capitalised plain words, which may be names of types.
@@ -233,6 +237,7 @@ impl Query {
         Self {
             about_tests: lower_parts(head).any(names_tests),
             asks_for_document: asks_for_document(head),
+            asks_for_record: asks_for_record(head),
             form: Form::of(head),
             is_imperative: is_imperative(head),
             document_wording: document_wording(head),

@@ -64,7 +64,7 @@ pub const FEATURES: &[Feature] = &[
     feature("test", -4.0, |f| f.test),
     feature("config", -0.5, |f| f.config),
     feature("statement_config", -0.5, |f| f.config * f.statement * (1.0 - f.long)),
-    feature("record", -3.5, |f| f.record * f.unasked),
+    feature("record", -3.5, |f| f.record),
     feature("aside", -0.5, |f| f.aside),
     feature("foreign", -4.0, |f| f.foreign),
 ];
