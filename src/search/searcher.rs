@@ -60,8 +60,7 @@ impl<'a> Searcher<'a> {
         is_word: &dyn Fn(&str) -> bool,
     ) -> Result<Option<(String, String)>, SearchError> {
         let query = Query::new(text);
-        let found =
-            self.guard(|| Ok(spelling::in_english(&[self.corpus], &query, text, is_word)?))?;
+        let found = self.guard(|| Ok(spelling::in_english(&[self.corpus], &query, is_word)?))?;
         Ok(found.map(|found| (found.text, found.note)))
     }
 

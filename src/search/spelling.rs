@@ -52,7 +52,7 @@ pub(super) fn corrected<V: Vocabulary>(
     is_word: &dyn Fn(&str) -> bool,
 ) -> Result<Query, V::Error> {
     let mut query = Query::new(text);
-    if let Some(found) = in_english(corpora, &query, text, is_word)? {
+    if let Some(found) = in_english(corpora, &query, is_word)? {
         let asked = query.asked;
         query = Query { asked, ..Query::translated(&found.text, found.language) };
         query.notes.push(found.note);
@@ -111,9 +111,9 @@ pub(super) struct InEnglish {
 pub(super) fn in_english<V: Vocabulary>(
     corpora: &[&V],
     query: &Query,
-    text: &str,
     is_word: &dyn Fn(&str) -> bool,
 ) -> Result<Option<InEnglish>, V::Error> {
+    let text = &*query.asked;
     let by_phrase = || {
         let language = NaturalLanguage::of_phrase(text, is_word)?;
         Some((language, language.translations(text))).filter(|(_, found)| !found.is_empty())

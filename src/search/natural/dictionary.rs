@@ -176,28 +176,24 @@ pub(super) fn is_hangul(c: char) -> bool {
 /// an address.
 pub(super) fn plain_words(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    let mut quote = None;
-    let mut before = ' ';
+    let (mut quote_end, mut before) = (0, ' ');
+    let mut never_closed: Vec<char> = Vec::new();
     for (at, c) in text.char_indices() {
-        match quote {
-            Some(end) => {
-                if c == end {
-                    quote = None;
-                }
+        let next = at + c.len_utf8();
+        let is_within = at < quote_end;
+        // An apostrophe is within a word.
+        let opens = !is_within && (c != '\'' || !before.is_alphanumeric());
+        let closed_by = QUOTES.iter().find(|(open, _)| opens && *open == c).map(|(_, end)| *end);
+        if let Some(end) = closed_by.filter(|end| !never_closed.contains(end)) {
+            match text[next..].find(end) {
+                Some(n) => quote_end = next + n + end.len_utf8(),
+                None => never_closed.push(end),
             }
-            // An apostrophe is within a word.
-            None if QUOTES.contains(&c) && (c != '\'' || !before.is_alphanumeric()) => {
-                let end = if c == '“' { '”' } else { c };
-                quote = text[at + c.len_utf8()..].contains(end).then_some(end);
+        } else if !is_within && (c.is_alphanumeric() || c == '_') {
+            match found.last_mut().filter(|last| last.end == at) {
+                Some(last) => last.end = next,
+                None => found.push(at..next),
             }
-            None if c.is_alphanumeric() || c == '_' => {
-                let end = at + c.len_utf8();
-                match found.last_mut().filter(|last| last.end == at) {
-                    Some(last) => last.end = end,
-                    None => found.push(at..end),
-                }
-            }
-            None => {}
         }
         before = c;
     }
@@ -205,7 +201,8 @@ pub(super) fn plain_words(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-const QUOTES: [char; 5] = ['"', '\'', '`', '“', '«'];
+const QUOTES: [(char, char); 6] =
+    [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('„', '“'), ('«', '»')];
 /// Signs between the parts of a name, a path or an address.
 const JOINTS: [char; 8] = ['.', '_', '/', '\\', ':', '#', '@', '$'];
 
