@@ -23,8 +23,9 @@ pub(in crate::search) struct Meant {
 
 /// A part of a compound has at least so many letters.
 const LEAST_PART: usize = 4;
-/// Words of the longest entry.
+/// Words of the longest entry, and its bytes.
 const MOST_WORDS: usize = 4;
+pub(super) const LONGEST: usize = 48;
 
 /// English words by entry, and by the entry without the signs of its language.
 type Entries = HashMap<Cow<'static, str>, &'static str>;
@@ -119,11 +120,13 @@ impl Dictionary {
     fn longest(&self, word: &str, least: usize) -> Option<(usize, Vec<&'static str>)> {
         let entries = self.entries();
         let english = |text: &'static str| text.split(' ').collect::<Vec<_>>();
-        if let Some(exact) = entries.get(format!("{word}$").as_str()) {
+        let is_short = word.len() < LONGEST;
+        let exact = is_short.then(|| entries.get(format!("{word}$").as_str())).flatten();
+        if let Some(exact) = exact {
             return Some((word.len(), english(exact)));
         }
-        let ends = word.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
-        let mut ends = ends.take_while(|end| *end >= least);
+        let ends = (least..=word.len().min(LONGEST)).rev();
+        let mut ends = ends.filter(|end| word.is_char_boundary(*end));
         ends.find_map(|end| Some((end, english(entries.get(&word[..end])?))))
     }
 
@@ -131,7 +134,7 @@ impl Dictionary {
     fn of_parts(&self, word: &str) -> Vec<&'static str> {
         let mut found = Vec::new();
         let mut rest = word;
-        while rest.chars().count() >= LEAST_PART || rest.len() == word.len() {
+        while rest.chars().nth(LEAST_PART - 1).is_some() || rest.len() == word.len() {
             let least = if found.is_empty() { 1 } else { LEAST_PART };
             match self.longest(rest, least) {
                 Some((n, english)) => {

@@ -5,7 +5,7 @@
 mod dictionary;
 
 use super::stop_words::{is_one_of, is_stop_word};
-use super::tokens::{lower, runs};
+use super::tokens::{is_ideograph, lower, runs};
 pub(super) use dictionary::Meant;
 use dictionary::{Dictionary, Writes, is_hangul, plain_words};
 
@@ -126,13 +126,11 @@ const LEAST_OF_PHRASE: usize = 5;
 const MOST_OF_PHRASE: usize = 12;
 /// Letters that a syllable or an ideograph is worth.
 const LETTERS: usize = 2;
+/// A text has at most so many Latin letters for each letter of the language, or it is English.
+const MOST_LATIN: usize = 2;
 
 fn is_kana(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}')
-}
-
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 fn is_cyrillic(c: char) -> bool {
@@ -156,21 +154,21 @@ impl NaturalLanguage {
     fn by_letters(text: &str) -> Option<&'static Self> {
         let n = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
         let latin = n(|c| c.is_ascii_alphabetic());
-        let (kana, hangul, ideographs, cyrillic) =
+        let (kana, hangul, syllables, cyrillic) =
             (n(is_kana), n(is_hangul), n(is_ideograph), n(is_cyrillic));
         // An ideograph is about half a word, and a syllable nearly so much.
-        let (name, own) = if kana > 0 && kana + ideographs >= LEAST_SYLLABLES {
-            ("Japanese", LETTERS * (kana + ideographs))
+        let (name, own) = if kana > 0 && syllables >= LEAST_SYLLABLES {
+            ("Japanese", LETTERS * syllables)
         } else if hangul >= LEAST_SYLLABLES {
             ("Korean", LETTERS * hangul)
-        } else if ideographs >= LEAST_SYLLABLES {
-            ("Chinese", LETTERS * ideographs)
+        } else if syllables >= LEAST_SYLLABLES {
+            ("Chinese", LETTERS * syllables)
         } else if cyrillic >= LEAST_LETTERS {
             ("Russian", cyrillic)
         } else {
             return None;
         };
-        LANGUAGES.iter().find(|language| language.name == name && own * LETTERS >= latin)
+        LANGUAGES.iter().find(|language| language.name == name && own * MOST_LATIN >= latin)
     }
 
     fn by_function_words(text: &str) -> Option<&'static Self> {
@@ -340,6 +338,15 @@ mod tests {
     }
 
     #[test]
+    fn runs_of_any_length_are_translated() {
+        let n = 16_000;
+        assert_eq!(NaturalLanguage::of("缓").map(|language| language.name), None);
+        assert!(english(&"缓存".repeat(n / 2)).starts_with("cache"));
+        let german = format!("wie wird der Fehler {} behandelt", "verbindung".repeat(n / 10));
+        assert!(english(&german).contains("connection"));
+    }
+
+    #[test]
     fn the_ending_of_a_korean_word_is_no_word() {
         assert!(!english("서버를 정지시키면 어디인가요").contains("key"));
         assert!(english("키를 저장").contains("key"));
@@ -350,6 +357,7 @@ mod tests {
         for language in &LANGUAGES {
             let mut seen = std::collections::HashSet::new();
             for (entry, english) in language.dictionary.lines() {
+                assert!(entry.len() <= dictionary::LONGEST, "{}: {entry}", language.name);
                 assert!(seen.insert(entry), "{}: {entry} stands twice", language.name);
                 assert!(
                     english.split(' ').all(
