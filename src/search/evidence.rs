@@ -50,7 +50,7 @@ const MAX_DEFINING: usize = 20;
 /// How much outlines and references count for a statement that no document says; for a long text half
 /// of it. For a topic they count 1.
 const OUTLINED: f64 = 0.75;
-/// Share of a document's meaning that stands for its outline.
+/// So much of a document's meaning stands for its outline.
 const OF_DOCUMENT: f64 = 0.8;
 /// How much it counts for such a statement that a file uses the best files. For a long question it
 /// counts 1.
@@ -595,7 +595,7 @@ impl<'a> Evidence<'a> {
             config: flag(file.is_config),
             aside: flag(file.is_aside(self.corpus.examples)),
             foreign: flag(file.is_foreign),
-            record: flag(file.is_record() && !self.wants_records()),
+            record: flag(!self.wants_records() && file.is_record()),
             topic: flag(self.query.form == Form::Topic),
             long: flag(self.query.is_long),
             fade: (NAMING_WORDS / self.query.words.len().max(1) as f64).min(1.0),

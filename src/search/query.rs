@@ -179,15 +179,15 @@ impl Query {
     fn words_in(text: &str, language: Option<&'static NaturalLanguage>) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
         let is_symbol = !text.contains(char::is_whitespace) && looks_like_symbol(&text);
-        let terms = Terms::of(&[(1.0, &text)], language);
+        let about = Self::about(&text, &text, Terms::of(&[(1.0, &text)], language));
         Self {
             language,
             identifiers: identifiers(&text, is_symbol),
             capitalised: if is_symbol { Vec::new() } else { capitalised(&text) },
             paths: paths(&text),
             is_symbol,
-            form: if language.is_some() { Form::Topic } else { Form::of(&text) },
-            ..Self::about(&text, &text, terms)
+            form: if language.is_some() { Form::Topic } else { about.form },
+            ..about
         }
     }
 

@@ -43,9 +43,9 @@ pub(super) trait Vocabulary {
 }
 
 /// Parses a query, translates it if it is not English, and corrects the words that none of `corpora`
-/// holds. The notes of the query name each correction, and the language if it is not English. `is_word` tells the words of English,
-/// which are never misspelled names. Nothing is a misspelled English word either, unless it is long:
-/// short words of any language resemble one.
+/// holds. The notes of the query name each correction, and the language if it is not English. `is_word`
+/// tells the words of English, which are never misspelled names. Nothing is a misspelled English word
+/// either, unless it is long: short words of any language resemble one.
 pub(super) fn corrected<V: Vocabulary>(
     corpora: &[&V],
     text: &str,
